@@ -1,0 +1,14 @@
+"""The newsroom as a Django app."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class ArticlesConfig(AppConfig):
+    """Articles, channels and everything editors and readers do with them."""
+
+    name = "articles"
+    verbose_name = _("Newsroom")
+    default_auto_field = "django.db.models.BigAutoField"

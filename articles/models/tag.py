@@ -1,0 +1,21 @@
+"""Tags: free words that tie articles together across channels."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Tag(models.Model):
+    """A word readers can follow, such as elections or 高铁."""
+
+    name = models.CharField(_("name"), max_length=80, unique=True)
+    slug = models.SlugField(_("slug"), max_length=80, unique=True, allow_unicode=True)
+
+    class Meta:
+        verbose_name = _("tag")
+        verbose_name_plural = _("tags")
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name

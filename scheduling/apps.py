@@ -1,0 +1,19 @@
+"""The engine as a Django app."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
+from django.utils.translation import gettext_lazy as _
+
+
+class SchedulingConfig(AppConfig):
+    """Finds the handlers of all installed apps in their `handlers` modules."""
+
+    name = "scheduling"
+    verbose_name = _("Scheduling")
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register checks and handlers."""
+        autodiscover_modules("handlers")

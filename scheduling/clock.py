@@ -1,0 +1,82 @@
+"""One clock for all: the database's, in UTC.
+
+A worker's own clock may be wrong by seconds, so what is due is decided inside SQL by `DatabaseNow`; the worker's
+clock only decides how long to sleep, corrected by the offset measured here.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection
+from django.db.models import DateTimeField, Func
+from django.db.models.expressions import Combinable
+
+from scheduling.conf import conf
+
+
+class DatabaseNow(Func):
+    """The database server's present instant in UTC: microseconds on MySQL and MariaDB, milliseconds on SQLite.
+
+    Django's `Now()` follows the session's time zone on MySQL, which Django does not set.
+    """
+
+    template = "UTC_TIMESTAMP(6)"
+    output_field = DateTimeField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        """Truncated to the millisecond, hence never ahead of the true time."""
+        return self.as_sql(compiler, connection, template="STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'now')", **extra)
+
+
+def database_now() -> Combinable:
+    """The expression that stands for "now" in every query that decides what is due or live."""
+    return DatabaseNow()
+
+
+def read_database_clock() -> datetime:
+    """Ask the database what time it is: an aware datetime in UTC."""
+    sql = "SELECT UTC_TIMESTAMP(6)" if connection.vendor == "mysql" else "SELECT STRFTIME('%Y-%m-%d %H:%M:%f', 'now')"
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        (value,) = cursor.fetchone()
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    return value.replace(tzinfo=UTC)
+
+
+class Clock:
+    """This process's clock, corrected to the database's. `offset` is database minus process, in seconds."""
+
+    def __init__(self) -> None:
+        self.offset = 0.0
+        self._measured_at = float("-inf")
+
+    def measure(self) -> float:
+        """Measure the offset now, taking the answer's time as the middle of the round trip."""
+        before = time.time()
+        there = read_database_clock().timestamp()
+        after = time.time()
+        self.offset = there - (before + after) / 2
+        self._measured_at = time.monotonic()
+        return self.offset
+
+    def measure_if_stale(self) -> bool:
+        """Measure again when the last measurement is older than `CLOCK_INTERVAL`; True if it was."""
+        if time.monotonic() - self._measured_at < conf.CLOCK_INTERVAL:
+            return False
+        self.measure()
+        return True
+
+    def timestamp(self) -> float:
+        """Seconds since 1970 by the database's clock, as well as this process knows it."""
+        return time.time() + self.offset
+
+    def now(self) -> datetime:
+        """The same as an aware datetime."""
+        return datetime.fromtimestamp(self.timestamp(), UTC)
+
+
+clock = Clock()

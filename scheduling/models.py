@@ -1,0 +1,186 @@
+"""The two tables of the engine: `taskinfo` holds what is pending, `taskinfo_logs` what ever was."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Self
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Greatest
+from django.utils.translation import gettext_lazy as _
+
+from scheduling.fields import ExactCharField
+
+TASK_TYPE_LENGTH = 64
+KEY_LENGTH = 191
+
+Instant = datetime | Combinable
+"""A point in time for SQL: an aware datetime, or an expression such as `database_now()`."""
+
+
+class TaskIdentity(models.Model):
+    """What a task and its log have in common."""
+
+    task_id = models.BigIntegerField(_("task"), primary_key=True)
+    task_type = ExactCharField(_("type"), max_length=TASK_TYPE_LENGTH)
+    priority = models.SmallIntegerField(_("priority"), default=0, help_text=_("Lower runs first."))
+    execute_time = models.DateTimeField(_("due"))
+    parameters = models.JSONField(_("parameters"), default=dict)
+    key = ExactCharField(_("key"), max_length=KEY_LENGTH, null=True, blank=True)  # noqa: DJ001 (unique unless null)
+    version = models.PositiveIntegerField(_("version"), default=1)
+    attempts = models.PositiveIntegerField(_("attempts"), default=0)
+    created_at = models.DateTimeField(_("created"))
+
+    class Meta:
+        abstract = True
+
+
+class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
+    """The words in which the engine asks for pending tasks."""
+
+    def topic(self, task_type: str, priority: int) -> Self:
+        """Tasks of one topic."""
+        return self.filter(task_type=task_type, priority=priority)
+
+    def due(self, now: Instant) -> Self:
+        """Tasks whose time has come."""
+        return self.filter(execute_time__lte=now)
+
+    def free(self, now: Instant) -> Self:
+        """Tasks that no program outside holds a running lease on."""
+        return self.filter(Q(leased_until__isnull=True) | Q(leased_until__lte=now))
+
+    def oldest_first(self) -> Self:
+        """In the order in which they became due."""
+        return self.order_by("execute_time", "task_id")
+
+    def locked(self) -> Self:
+        """Lock the rows in id order and pass over those another transaction holds: the row lock is the lease."""
+        return self.select_for_update(skip_locked=True)
+
+
+class TaskInfo(TaskIdentity):
+    """A pending task. Its row disappears when it is executed, cancelled or has failed for good."""
+
+    leased_until = models.DateTimeField(_("leased until"), null=True, blank=True)
+    lease_token = models.CharField(_("lease token"), max_length=32, blank=True, default="")
+
+    objects = TaskInfoQuerySet.as_manager()
+
+    class Meta:
+        db_table = "taskinfo"
+        verbose_name = _("pending task")
+        verbose_name_plural = _("pending tasks")
+        constraints = [
+            models.UniqueConstraint(fields=["task_type", "key"], name="taskinfo_one_per_key"),
+        ]
+        indexes = [
+            models.Index(fields=["task_type", "priority", "execute_time"], name="taskinfo_due"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task_type} {self.key or self.task_id}"
+
+    @property
+    def topic(self) -> tuple[str, int]:
+        """The queue this task waits in: `(task_type, priority)`."""
+        return self.task_type, self.priority
+
+
+class TaskInfoLogQuerySet(models.QuerySet["TaskInfoLog"]):
+    """One-statement transitions of many log rows; each raises `version`, so a lost update shows."""
+
+    def close(
+        self, status: TaskInfoLog.Status, *, now: datetime, attempts_made: int = 0, worker: str = "", error: str = ""
+    ) -> int:
+        """Close still open logs with `status` at `now`; returns how many were open."""
+        changes: dict[str, object] = {"status": status, "updated_at": now, "worker": worker, "error": error}
+        if status == TaskInfoLog.Status.EXECUTED:
+            changes |= {"executed_at": now, "lateness": models.Value(now) - Greatest("execute_time", "promised_at")}
+        return self.filter(status=TaskInfoLog.Status.SCHEDULED).update(
+            version=F("version") + 1, attempts=F("attempts") + attempts_made, **changes
+        )
+
+    def executed_since(self, since: datetime) -> Self:
+        """Tasks that ran at or after `since`."""
+        return self.filter(status=TaskInfoLog.Status.EXECUTED, updated_at__gte=since)
+
+    def closed_before(self, cutoff: datetime) -> Self:
+        """Records of tasks that ended before `cutoff`."""
+        return self.exclude(status=TaskInfoLog.Status.SCHEDULED).filter(updated_at__lt=cutoff)
+
+
+class TaskInfoLog(TaskIdentity):
+    """What became of a task: one row for every task ever, kept after the task is gone."""
+
+    class Status(models.IntegerChoices):
+        """Where a task stands."""
+
+        SCHEDULED = 0, _("Scheduled")
+        EXECUTED = 1, _("Executed")
+        CANCELLED = 2, _("Cancelled")
+        FAILED = 3, _("Failed")
+
+    status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.SCHEDULED)
+    promised_at = models.DateTimeField(
+        _("promised"), help_text=_("When this due time was asked for; nobody can be late before that.")
+    )
+    executed_at = models.DateTimeField(_("executed"), null=True, blank=True)
+    lateness = models.DurationField(
+        _("lateness"), null=True, blank=True, help_text=_("Executed minus due, or minus promised if that was later.")
+    )
+    worker = models.CharField(_("worker"), max_length=100, blank=True, default="")
+    error = models.TextField(_("error"), blank=True, default="")
+    updated_at = models.DateTimeField(_("last change"))
+
+    objects = TaskInfoLogQuerySet.as_manager()
+
+    class Meta:
+        db_table = "taskinfo_logs"
+        verbose_name = _("task record")
+        verbose_name_plural = _("task records")
+        indexes = [
+            models.Index(fields=["status", "updated_at"], name="taskinfo_logs_closed"),
+            models.Index(fields=["task_type", "key"], name="taskinfo_logs_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task_type} {self.key or self.task_id}: {self.get_status_display()}"
+
+    @property
+    def lateness_ms(self) -> float | None:
+        """Lateness in milliseconds, or None before the task ran."""
+        return None if self.lateness is None else self.lateness / timedelta(milliseconds=1)
+
+
+class WorkerHeartbeat(models.Model):
+    """The last sign of life of a worker process."""
+
+    name = models.CharField(_("worker"), max_length=100, primary_key=True, help_text=_("host:process"))
+    task_types = models.JSONField(_("types it runs"), default=list)
+    started_at = models.DateTimeField(_("started"))
+    seen_at = models.DateTimeField(_("last seen"), db_index=True)
+    clock_offset_ms = models.FloatField(_("clock offset (ms)"), default=0.0)
+    queue = models.CharField(_("queue"), max_length=20, default="")
+
+    class Meta:
+        db_table = "taskinfo_workers"
+        verbose_name = _("worker")
+        verbose_name_plural = _("workers")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def topics_with_tasks() -> list[tuple[str, int, datetime]]:
+    """Every topic with pending tasks, with the earliest due time in it: one loose scan of the due index."""
+    rows = TaskInfo.objects.values("task_type", "priority").annotate(first=models.Min("execute_time"))
+    return [(row["task_type"], row["priority"], row["first"]) for row in rows.order_by()]
+
+
+def by_ids(ids: Collection[int]) -> TaskInfoQuerySet:
+    """Pending tasks with these ids."""
+    return TaskInfo.objects.filter(task_id__in=ids)

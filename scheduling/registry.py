@@ -1,0 +1,89 @@
+"""Which function runs which type of task.
+
+    @handler("articles.publish", max_attempts=5)
+    def publish(tasks):
+        ...
+
+A handler gets a *batch*: a non-empty list of due, locked `TaskInfo` rows of one type. It runs inside the
+transaction that locks them, so what it writes to this database and the end of the tasks commit together or not
+at all. It returns nothing when every task is done, or a mapping from `task_id` to a verdict for those that are
+not: `Drop(reason)` closes a task that has become void, `Postpone()` leaves it pending for the next sweep.
+When it raises, the batch is rolled back and run one task at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scheduling.exceptions import ImproperHandler
+
+if TYPE_CHECKING:
+    from scheduling.models import TaskInfo
+
+
+@dataclass(frozen=True)
+class Drop:
+    """The task is void: close it as cancelled, with the reason kept in its log."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Postpone:
+    """The task cannot run this instant, because its subject is locked: leave it pending, count no attempt."""
+
+
+Verdict = Drop | Postpone
+HandlerFunction = Callable[["Sequence[TaskInfo]"], "Mapping[int, Verdict] | None"]
+Healer = Callable[[], int]
+
+
+@dataclass(frozen=True)
+class Handler:
+    """A registered function and how often one of its tasks may be tried (None: the setting's default)."""
+
+    function: HandlerFunction
+    max_attempts: int | None = None
+
+
+_handlers: dict[str, Handler] = {}
+_healers: list[Healer] = []
+
+
+def handler(task_type: str, *, max_attempts: int | None = None) -> Callable[[HandlerFunction], HandlerFunction]:
+    """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken."""
+    if max_attempts is not None and max_attempts < 1:
+        raise ImproperHandler(f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1")
+
+    def register(function: HandlerFunction) -> HandlerFunction:
+        taken = _handlers.get(task_type)
+        if taken is not None and taken.function is not function:
+            raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
+        _handlers[task_type] = Handler(function, max_attempts)
+        return function
+
+    return register
+
+
+def healer(function: Healer) -> Healer:
+    """Register a function that `refresh` calls to mend what bypassed the services; it returns how many it mended."""
+    if function not in _healers:
+        _healers.append(function)
+    return function
+
+
+def get(task_type: str) -> Handler | None:
+    """The handler of `task_type` in this process, or None: such tasks wait for programs outside."""
+    return _handlers.get(task_type)
+
+
+def task_types() -> frozenset[str]:
+    """The types that this process can run."""
+    return frozenset(_handlers)
+
+
+def healers() -> Iterator[Healer]:
+    """The registered healers, in the order of registration."""
+    return iter(tuple(_healers))
