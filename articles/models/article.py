@@ -3,35 +3,61 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
-from django.db import models
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.expressions import Combinable
 from django.urls import reverse
+from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
+
+from articles.models.changes import SavesOnlyChanges
+
+Instant = datetime | Combinable
+"""A point in time for SQL: an aware datetime, or an expression such as `database_now()`."""
+
+SLUG_LENGTH = 200
 
 
 class ArticleQuerySet(models.QuerySet["Article"]):
-    """The words in which the house asks for articles."""
+    """The words in which the house asks for articles. `now` is an aware datetime or `database_now()`."""
 
-    def live(self, now: datetime | Combinable) -> Self:
+    def live(self, now: Instant) -> Self:
         """What readers may see at `now`: the clock decides, not the worker."""
-        return self.filter(
-            Q(embargo_until__isnull=True) | Q(embargo_until__lte=now),
-            Q(unpublish_at__isnull=True) | Q(unpublish_at__gt=now),
-            status__in=Article.Status.visible(),
-            publish_at__lte=now,
-        )
+        return self.filter(due_at(now), not_over_at(now), status__in=Article.Status.visible())
 
     def newest_first(self) -> Self:
         """In the order of a front page."""
         return self.order_by("-publish_at", "-id")
 
+    def locked(self) -> Self:
+        """Lock the rows until the end of the transaction, in id order."""
+        return self.select_for_update(of=("self",)).order_by("pk")
 
-class Article(models.Model):
-    """A piece of news, from its draft to its withdrawal."""
+    def locked_if_free(self) -> Self:
+        """The same, but pass over those that another transaction holds instead of waiting."""
+        return self.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
+
+
+def due_at(now: Instant) -> Q:
+    """The time to go live has come, and no embargo stands in the way."""
+    return Q(Q(embargo_until__isnull=True) | Q(embargo_until__lte=now), publish_at__lte=now)
+
+
+def not_over_at(now: Instant) -> Q:
+    """The time to be taken off has not come."""
+    return Q(unpublish_at__isnull=True) | Q(unpublish_at__gt=now)
+
+
+class Article(SavesOnlyChanges):
+    """A piece of news, from its draft to its withdrawal.
+
+    Whatever saves or deletes an article keeps its tasks true, in the same transaction: see
+    `articles.services.tasks`.
+    """
 
     class Status(models.IntegerChoices):
         """Where an article stands; `articles.workflow` says which way it may go."""
@@ -56,7 +82,10 @@ class Article(models.Model):
             return cls.MANUALLY_APPROVED, cls.APPROVED, cls.PUBLISHED
 
     title = models.CharField(_("headline"), max_length=200)
-    slug = models.SlugField(_("slug"), max_length=200, allow_unicode=True, blank=True)
+    slug = models.SlugField(
+        _("slug"), max_length=SLUG_LENGTH, allow_unicode=True, blank=True,
+        help_text=_("The last part of the address; made from the headline when left empty."),
+    )
     summary = models.CharField(_("summary"), max_length=500, blank=True)
     body = models.TextField(_("body"), blank=True)
     channel = models.ForeignKey(
@@ -80,6 +109,9 @@ class Article(models.Model):
     external_id = models.CharField(  # noqa: DJ001 (unique unless null)
         _("external id"), max_length=191, null=True, blank=True, unique=True, editable=False
     )
+    external_digest = models.CharField(
+        max_length=40, blank=True, default="", editable=False, help_text=_("What the last import brought.")
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     updated_at = models.DateTimeField(_("last change"), auto_now=True)
 
@@ -88,14 +120,44 @@ class Article(models.Model):
     class Meta:
         verbose_name = _("article")
         verbose_name_plural = _("articles")
+        permissions = [
+            ("review_article", _("Can approve and refuse articles")),
+            ("schedule_article", _("Can schedule articles")),
+            ("publish_article", _("Can publish, withdraw and restore articles")),
+        ]
         indexes = [
             models.Index(fields=["status", "publish_at"], name="article_waiting"),
+            models.Index(fields=["status", "unpublish_at"], name="article_leaving"),
             models.Index(fields=["publish_at", "id"], name="article_newest"),
             models.Index(fields=["channel", "publish_at", "id"], name="article_channel_newest"),
         ]
 
     def __str__(self) -> str:
         return self.title
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save, and set the article's tasks right, in one transaction."""
+        if not self.slug and self._state.adding:
+            self.slug = slugify(self.title, allow_unicode=True)[:SLUG_LENGTH].strip("-")
+        with transaction.atomic():
+            super().save(*args, **options)
+
+    def clean(self) -> None:
+        """Refuse a time to be taken off that does not come after the time to go live."""
+        if self.unpublish_at and self.goes_live_at and self.unpublish_at <= self.goes_live_at:
+            raise ValidationError({"unpublish_at": _("The article would be taken off before it goes live.")})
+
+    @property
+    def goes_live_at(self) -> datetime | None:
+        """When readers may first see it: the later of its time and its embargo; None without a time."""
+        if self.publish_at is None:
+            return None
+        return max(self.publish_at, self.embargo_until or self.publish_at)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is approved and not out yet."""
+        return self.status in self.Status.waiting()
 
     def get_absolute_url(self) -> str:
         """The article's page on the site."""
