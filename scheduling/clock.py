@@ -28,7 +28,12 @@ class DatabaseNow(Func):
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         """Truncated to the millisecond, hence never ahead of the true time."""
-        return self.as_sql(compiler, connection, template="STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'now')", **extra)
+        return self.as_sql(
+            compiler,
+            connection,
+            template="STRFTIME('%%%%Y-%%%%m-%%%%d %%%%H:%%%%M:%%%%f', 'now')",
+            **extra,
+        )
 
 
 def database_now() -> Combinable:
@@ -38,7 +43,11 @@ def database_now() -> Combinable:
 
 def read_database_clock() -> datetime:
     """Ask the database what time it is: an aware datetime in UTC."""
-    sql = "SELECT UTC_TIMESTAMP(6)" if connection.vendor == "mysql" else "SELECT STRFTIME('%Y-%m-%d %H:%M:%f', 'now')"
+    sql = (
+        "SELECT UTC_TIMESTAMP(6)"
+        if connection.vendor == "mysql"
+        else "SELECT STRFTIME('%Y-%m-%d %H:%M:%f', 'now')"
+    )
     with connection.cursor() as cursor:
         cursor.execute(sql)
         (value,) = cursor.fetchone()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Any, Self
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
@@ -26,13 +26,21 @@ class TaskIdentity(models.Model):
 
     task_id = models.BigIntegerField(_("task"), primary_key=True)
     task_type = ExactCharField(_("type"), max_length=TASK_TYPE_LENGTH)
-    priority = models.SmallIntegerField(_("priority"), default=0, help_text=_("Lower runs first."))
+    priority = models.SmallIntegerField(
+        _("priority"), default=0, help_text=_("Lower runs first.")
+    )
     execute_time = models.DateTimeField(_("due"))
     parameters = models.JSONField(_("parameters"), default=dict)
     key = ExactCharField(_("key"), max_length=KEY_LENGTH, null=True, blank=True)  # noqa: DJ001 (unique unless null)
     version = models.PositiveIntegerField(_("version"), default=1)
     attempts = models.PositiveIntegerField(_("attempts"), default=0)
     created_at = models.DateTimeField(_("created"))
+    promised_at = models.DateTimeField(
+        _("promised"),
+        help_text=_(
+            "When this due time was asked for; nobody can be late before that."
+        ),
+    )
 
     class Meta:
         abstract = True
@@ -57,16 +65,35 @@ class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
         """In the order in which they became due."""
         return self.order_by("execute_time", "task_id")
 
+    def overdue_ids(
+        self, task_type: str, priority: int, *, now: Instant, limit: int
+    ) -> list[int]:
+        """Ids of the oldest due tasks of a topic that nobody is running: not leased, and no row lock on them."""
+        with transaction.atomic():
+            due = (
+                self.topic(task_type, priority)
+                .due(now)
+                .free(now)
+                .oldest_first()[:limit]
+            )
+            return list(
+                due.select_for_update(skip_locked=True).values_list(
+                    "task_id", flat=True
+                )
+            )
+
     def locked(self) -> Self:
         """Lock the rows in id order and pass over those another transaction holds: the row lock is the lease."""
-        return self.select_for_update(skip_locked=True)
+        return self.order_by("task_id").select_for_update(skip_locked=True)
 
 
 class TaskInfo(TaskIdentity):
     """A pending task. Its row disappears when it is executed, cancelled or has failed for good."""
 
     leased_until = models.DateTimeField(_("leased until"), null=True, blank=True)
-    lease_token = models.CharField(_("lease token"), max_length=32, blank=True, default="")
+    lease_token = models.CharField(
+        _("lease token"), max_length=32, blank=True, default=""
+    )
 
     objects = TaskInfoQuerySet.as_manager()
 
@@ -75,14 +102,23 @@ class TaskInfo(TaskIdentity):
         verbose_name = _("pending task")
         verbose_name_plural = _("pending tasks")
         constraints = [
-            models.UniqueConstraint(fields=["task_type", "key"], name="taskinfo_one_per_key"),
+            models.UniqueConstraint(
+                fields=["task_type", "key"], name="taskinfo_one_per_key"
+            ),
         ]
         indexes = [
-            models.Index(fields=["task_type", "priority", "execute_time"], name="taskinfo_due"),
+            models.Index(
+                fields=["task_type", "priority", "execute_time"], name="taskinfo_due"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.task_type} {self.key or self.task_id}"
+
+    @property
+    def due(self) -> datetime:
+        """The instant from which lateness counts: a time in the past can be kept from the moment it was asked for."""
+        return max(self.execute_time, self.promised_at)
 
     @property
     def topic(self) -> tuple[str, int]:
@@ -93,15 +129,24 @@ class TaskInfo(TaskIdentity):
 class TaskInfoLogQuerySet(models.QuerySet["TaskInfoLog"]):
     """One-statement transitions of many log rows; each raises `version`, so a lost update shows."""
 
-    def close(
-        self, status: TaskInfoLog.Status, *, now: datetime, attempts_made: int = 0, worker: str = "", error: str = ""
-    ) -> int:
-        """Close still open logs with `status` at `now`; returns how many were open."""
-        changes: dict[str, object] = {"status": status, "updated_at": now, "worker": worker, "error": error}
-        if status == TaskInfoLog.Status.EXECUTED:
-            changes |= {"executed_at": now, "lateness": models.Value(now) - Greatest("execute_time", "promised_at")}
+    def change(self, *, now: datetime, **changes: object) -> int:
+        """Write `changes` to logs that are still open; returns how many were."""
         return self.filter(status=TaskInfoLog.Status.SCHEDULED).update(
-            version=F("version") + 1, attempts=F("attempts") + attempts_made, **changes
+            version=F("version") + 1, updated_at=now, **changes
+        )
+
+    def executed(self, *, now: datetime, attempts: int, worker: str) -> int:
+        """Close open logs as done at `now`, with how late that was."""
+        moment = models.Value(now, output_field=models.DateTimeField())
+        lateness = moment - Greatest("execute_time", "promised_at")
+        return self.change(
+            now=now,
+            status=TaskInfoLog.Status.EXECUTED,
+            executed_at=now,
+            lateness=lateness,
+            attempts=attempts,
+            worker=worker,
+            error="",
         )
 
     def executed_since(self, since: datetime) -> Self:
@@ -110,7 +155,9 @@ class TaskInfoLogQuerySet(models.QuerySet["TaskInfoLog"]):
 
     def closed_before(self, cutoff: datetime) -> Self:
         """Records of tasks that ended before `cutoff`."""
-        return self.exclude(status=TaskInfoLog.Status.SCHEDULED).filter(updated_at__lt=cutoff)
+        return self.exclude(status=TaskInfoLog.Status.SCHEDULED).filter(
+            updated_at__lt=cutoff
+        )
 
 
 class TaskInfoLog(TaskIdentity):
@@ -124,13 +171,15 @@ class TaskInfoLog(TaskIdentity):
         CANCELLED = 2, _("Cancelled")
         FAILED = 3, _("Failed")
 
-    status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.SCHEDULED)
-    promised_at = models.DateTimeField(
-        _("promised"), help_text=_("When this due time was asked for; nobody can be late before that.")
+    status = models.SmallIntegerField(
+        _("status"), choices=Status.choices, default=Status.SCHEDULED
     )
     executed_at = models.DateTimeField(_("executed"), null=True, blank=True)
     lateness = models.DurationField(
-        _("lateness"), null=True, blank=True, help_text=_("Executed minus due, or minus promised if that was later.")
+        _("lateness"),
+        null=True,
+        blank=True,
+        help_text=_("Executed minus due, or minus promised if that was later."),
     )
     worker = models.CharField(_("worker"), max_length=100, blank=True, default="")
     error = models.TextField(_("error"), blank=True, default="")
@@ -148,18 +197,29 @@ class TaskInfoLog(TaskIdentity):
         ]
 
     def __str__(self) -> str:
-        return f"{self.task_type} {self.key or self.task_id}: {self.get_status_display()}"
+        return (
+            f"{self.task_type} {self.key or self.task_id}: {self.get_status_display()}"
+        )
+
+    @classmethod
+    def identity_fields(cls) -> Iterable[models.Field[Any, Any]]:
+        """The columns that a task and its record share."""
+        return TaskIdentity._meta.local_fields
 
     @property
     def lateness_ms(self) -> float | None:
         """Lateness in milliseconds, or None before the task ran."""
-        return None if self.lateness is None else self.lateness / timedelta(milliseconds=1)
+        return (
+            None if self.lateness is None else self.lateness / timedelta(milliseconds=1)
+        )
 
 
 class WorkerHeartbeat(models.Model):
     """The last sign of life of a worker process."""
 
-    name = models.CharField(_("worker"), max_length=100, primary_key=True, help_text=_("host:process"))
+    name = models.CharField(
+        _("worker"), max_length=100, primary_key=True, help_text=_("host:process")
+    )
     task_types = models.JSONField(_("types it runs"), default=list)
     started_at = models.DateTimeField(_("started"))
     seen_at = models.DateTimeField(_("last seen"), db_index=True)
@@ -177,8 +237,12 @@ class WorkerHeartbeat(models.Model):
 
 def topics_with_tasks() -> list[tuple[str, int, datetime]]:
     """Every topic with pending tasks, with the earliest due time in it: one loose scan of the due index."""
-    rows = TaskInfo.objects.values("task_type", "priority").annotate(first=models.Min("execute_time"))
-    return [(row["task_type"], row["priority"], row["first"]) for row in rows.order_by()]
+    rows = TaskInfo.objects.values("task_type", "priority").annotate(
+        first=models.Min("execute_time")
+    )
+    return [
+        (row["task_type"], row["priority"], row["first"]) for row in rows.order_by()
+    ]
 
 
 def by_ids(ids: Collection[int]) -> TaskInfoQuerySet:

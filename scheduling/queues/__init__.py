@@ -1,0 +1,47 @@
+"""Where due tasks are found: in Redis, with the database in reserve, or in the database alone."""
+
+from __future__ import annotations
+
+import os
+
+from scheduling.conf import conf
+from scheduling.queues.base import (
+    DelayQueue,
+    Hint,
+    Popped,
+    Pushed,
+    Topic,
+    to_milliseconds,
+)
+from scheduling.queues.database import DatabaseQueue
+from scheduling.queues.fallback import FallbackQueue
+from scheduling.queues.redis import RedisQueue
+
+__all__ = [
+    "DelayQueue",
+    "Hint",
+    "Popped",
+    "Pushed",
+    "Topic",
+    "get_queue",
+    "make_queue",
+    "to_milliseconds",
+]
+
+_queues: dict[tuple[int, str], DelayQueue] = {}
+
+
+def make_queue(url: str) -> DelayQueue:
+    """A fresh queue for a Redis URL; the database queue for an empty one."""
+    return FallbackQueue(RedisQueue(url), DatabaseQueue()) if url else DatabaseQueue()
+
+
+def get_queue() -> DelayQueue:
+    """This process's queue; a child made by fork gets its own, because no connection may cross a fork.
+
+    All methods may be used by several threads at once, except `wait`, which belongs to one.
+    """
+    mark = os.getpid(), conf.REDIS_URL
+    if mark not in _queues:
+        _queues[mark] = make_queue(conf.REDIS_URL)
+    return _queues[mark]

@@ -1,0 +1,79 @@
+"""The queue without Redis: the due index of `taskinfo` itself.
+
+Nothing is pushed anywhere and nothing wakes a worker, so workers look every `DATABASE_POLL_INTERVAL`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection, Iterable, Sequence
+
+from scheduling.clock import database_now
+from scheduling.conf import conf
+from scheduling.models import TaskInfo, topics_with_tasks
+from scheduling.queues.base import (
+    DelayQueue,
+    Hint,
+    Popped,
+    Pushed,
+    Topic,
+    to_milliseconds,
+)
+
+
+class DatabaseQueue(DelayQueue):
+    """Reads what is due from SQL, passing over rows that another worker has locked."""
+
+    name = "database"
+
+    def __init__(self) -> None:
+        self._ticks: dict[str, float] = {}
+        self._closed = threading.Event()
+
+    def push(self, hints: Sequence[Hint], *, now_ms: int) -> Pushed:
+        return Pushed()
+
+    def discard(self, hints: Iterable[Hint]) -> None:
+        pass
+
+    def pop(self, task_types: Collection[str], limit: int, *, now_ms: int) -> Popped:
+        popped = Popped()
+        topics = [row for row in topics_with_tasks() if row[0] in task_types]
+        for task_type, priority, first in sorted(topics, key=lambda row: row[1]):
+            first_ms = to_milliseconds(first)
+            if first_ms > now_ms:
+                popped.next_due_ms = min(first_ms, popped.next_due_ms or first_ms)
+            elif ids := TaskInfo.objects.overdue_ids(
+                task_type, priority, now=database_now(), limit=limit
+            ):
+                popped.ids[task_type, priority] = ids
+        return popped
+
+    def promote(self, *, now_ms: int) -> int:
+        return 0
+
+    def drained(self, topics: Collection[Topic]) -> set[Topic]:
+        return set()
+
+    def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
+        self._closed.wait(min(seconds, conf.DATABASE_POLL_INTERVAL))
+
+    def tick(self, name: str, seconds: float) -> bool:
+        now = time.monotonic()
+        if now < self._ticks.get(name, float("-inf")):
+            return False
+        self._ticks[name] = now + seconds
+        return True
+
+    def acquire(self, seconds: float) -> str | None:
+        return "database"
+
+    def release(self, token: str) -> bool:
+        return True
+
+    def ping(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,317 @@
+"""The queue on Redis: a disposable index of the next few minutes. The only module that imports redis.
+
+Keys, with the prefix `sched` and the topic in braces, so that a topic lives in one slot of a cluster:
+
+    sched:future:{type:priority}   ZSET of ids, score = due in epoch milliseconds
+    sched:ready:{type:priority}    LIST of ids that are due
+    sched:topics                   SET of "type:priority"
+    sched:lock:refresh             STRING, the token of the node that refreshes
+    sched:tick:<name>              STRING that lives for one period of a periodic work
+    sched:wake                     channel; message = "due_ms type:priority"
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import redis
+from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode, RedisCluster
+from redis.exceptions import RedisClusterException, RedisError, ResponseError
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+from scheduling.conf import conf
+from scheduling.exceptions import QueueUnavailable
+from scheduling.queues import topics, wake
+from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
+
+logger = logging.getLogger(__name__)
+
+_LUA = Path(__file__).parent / "lua"
+_TAKE = (_LUA / "take.lua").read_text()
+_RELEASE = (_LUA / "release.lua").read_text()
+_ZADD_CHUNK = 1000  # members in one command at most
+
+
+def connect(url: str, *, timeout: float) -> Any:
+    """A client for any of the URLs of docs/settings.md that gives up after `timeout` seconds and never resends.
+
+    Resending is what redis-py does by default; it would pop twice and lose what the first answer carried.
+    """
+    limits = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
+    scheme, _, rest = url.partition("://")
+    if scheme == "redis+sentinel":
+        hosts, _, path = rest.partition("/")
+        service, _, database = path.partition("/")
+        sentinel = Sentinel(_addresses(hosts, 26379), sentinel_kwargs=limits, **limits)
+        return sentinel.master_for(
+            service, db=int(database or 0), retry=Retry(NoBackoff(), 0), **limits
+        )
+    if scheme == "redis+cluster":
+        nodes = [
+            ClusterNode(host, port)
+            for host, port in _addresses(rest.partition("/")[0], 6379)
+        ]
+        # One retry, because a cluster client learns of a moved slot by asking the wrong node first.
+        return RedisCluster(startup_nodes=nodes, retry=Retry(NoBackoff(), 1), **limits)
+    return redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), **limits)
+
+
+def _addresses(hosts: str, default_port: int) -> list[tuple[str, int]]:
+    parts = [urlsplit(f"//{host}") for host in hosts.split(",")]
+    return [(part.hostname or "localhost", part.port or default_port) for part in parts]
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Turn whatever a Redis client raises into `QueueUnavailable`."""
+    try:
+        yield
+    except (RedisError, RedisClusterException, OSError) as error:
+        raise QueueUnavailable(f"Redis does not serve: {error}") from error
+
+
+class RedisQueue(DelayQueue):
+    """Hints in Redis. Pushes give up after `PUSH_TIMEOUT`, everything else after `POP_TIMEOUT`."""
+
+    name = "redis"
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._clients: dict[float, Any] = {}
+        self._wake_ups: wake.WakeUps | None = None
+        self._topics: set[Topic] = set()
+        self._topics_read_at = float("-inf")
+
+    def push(self, hints: Sequence[Hint], *, now_ms: int) -> Pushed:
+        by_topic: defaultdict[Topic, list[Hint]] = defaultdict(list)
+        for hint in hints:
+            by_topic[hint.topic].append(hint)
+        if not by_topic:
+            return Pushed()
+        with _answering():
+            return self._push(by_topic, now_ms)
+
+    def discard(self, hints: Iterable[Hint]) -> None:
+        with _answering():
+            pipeline = self._client(conf.PUSH_TIMEOUT).pipeline(transaction=False)
+            for hint in hints:
+                pipeline.zrem(self._future(hint.topic), hint.task_id)
+            pipeline.execute()
+
+    def pop(self, task_types: Collection[str], limit: int, *, now_ms: int) -> Popped:
+        with _answering():
+            wanted = sorted(
+                (topic for topic in self._known_topics() if topic[0] in task_types),
+                key=lambda t: t[1],
+            )
+            answers = self._take(wanted, now_ms, limit)
+        popped = Popped(
+            ids={
+                topic: list(_ids(topic, answer[2:]))
+                for topic, answer in answers.items()
+            }
+        )
+        next_due = [float(answer[1]) for answer in answers.values() if answer[1]]
+        popped.next_due_ms = int(min(next_due)) if next_due else None
+        return popped
+
+    def promote(self, *, now_ms: int) -> int:
+        with _answering():
+            moved, left = 0, set(self._read_topics())
+            while left:
+                answers = self._take(left, now_ms, 0)
+                moved += sum(answer[0] for answer in answers.values())
+                left = {
+                    topic
+                    for topic, answer in answers.items()
+                    if answer[0] >= conf.PROMOTE_LIMIT
+                }
+            return moved
+
+    def drained(self, topics: Collection[Topic]) -> set[Topic]:
+        asked = list(topics)
+        with _answering():
+            pipeline = self._client(conf.POP_TIMEOUT).pipeline(transaction=False)
+            for topic in asked:
+                pipeline.llen(self._ready(topic))
+            lengths = pipeline.execute(raise_on_error=False)
+        return {
+            topic for topic, length in zip(asked, lengths, strict=True) if length == 0
+        }
+
+    def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
+        deadline = time.monotonic() + seconds
+        with _answering():
+            try:
+                if self._wake_ups is None:
+                    channel = self._key("wake")
+                    self._wake_ups = wake.WakeUps(
+                        self._client(conf.POP_TIMEOUT).pubsub(), channel
+                    )
+                while received := self._wake_ups.read(deadline - time.monotonic()):
+                    topic, due_ms = received
+                    self._topics.add(topic)
+                    if before_ms is None or due_ms < before_ms:
+                        return
+            except BaseException:
+                self._forget_wake_ups()
+                raise
+
+    def tick(self, name: str, seconds: float) -> bool:
+        with _answering():
+            client = self._client(conf.POP_TIMEOUT)
+            return bool(
+                client.set(
+                    self._key(f"tick:{name}"), 1, nx=True, px=int(seconds * 1000)
+                )
+            )
+
+    def acquire(self, seconds: float) -> str | None:
+        token = secrets.token_hex(16)
+        with _answering():
+            client = self._client(conf.POP_TIMEOUT)
+            return (
+                token
+                if client.set(
+                    self._key("lock:refresh"), token, nx=True, px=int(seconds * 1000)
+                )
+                else None
+            )
+
+    def release(self, token: str) -> bool:
+        with _answering():
+            return bool(
+                self._client(conf.POP_TIMEOUT).eval(
+                    _RELEASE, 1, self._key("lock:refresh"), token
+                )
+            )
+
+    def ping(self) -> None:
+        with _answering():
+            self._client(conf.PUSH_TIMEOUT).ping()
+
+    def close(self) -> None:
+        self._forget_wake_ups()
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+
+    def _client(self, timeout: float) -> Any:
+        if timeout not in self._clients:
+            self._clients[timeout] = connect(self._url, timeout=timeout)
+        return self._clients[timeout]
+
+    def _key(self, name: str) -> str:
+        return f"{conf.KEY_PREFIX}:{name}"
+
+    def _future(self, topic: Topic) -> str:
+        return self._key(f"future:{{{topics.encode(topic)}}}")
+
+    def _ready(self, topic: Topic) -> str:
+        return self._key(f"ready:{{{topics.encode(topic)}}}")
+
+    def _push(self, by_topic: dict[Topic, list[Hint]], now_ms: int) -> Pushed:
+        pipeline = self._client(conf.PUSH_TIMEOUT).pipeline(transaction=False)
+        pipeline.sadd(self._key("topics"), *map(topics.encode, by_topic))
+        for topic, hints in by_topic.items():
+            for start in range(0, len(hints), _ZADD_CHUNK):
+                members = {
+                    str(hint.task_id): hint.due_ms
+                    for hint in hints[start : start + _ZADD_CHUNK]
+                }
+                pipeline.zadd(self._future(topic), members)
+        added = sum(pipeline.execute()[1:])
+        return Pushed(added, self._announce(by_topic, now_ms))
+
+    def _announce(self, by_topic: dict[Topic, list[Hint]], now_ms: int) -> int:
+        """Make what is due ready, and wake the workers for each topic whose next task is one of ours."""
+        moved, news, left = 0, {}, set(by_topic)
+        while left:
+            answers = self._take(left, now_ms, 0)
+            for topic, (count, next_due, *_) in answers.items():
+                moved += count
+                earliest = min(hint.due_ms for hint in by_topic[topic])
+                if count or (next_due and earliest <= float(next_due)):
+                    news[topic] = earliest
+            left = {
+                topic
+                for topic, answer in answers.items()
+                if answer[0] >= conf.PROMOTE_LIMIT
+            }
+        pipeline = self._client(conf.PUSH_TIMEOUT).pipeline(transaction=False)
+        for topic, due_ms in news.items():
+            pipeline.publish(self._key("wake"), wake.message(topic, due_ms))
+        if news:
+            pipeline.execute()
+        return moved
+
+    def _take(
+        self, wanted: Collection[Topic], now_ms: int, limit: int
+    ) -> dict[Topic, list[Any]]:
+        """Run take.lua for each topic in one round trip; a topic whose keys are not ours to use is passed over."""
+        asked = list(wanted)
+        pipeline = self._client(conf.POP_TIMEOUT).pipeline(transaction=False)
+        for topic in asked:
+            pipeline.eval(
+                _TAKE,
+                2,
+                self._future(topic),
+                self._ready(topic),
+                now_ms,
+                conf.PROMOTE_LIMIT,
+                limit,
+            )
+        answers = dict(
+            zip(
+                asked,
+                pipeline.execute(raise_on_error=False) if asked else [],
+                strict=True,
+            )
+        )
+        for topic, answer in list(answers.items()):
+            if isinstance(answer, ResponseError) and "WRONGTYPE" in str(answer):
+                logger.warning(
+                    "Redis keys of topic %s hold something else; left alone",
+                    topics.encode(topic),
+                )
+                del answers[topic]
+            elif isinstance(answer, Exception):
+                raise answer
+        return answers
+
+    def _known_topics(self) -> set[Topic]:
+        if time.monotonic() - self._topics_read_at > conf.MAX_SLEEP:
+            self._topics |= self._read_topics()
+            self._topics_read_at = time.monotonic()
+        return set(self._topics)
+
+    def _read_topics(self) -> set[Topic]:
+        members = self._client(conf.POP_TIMEOUT).smembers(self._key("topics"))
+        return {topic for topic in map(topics.decode, members) if topic}
+
+    def _forget_wake_ups(self) -> None:
+        if self._wake_ups is not None:
+            self._wake_ups.close()
+            self._wake_ups = None
+
+
+def _ids(topic: Topic, members: Iterable[bytes]) -> Iterator[int]:
+    for member in members:
+        if member.isdigit() and len(member) < 20:
+            yield int(member)
+        else:
+            logger.warning(
+                "dropped %r from the ready list of %s: no task id",
+                member[:50],
+                topics.encode(topic),
+            )

@@ -1,0 +1,57 @@
+"""Listening for wake-ups on a publish/subscribe channel, and noticing when nobody speaks any more."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from scheduling.queues.base import Topic
+from scheduling.queues.topics import decode, encode
+
+PING_INTERVAL = 5.0  # seconds; a half-open connection shows no error, only silence
+
+
+def message(topic: Topic, due_ms: int) -> str:
+    """The wake-up that says "something of `topic` is due at `due_ms`"."""
+    return f"{due_ms} {encode(topic)}"
+
+
+class WakeUps:
+    """One subscription. Whoever holds it reconnects by making a new one when a method raises."""
+
+    def __init__(self, pubsub: Any, channel: str) -> None:
+        self._pubsub = pubsub
+        self._pubsub.subscribe(channel)
+        self._pinged_at = self._heard_at = time.monotonic()
+
+    def read(self, timeout: float) -> tuple[Topic, int] | None:
+        """The next wake-up as `(topic, due_ms)`, or None after `timeout` seconds. Raises when the line is dead."""
+        deadline = time.monotonic() + timeout
+        while (left := deadline - time.monotonic()) >= 0:
+            self._check_line()
+            received = self._pubsub.get_message(timeout=left)
+            if received is not None:
+                self._heard_at = time.monotonic()
+                if wake := _parse(received):
+                    return wake
+        return None
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._pubsub.close()
+
+    def _check_line(self) -> None:
+        now = time.monotonic()
+        if now - self._heard_at > 2 * PING_INTERVAL:
+            raise ConnectionError("the wake-up channel has been silent for too long")
+        if now - self._pinged_at > PING_INTERVAL:
+            self._pinged_at = now
+            self._pubsub.ping()
+
+
+def _parse(received: dict[str, Any]) -> tuple[Topic, int] | None:
+    if received["type"] != "message":
+        return None
+    due, _, text = received["data"].partition(b" ")
+    topic = decode(text)
+    return (topic, int(due)) if topic and due.isdigit() else None

@@ -1,0 +1,40 @@
+"""What other code may ask of the engine: add, change, lease, run and refresh tasks.
+
+Every function works in the caller's transaction or opens one; the queue only hears of it after the commit.
+"""
+
+from scheduling.clock import database_now, read_database_clock
+from scheduling.services.adding import add_task, add_tasks
+from scheduling.services.changing import (
+    cancel_key,
+    cancel_keys,
+    cancel_task,
+    cancel_tasks,
+    reschedule_task,
+    retry_task,
+)
+from scheduling.services.leasing import complete_task, fail_task, poll
+from scheduling.services.refreshing import RefreshReport, refresh, sweep
+from scheduling.services.running import RunReport, run_due, run_once
+
+__all__ = [
+    "RefreshReport",
+    "RunReport",
+    "add_task",
+    "add_tasks",
+    "cancel_key",
+    "cancel_keys",
+    "cancel_task",
+    "cancel_tasks",
+    "complete_task",
+    "database_now",
+    "fail_task",
+    "poll",
+    "read_database_clock",
+    "refresh",
+    "reschedule_task",
+    "retry_task",
+    "run_due",
+    "run_once",
+    "sweep",
+]

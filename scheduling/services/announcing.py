@@ -1,0 +1,49 @@
+"""Telling the queue, after the commit, what changed. It may fail: then the sweep finds the tasks in SQL."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from django.db import transaction
+
+from scheduling.clock import clock
+from scheduling.conf import conf
+from scheduling.exceptions import QueueUnavailable
+from scheduling.models import TaskInfo
+from scheduling.queues import Hint, get_queue
+
+logger = logging.getLogger(__name__)
+
+
+def announce_on_commit(tasks: Iterable[TaskInfo]) -> None:
+    """Once the surrounding transaction is committed, push the hints of `tasks` that fall within the window."""
+    transaction.on_commit(
+        partial(_push, [Hint.of(task) for task in tasks]), robust=True
+    )
+
+
+def withdraw_on_commit(tasks: Iterable[TaskInfo]) -> None:
+    """Once committed, take the hints of `tasks` back, best effort: a stale hint is dropped by the row check."""
+    transaction.on_commit(
+        partial(_discard, [Hint.of(task) for task in tasks]), robust=True
+    )
+
+
+def _push(hints: Sequence[Hint]) -> None:
+    now_ms = int(clock.timestamp() * 1000)
+    near = [
+        hint for hint in hints if hint.due_ms <= now_ms + conf.PRELOAD_WINDOW * 1000
+    ]
+    try:
+        get_queue().push(near, now_ms=now_ms)
+    except QueueUnavailable as error:
+        logger.warning("%s; %d tasks will be found in the database", error, len(near))
+
+
+def _discard(hints: Sequence[Hint]) -> None:
+    try:
+        get_queue().discard(hints)
+    except QueueUnavailable as error:
+        logger.warning("%s; %d stale hints stay until they are due", error, len(hints))

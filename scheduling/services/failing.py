@@ -1,0 +1,64 @@
+"""What happens to a task that went wrong: a retry with backoff and jitter, and in the end a record that stays."""
+
+from __future__ import annotations
+
+import logging
+import random
+from datetime import timedelta
+
+from scheduling import registry
+from scheduling.clock import read_database_clock
+from scheduling.conf import conf
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services.announcing import announce_on_commit
+
+logger = logging.getLogger(__name__)
+
+_ERROR_LENGTH = 4000  # characters of an error that are kept
+
+
+def max_attempts(task_type: str) -> int:
+    """How often a task of this type is tried."""
+    found = registry.get(task_type)
+    return (found.max_attempts if found else None) or conf.MAX_ATTEMPTS
+
+
+def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
+    """Write down that an attempt failed, in the caller's transaction, which holds the row; `attempts` includes it.
+
+    True if the task will be tried again, False if it is closed as failed.
+    """
+    again = task.attempts < max_attempts(task.task_type)
+    now = read_database_clock()
+    kept = {
+        "attempts": task.attempts,
+        "error": error[-_ERROR_LENGTH:],
+        "worker": worker,
+    }
+    log = TaskInfoLog.objects.filter(task_id=task.task_id)
+    if again:
+        task.execute_time = now + backoff(task.attempts)
+        task.leased_until, task.lease_token = None, ""
+        task.save(
+            update_fields=["execute_time", "attempts", "leased_until", "lease_token"]
+        )
+        log.change(now=now, **kept)
+        announce_on_commit([task])
+    else:
+        task.delete()
+        log.change(now=now, status=TaskInfoLog.Status.FAILED, **kept)
+    logger.log(
+        logging.WARNING if again else logging.ERROR,
+        "%s: attempt %d failed, %s: %s",
+        task,
+        task.attempts,
+        f"next at {task.execute_time:%H:%M:%S} UTC" if again else "given up",
+        error.strip().rpartition("\n")[2],
+    )
+    return again
+
+
+def backoff(attempts: int) -> timedelta:
+    """The wait after so many attempts: exponential, half of it random so that failures do not come back in step."""
+    longest = min(conf.BACKOFF * 2 ** (attempts - 1), conf.MAX_BACKOFF)
+    return timedelta(seconds=random.uniform(longest / 2, longest))  # noqa: S311 (spreads load, guards nothing)

@@ -1,0 +1,103 @@
+"""Tasks for programs outside: a committed claim with a token, given back by completing or failing.
+
+The oldest due task is handed out first, which only SQL can promise; the queue's hints for it are merely spent.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from datetime import timedelta
+
+from scheduling.clock import clock, database_now, read_database_clock
+from scheduling.conf import conf
+from scheduling.exceptions import InvalidTask, LeaseLost, QueueUnavailable
+from scheduling.models import TaskInfo, TaskInfoLog, by_ids
+from scheduling.queues import get_queue
+from scheduling.services.failing import record_failure
+from scheduling.transactions import retried
+from scheduling.validation import checked_priority, checked_seconds, checked_task_type
+
+logger = logging.getLogger(__name__)
+
+MAX_POLL = 1000  # tasks leased by one call at most
+
+
+def poll(
+    task_type: str, priority: int = 0, limit: int = 1, lease: float | None = None
+) -> list[TaskInfo]:
+    """Lease up to `limit` due tasks of a topic, oldest due first, for `lease` seconds (default: `LEASE`).
+
+    Each comes with `lease_token` and `leased_until`; unless it is completed or failed by then, it is due again.
+    An empty queue gives an empty list. A task may thus be worked on twice: use its id as idempotency key.
+    """
+    topic = checked_task_type(task_type), checked_priority(priority)
+    if (
+        isinstance(limit, bool)
+        or not isinstance(limit, int)
+        or not 1 <= limit <= MAX_POLL
+    ):
+        raise InvalidTask(
+            f"limit must be a whole number from 1 to {MAX_POLL}, not {limit!r}"
+        )
+    seconds = checked_seconds(
+        conf.LEASE if lease is None else lease, what="lease", most=conf.MAX_LEASE
+    )
+    _spend_hints(topic[0], limit)
+    return _claim(*topic, limit, seconds)
+
+
+def _spend_hints(task_type: str, limit: int) -> None:
+    """Keep the ready list from growing: what is leased from SQL needs its hint no more."""
+    try:
+        get_queue().pop([task_type], limit, now_ms=int(clock.timestamp() * 1000))
+    except QueueUnavailable as error:
+        logger.warning("%s", error)
+
+
+@retried
+def _claim(task_type: str, priority: int, limit: int, seconds: float) -> list[TaskInfo]:
+    due = (
+        TaskInfo.objects.topic(task_type, priority)
+        .due(database_now())
+        .free(database_now())
+    )
+    tasks = list(due.oldest_first()[:limit].select_for_update(skip_locked=True))
+    if tasks:
+        leased_until = read_database_clock() + timedelta(seconds=seconds)
+        for task in tasks:
+            task.attempts += 1
+            task.leased_until, task.lease_token = leased_until, secrets.token_hex(16)
+        TaskInfo.objects.bulk_update(tasks, ["attempts", "leased_until", "lease_token"])
+    return tasks
+
+
+@retried
+def complete_task(task_id: int, *, lease_token: str) -> None:
+    """Report a leased task as done. Raises `LeaseLost` when it has been given on, moved, cancelled or closed."""
+    task = _leased(task_id, lease_token)
+    TaskInfoLog.objects.filter(task_id=task_id).executed(
+        now=read_database_clock(), attempts=task.attempts, worker="outside"
+    )
+    by_ids([task_id]).delete()
+
+
+@retried
+def fail_task(task_id: int, *, lease_token: str, error: str) -> bool:
+    """Report that a leased task could not be done; True if it will be tried again, after a backoff.
+
+    Raises `LeaseLost` as `complete_task` does.
+    """
+    return record_failure(_leased(task_id, lease_token), error, worker="outside")
+
+
+def _leased(task_id: int, lease_token: str) -> TaskInfo:
+    task = by_ids([task_id]).select_for_update().first()
+    # An expired lease that nobody else has taken up yet still counts: the work is done, and only once.
+    if (
+        task is None
+        or not task.lease_token
+        or not secrets.compare_digest(task.lease_token, str(lease_token))
+    ):
+        raise LeaseLost
+    return task

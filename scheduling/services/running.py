@@ -1,0 +1,253 @@
+"""Running what is due: pop hints, then one transaction that locks the rows, does the effect and closes the tasks.
+
+The row lock is the lease. A worker that dies loses its locks with its connection, and the sweep gives the tasks
+on. A task is first run on trust. One that is well overdue, or has been tried before, may be the one that killed
+its worker: then the attempt is committed before it runs, and from the second attempt on it runs alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.db.models import F
+
+from scheduling import registry
+from scheduling.clock import clock, database_now, read_database_clock
+from scheduling.conf import conf
+from scheduling.models import TaskInfo, TaskInfoLog, by_ids
+from scheduling.queues import DelayQueue, Hint, get_queue
+from scheduling.registry import Drop, Verdict
+from scheduling.services.failing import max_attempts, record_failure
+from scheduling.transactions import is_database_trouble, retried
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class RunReport:
+    """What one round, or several added up, has done."""
+
+    executed: int = 0
+    failed: int = 0  #: attempts that raised
+    dropped: int = 0  #: tasks that had become void
+    late_max: timedelta = field(default_factory=timedelta)
+    popped: int = 0  #: hints taken from the queue
+    next_due_ms: int | None = (
+        None  #: when the next hint becomes due, as far as the queue knows
+    )
+
+    def __iadd__(self, other: RunReport) -> RunReport:
+        self.executed += other.executed
+        self.failed += other.failed
+        self.dropped += other.dropped
+        self.late_max = max(self.late_max, other.late_max)
+        self.popped += other.popped
+        self.next_due_ms = other.next_due_ms
+        return self
+
+    @property
+    def handled(self) -> int:
+        """Tasks on which something was decided."""
+        return self.executed + self.failed + self.dropped
+
+
+def run_due(limit: int) -> int:
+    """Run up to `limit` due tasks of each topic that has a handler in this process; returns how many were handled."""
+    return run_once(limit).handled
+
+
+def run_once(
+    limit: int,
+    *,
+    task_types: Collection[str] | None = None,
+    worker: str = "",
+    queue: DelayQueue | None = None,
+) -> RunReport:
+    """One round, with what it did. `task_types` narrows it to some of the types that have a handler."""
+    types = (
+        registry.task_types()
+        if task_types is None
+        else registry.task_types() & set(task_types)
+    )
+    queue = queue or get_queue()
+    popped = queue.pop(types, limit, now_ms=int(clock.timestamp() * 1000))
+    report = RunReport(next_due_ms=popped.next_due_ms)
+    for ids in popped.ids.values():
+        report.popped += len(ids)
+        for start in range(0, len(ids), conf.BATCH_SIZE):
+            report += Round(worker, queue).run(ids[start : start + conf.BATCH_SIZE])
+    report.next_due_ms = popped.next_due_ms
+    return report
+
+
+class Round:
+    """The work on one batch of popped ids."""
+
+    def __init__(self, worker: str, queue: DelayQueue) -> None:
+        self.worker = worker
+        self.queue = queue
+        self.report = RunReport()
+
+    def run(self, ids: Sequence[int]) -> RunReport:
+        """Run the tasks behind `ids`, fresh ones as one batch, suspects apart."""
+        suspects = self._run_together(ids, trusted=True)
+        self._run_together(
+            [task_id for task_id, attempts in suspects.items() if attempts == 1],
+            trusted=False,
+        )
+        for task_id in [
+            task_id for task_id, attempts in suspects.items() if attempts > 1
+        ]:
+            self._run_together([task_id], trusted=False)
+        return self.report
+
+    def _run_together(self, ids: Sequence[int], *, trusted: bool) -> dict[int, int]:
+        """Run a batch; if that raises, each task alone. Returns the suspects found, with their attempts."""
+        if not ids:
+            return {}
+        try:
+            return self._attempt(ids, trusted=trusted)
+        except Exception as error:
+            if is_database_trouble(error):
+                raise
+            if len(ids) == 1:
+                self.report.failed += _record_failure(
+                    ids[0], traceback.format_exc(), trusted, self.worker
+                )
+                return {}
+            logger.warning(
+                "a batch of %d failed (%s); its tasks are run one by one",
+                len(ids),
+                error,
+            )
+        suspects: dict[int, int] = {}
+        for task_id in ids:
+            suspects |= self._run_together([task_id], trusted=trusted)
+        return suspects
+
+    def _attempt(self, ids: Sequence[int], *, trusted: bool) -> dict[int, int]:
+        outcome = _run_transaction(ids, trusted, self.worker)
+        self.report += outcome.report
+        if outcome.missing:
+            self._give_back(outcome.missing)
+        return outcome.suspects
+
+    def _give_back(self, ids: Collection[int]) -> None:
+        """A hint that came before its task was due, because that was moved or a clock is wrong, is put back."""
+        waiting = by_ids(ids).filter(execute_time__gt=database_now())
+        if hints := [Hint.of(task) for task in waiting]:
+            self.queue.push(hints, now_ms=int(clock.timestamp() * 1000))
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one transaction did."""
+
+    report: RunReport = field(default_factory=RunReport)
+    missing: set[int] = field(
+        default_factory=set
+    )  #: ids that were gone, locked or not due
+    suspects: dict[int, int] = field(
+        default_factory=dict
+    )  #: ids set apart, with their counted attempts
+
+
+@retried
+def _run_transaction(ids: Sequence[int], trusted: bool, worker: str) -> Outcome:
+    """Lock, drop what is gone or not due, do the effect, close the log, delete the rows: all or nothing."""
+    tasks = list(by_ids(ids).due(database_now()).free(database_now()).locked())
+    outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
+    if trusted:
+        outcome.suspects = _set_suspects_apart(tasks, outcome.report, worker)
+        tasks = [task for task in tasks if task.task_id not in outcome.suspects]
+    by_type: defaultdict[str, list[TaskInfo]] = defaultdict(list)
+    for task in tasks:
+        by_type[task.task_type].append(task)
+    for task_type, batch in by_type.items():
+        if found := registry.get(task_type):
+            _settle(
+                batch,
+                found.function(batch) or {},
+                outcome.report,
+                worker,
+                counted=not trusted,
+            )
+    return outcome
+
+
+def _set_suspects_apart(
+    tasks: Sequence[TaskInfo], report: RunReport, worker: str
+) -> dict[int, int]:
+    """Count an attempt of tasks that may have killed a worker before; give up on those that did so too often."""
+    now = clock.now()
+    suspicious = timedelta(seconds=conf.SUSPECT_AFTER)
+    suspects = {
+        task.task_id: task
+        for task in tasks
+        if task.attempts or now - task.due > suspicious
+    }
+    counted = {}
+    for task_id, task in suspects.items():
+        if task.attempts >= max_attempts(task.task_type):
+            record_failure(
+                task,
+                f"Its worker died {task.attempts} times while running it.",
+                worker=worker,
+            )
+            report.failed += 1
+        else:
+            counted[task_id] = task.attempts + 1
+    by_ids(counted).update(attempts=F("attempts") + 1)
+    return counted | dict.fromkeys(suspects.keys() - counted.keys(), 0)
+
+
+def _settle(
+    tasks: Sequence[TaskInfo],
+    verdicts: Mapping[int, Verdict],
+    report: RunReport,
+    worker: str,
+    *,
+    counted: bool,
+) -> None:
+    """Close what was executed or dropped; what was postponed stays as it is."""
+    now = read_database_clock()
+    done = [task for task in tasks if task.task_id not in verdicts]
+    for attempts in {task.attempts for task in done}:
+        ids = [task.task_id for task in done if task.attempts == attempts]
+        made = attempts if counted else attempts + 1
+        TaskInfoLog.objects.filter(task_id__in=ids).executed(
+            now=now, attempts=made, worker=worker
+        )
+    dropped = {
+        task_id: verdict
+        for task_id, verdict in verdicts.items()
+        if isinstance(verdict, Drop)
+    }
+    for reason in {verdict.reason for verdict in dropped.values()}:
+        ids = [
+            task_id for task_id, verdict in dropped.items() if verdict.reason == reason
+        ]
+        logs = TaskInfoLog.objects.filter(task_id__in=ids)
+        logs.change(
+            now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker
+        )
+    by_ids([task.task_id for task in done] + list(dropped)).delete()
+    report.executed += len(done)
+    report.dropped += len(dropped)
+    report.late_max = max([report.late_max, *(now - task.due for task in done)])
+
+
+@retried
+def _record_failure(task_id: int, error: str, trusted: bool, worker: str) -> int:
+    """Write a failed attempt down unless the task was moved, taken or cancelled meanwhile; 1 if it was written."""
+    task = by_ids([task_id]).due(database_now()).locked().first()
+    if task is None:
+        return 0
+    task.attempts += trusted
+    record_failure(task, error, worker=worker)
+    return 1
