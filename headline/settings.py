@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from headline.env import BASE_DIR, env
 
 DEBUG = env.bool("DJANGO_DEBUG", default=True)
@@ -57,8 +59,9 @@ TEMPLATES = [
     }
 ]
 
-(BASE_DIR / "var").mkdir(exist_ok=True)
-DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{BASE_DIR}/var/headline.sqlite3")}
+DATA_DIR = Path(env("DATA_DIR", default=BASE_DIR / "var"))
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{DATA_DIR}/headline.sqlite3")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -84,6 +87,6 @@ LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "headline" / "locale"]
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "var" / "static"
+STATIC_ROOT = DATA_DIR / "static"
 MEDIA_URL = "media/"
-MEDIA_ROOT = BASE_DIR / "var" / "media"
+MEDIA_ROOT = DATA_DIR / "media"

@@ -1,0 +1,128 @@
+"""Fixtures for tests with real servers, processes and browsers; the servers come from `tests.harness.plugin`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings
+from django.core.cache import cache
+from django.db import connection
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.harness import Process, base_dir, free_port, python
+
+CHROMIUM = "/usr/bin/chromium"
+
+Manage = Callable[..., "subprocess.CompletedProcess[str]"]
+StartManage = Callable[..., Process]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A running web server on the test database."""
+
+    url: str
+    process: Process
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "chaos" in item.path.relative_to(base_dir).parts:
+            item.add_marker("chaos")
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """A file for SQLite's test database, so that other processes can open it."""
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        database["TEST"]["NAME"] = str(Path(settings.DATA_DIR) / "test.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def queue_redis() -> Iterator[redis.Redis | None]:
+    """A client for this worker's Redis database, None without Redis."""
+    url = os.environ.get("REDIS_URL")
+    if not url:
+        yield None
+        return
+    with redis.Redis.from_url(url) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _empty_stores(queue_redis: redis.Redis | None) -> None:
+    """Each test starts with an empty queue and an empty cache."""
+    if queue_redis is not None:
+        queue_redis.flushdb()
+    cache.clear()
+
+
+def test_environment() -> dict[str, str]:
+    """The environment in which another process works on this worker's test database."""
+    name = str(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite":
+        url = f"sqlite:///{name}"
+    else:
+        url = os.environ["DATABASE_URL"].rpartition("/")[0] + f"/{name}"
+    return {**os.environ, "DATABASE_URL": url}
+
+
+@pytest.fixture
+def manage(transactional_db: None) -> Manage:
+    """`manage("refresh")` runs manage.py as a real process; `env=` overrides variables, `timeout=` is in seconds."""
+
+    def run(*args: str, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        command = [python, "manage.py", *args]
+        environment = {**test_environment(), **(env or {})}
+        return subprocess.run(
+            command, env=environment, cwd=base_dir, capture_output=True, text=True, timeout=timeout, check=False
+        )
+
+    return run
+
+
+@pytest.fixture
+def start_manage(transactional_db: None) -> Iterator[StartManage]:
+    """`start_manage("poll", "--forever")` starts manage.py and returns the `Process`; killed after the test."""
+    with ExitStack() as stack:
+
+        def start(*args: str, env: dict[str, str] | None = None) -> Process:
+            process = Process([python, "-u", "manage.py", *args], env={**test_environment(), **(env or {})})
+            return stack.enter_context(process)
+
+        yield start
+
+
+@pytest.fixture
+def site(transactional_db: None) -> Generator[Site]:
+    """A web server (gunicorn, as in production) on the test database."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = [python, "-m", "gunicorn", "headline.wsgi", "--bind", f"127.0.0.1:{port}", "--threads", "4"]
+    with Process(command, env={**test_environment(), "SITE_URL": url}) as process:
+        process.wait_for("Booting worker")
+        yield Site(url, process)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    """A fresh browser window whose relative addresses are those of `site`."""
+    with browser.new_context(base_url=site.url, locale="en-US", timezone_id="UTC") as context:
+        yield context.new_page()

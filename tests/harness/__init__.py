@@ -1,0 +1,18 @@
+"""What the tests, the fault proof and the benchmarks stand on: real servers and real processes."""
+
+from tests.harness.processes import Process, base_dir, python
+from tests.harness.servers import Server, free_port, start_mariadb, start_redis
+from tests.harness.waiting import eventually
+from tests.harness.workspace import Workspace
+
+__all__ = [
+    "Process",
+    "Server",
+    "Workspace",
+    "base_dir",
+    "eventually",
+    "free_port",
+    "python",
+    "start_mariadb",
+    "start_redis",
+]

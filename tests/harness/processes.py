@@ -1,0 +1,95 @@
+"""Processes that never outlive the one that started them, not even when that one is killed with -9."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from tests.harness.waiting import eventually
+
+base_dir = Path(__file__).resolve().parent.parent.parent
+python = sys.executable
+
+# The kernel sends the signal when the *thread* that started the process ends: start servers in the main thread.
+DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
+
+
+class Process:
+    """A running program whose output (stdout and stderr together) can be waited for.
+
+    Use it as a context manager, or call `kill()`; its own session keeps Ctrl-C of the tests away from it.
+    """
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None, cwd: Path = base_dir) -> None:
+        self.command = list(command)
+        self.popen = subprocess.Popen(
+            [*DIE_WITH_PARENT, *self.command],
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.popen.stdout is not None
+        with self.popen.stdout as stdout:
+            for line in stdout:
+                self.lines.append(line)
+
+    @property
+    def output(self) -> str:
+        """Everything printed so far."""
+        return "".join(self.lines)
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    def alive(self) -> bool:
+        return self.popen.poll() is None
+
+    def wait_for(self, text: str, timeout: float = 30.0) -> None:
+        """Wait until `text` was printed. AssertionError, with the output, when it ends or the time is over before."""
+        eventually(lambda: text in self.output or not self.alive(), timeout, f"no {text!r} in:\n{self.output}")
+        if text not in self.output:
+            self._reader.join(timeout)
+        assert text in self.output, f"{self.command} ended with {self.popen.poll()} before {text!r}:\n{self.output}"
+
+    def send_signal(self, number: int) -> None:
+        self.popen.send_signal(number)
+
+    def wait(self, timeout: float = 30.0) -> int:
+        """Wait for its end and return the exit code (minus the signal's number when one ended it)."""
+        code = self.popen.wait(timeout)
+        self._reader.join(timeout)
+        return code
+
+    def stop(self, timeout: float = 30.0) -> int:
+        """Ask it to stop (SIGTERM) and return its exit code."""
+        self.send_signal(signal.SIGTERM)
+        return self.wait(timeout)
+
+    def kill(self) -> None:
+        """End it at once, as a power cut would; harmless when it has ended."""
+        self.popen.kill()
+        self.wait()
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()

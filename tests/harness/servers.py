@@ -1,0 +1,124 @@
+"""Real servers on free ports.
+
+A `Server` keeps its port and its directory when it is stopped and started again, so that a test can take the
+database or Redis away and give it back. It dies with the process that started it; the directory is the caller's.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.harness.processes import Process
+from tests.harness.waiting import eventually
+
+HOST = "127.0.0.1"
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """A server program; `start()` returns when it accepts connections on `port`."""
+
+    def __init__(self, command: Sequence[str], *, port: int, url: str, cwd: Path) -> None:
+        self.command = list(command)
+        self.port = port
+        self.url = url
+        self.cwd = cwd
+        self.process: Process | None = None
+
+    def start(self) -> Server:
+        """Start it; AssertionError with its output when it ends instead of listening."""
+        self.process = process = Process(self.command, cwd=self.cwd)
+        eventually(lambda: self._answers() or not process.alive(), 60, f"{self.command[0]} does not answer")
+        assert process.alive(), f"{self.command[0]} did not start:\n{process.output}"
+        return self
+
+    def _answers(self) -> bool:
+        """Any answer to a `PING` will do: MariaDB greets first, Redis says PONG, a TLS server complains."""
+        try:
+            with socket.create_connection((HOST, self.port), timeout=1) as connection:
+                connection.sendall(b"PING\r\n")
+                answer = connection.recv(64)
+        except OSError as error:
+            return isinstance(error, ConnectionResetError)
+        return not answer.startswith(b"-LOADING")
+
+    def stop(self) -> None:
+        """Shut it down in good order; harmless when it is not running."""
+        if self.process is not None and self.process.alive():
+            self.process.stop(timeout=60)
+
+    def kill(self) -> None:
+        """End it as a power cut would; harmless when it is not running."""
+        if self.process is not None:
+            self.process.kill()
+
+    def restart(self) -> None:
+        """Stop and start it on the same port and data."""
+        self.stop()
+        self.start()
+
+
+def start_mariadb(directory: Path, *options: str) -> Server:
+    """A MariaDB with its own data in `directory` and an empty database `headline`; durable like a real one."""
+    data, port = directory / "data", free_port()
+    _install_mariadb(directory, data)
+    command = ["mariadbd", "--no-defaults", *_as_root(), f"--datadir={data}", f"--port={port}", *_MARIADB_OPTIONS]
+    command += [f"--init-file={directory / 'init.sql'}", f"--socket={directory / 'mariadb.sock'}"]
+    command += [f"--pid-file={directory / 'mariadb.pid'}", f"--tmpdir={directory}", *options]
+    return Server(command, port=port, url=f"mysql://headline:headline@{HOST}:{port}/headline", cwd=directory).start()
+
+
+_MARIADB_OPTIONS = (
+    f"--bind-address={HOST}",
+    "--character-set-server=utf8mb4",
+    "--innodb-flush-log-at-trx-commit=1",
+    "--innodb-buffer-pool-size=128M",
+    "--innodb-log-file-size=64M",
+    "--performance-schema=OFF",
+    "--skip-name-resolve",
+    "--skip-log-bin",
+    "--max-connections=200",
+)
+
+# Run at each start, before the first connection is accepted.
+_MARIADB_INIT = """\
+CREATE DATABASE IF NOT EXISTS headline CHARACTER SET utf8mb4;
+CREATE USER IF NOT EXISTS headline@'%' IDENTIFIED BY 'headline';
+GRANT ALL ON *.* TO headline@'%';
+"""
+
+
+def _as_root() -> list[str]:
+    """MariaDB refuses to run as root unless told so; for anybody else the option is of no account."""
+    return ["--user=root"] if Path("/proc/self").stat().st_uid == 0 else []
+
+
+def _install_mariadb(directory: Path, data: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "init.sql").write_text(_MARIADB_INIT)
+    command = ["mariadb-install-db", "--no-defaults", *_as_root(), f"--datadir={data}", "--skip-test-db"]
+    command += ["--auth-root-authentication-method=normal", "--innodb-log-file-size=64M"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"mariadb-install-db failed:\n{done.stdout}{done.stderr}"
+
+
+def start_redis(directory: Path, *options: str, tls: bool = False) -> Server:
+    """A Redis without persistence; `options` are redis-server's own, such as `"--appendonly", "yes"`.
+
+    With `tls` its only port speaks TLS; the certificates are among the options.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    ports = ["--port", "0", "--tls-port", str(port)] if tls else ["--port", str(port)]
+    command = ["redis-server", *ports, "--bind", HOST, "--dir", str(directory), "--databases", "64"]
+    command += ["--save", "", "--appendonly", "no", *options]
+    return Server(command, port=port, url=f"redis{'s' * tls}://{HOST}:{port}", cwd=directory).start()

@@ -1,0 +1,112 @@
+"""The harness keeps what it promises."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db import connection
+from playwright.sync_api import Page
+
+from tests.conftest import Manage, Site, StartManage
+from tests.harness import Process, base_dir, eventually, python, start_redis
+
+INNER_TEST = """
+import os
+from pathlib import Path
+
+from tests.harness import eventually
+
+
+def test_it_waits_to_be_killed(db):
+    Path(os.environ["INNER_REPORT"]).write_text(os.environ["TEST_DIRECTORY"])
+    eventually(lambda: False, timeout=120)
+"""
+
+
+def test_the_test_database_is_the_one_that_was_asked_for(db: None) -> None:
+    wanted = "sqlite" if os.environ.get("TEST_DATABASE") == "sqlite" else "mysql"
+    assert connection.vendor == wanted
+    assert bool(settings.SCHEDULING_REDIS_URL) == (wanted == "mysql")
+
+
+def test_files_of_a_test_run_stay_in_its_own_directory() -> None:
+    assert os.environ["TEST_DIRECTORY"] in str(settings.MEDIA_ROOT)
+
+
+@pytest.mark.parametrize("turn", [1, 2])
+def test_each_test_finds_empty_stores(turn: int, queue_redis: redis.Redis | None) -> None:
+    assert cache.get("left-over") is None
+    cache.set("left-over", turn)
+    if queue_redis is not None:
+        assert queue_redis.dbsize() == 0
+        queue_redis.set("left-over", turn)
+
+
+def test_manage_works_on_the_test_database(manage: Manage) -> None:
+    User.objects.create_user("alice")
+    done = manage("shell", "-c", "from django.contrib.auth.models import User; print(User.objects.get().username)")
+    assert done.returncode == 0, done.stderr
+    assert "alice" in done.stdout
+
+
+def test_a_started_command_is_seen_while_it_runs_and_stopped(start_manage: StartManage) -> None:
+    process = start_manage("shell", "-c", "import signal; print('here'); signal.pause()")
+    process.wait_for("here")
+    assert process.stop() == -signal.SIGTERM
+
+
+def test_waiting_for_a_command_that_ends_shows_its_output(start_manage: StartManage) -> None:
+    process = start_manage("no_such_command")
+    with pytest.raises(AssertionError, match="Unknown command"):
+        process.wait_for("here")
+
+
+def test_the_site_answers(site: Site) -> None:
+    with urllib.request.urlopen(f"{site.url}/admin/login/") as response:
+        assert response.status == 200
+
+
+def test_the_browser_shows_a_page_of_the_site(page: Page) -> None:
+    page.goto("/admin/login/")
+    assert page.locator("input[name=username]").is_visible()
+
+
+def test_a_redis_can_be_stopped_and_started_again(tmp_path: Path) -> None:
+    server = start_redis(tmp_path, "--appendonly", "yes", "--appendfsync", "always")
+    try:
+        with redis.Redis.from_url(server.url) as client:
+            client.set("kept", "yes")
+        server.kill()
+        server.start()
+        with redis.Redis.from_url(server.url) as client:
+            assert client.get("kept") == b"yes"
+    finally:
+        server.kill()
+
+
+def test_a_killed_test_run_leaves_neither_servers_nor_files(tmp_path: Path) -> None:
+    (tmp_path / "test_inner.py").write_text(INNER_TEST)
+    report = tmp_path / "report"
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-c", str(base_dir / "pyproject.toml")]
+    environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    with Process([*command, str(tmp_path)], env={**environment, "INNER_REPORT": str(report)}) as run:
+        eventually(lambda: report.exists() and report.read_text() or not run.alive(), timeout=90)
+        assert run.alive(), run.output
+        directory = report.read_text()
+        assert Path(directory).exists()
+        if connection.vendor == "mysql":
+            assert _processes_naming(directory)
+    eventually(lambda: not Path(directory).exists() and not _processes_naming(directory))
+
+
+def _processes_naming(text: str) -> str:
+    return subprocess.run(["pgrep", "-f", text], capture_output=True, text=True, check=False).stdout
