@@ -35,11 +35,11 @@ class ArticleQuerySet(models.QuerySet["Article"]):
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction, in id order."""
-        return self.select_for_update(of=("self",)).order_by("pk")
+        return self.select_for_update().order_by("pk")
 
     def locked_if_free(self) -> Self:
         """The same, but pass over those that another transaction holds instead of waiting."""
-        return self.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
+        return self.select_for_update(skip_locked=True).order_by("pk")
 
 
 def due_at(now: Instant) -> Q:

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.urls import reverse
+from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
+
+
+class ChannelQuerySet(models.QuerySet["Channel"]):
+    """The words in which the house asks for channels."""
+
+    def enabled(self) -> ChannelQuerySet:
+        """Channels that are offered to readers and editors, in the site's order."""
+        return self.filter(enabled=True)
 
 
 class Channel(models.Model):
     """A section of the site, such as Politics or 财经. A disabled channel is not offered to readers or editors."""
 
     name = models.CharField(_("name"), max_length=80, unique=True)
-    slug = models.SlugField(_("slug"), max_length=80, unique=True, allow_unicode=True)
+    slug = models.SlugField(
+        _("slug"), max_length=80, unique=True, allow_unicode=True, blank=True,
+        help_text=_("The last part of the address; made from the name when left empty."),
+    )
     description = models.CharField(_("description"), max_length=300, blank=True)
     position = models.PositiveSmallIntegerField(_("position"), default=0, help_text=_("Lower comes first."))
     enabled = models.BooleanField(_("enabled"), default=True)
+
+    objects = ChannelQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("channel")
@@ -23,6 +40,20 @@ class Channel(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save, with a slug made from the name when there is none."""
+        self.slug = self.slug or slugify(self.name, allow_unicode=True)
+        super().save(*args, **options)
+
+    def clean(self) -> None:
+        """Refuse to disable a channel that has articles."""
+        if not self.enabled and self.is_used():
+            raise ValidationError({"enabled": _("This channel has articles; move them to another channel first.")})
+
+    def is_used(self) -> bool:
+        """Whether any article is in this channel."""
+        return self.pk is not None and self.articles.exists()
 
     def get_absolute_url(self) -> str:
         """The channel's page on the site."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
+from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 
@@ -10,7 +13,7 @@ class Tag(models.Model):
     """A word readers can follow, such as elections or 高铁."""
 
     name = models.CharField(_("name"), max_length=80, unique=True)
-    slug = models.SlugField(_("slug"), max_length=80, unique=True, allow_unicode=True)
+    slug = models.SlugField(_("slug"), max_length=80, unique=True, allow_unicode=True, blank=True)
 
     class Meta:
         verbose_name = _("tag")
@@ -19,3 +22,8 @@ class Tag(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save, with a slug made from the name when there is none."""
+        self.slug = self.slug or slugify(self.name, allow_unicode=True)
+        super().save(*args, **options)

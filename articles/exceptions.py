@@ -1,0 +1,63 @@
+"""Everything the newsroom refuses on purpose: each error has a `code` for programs and a `message` for people."""
+
+from __future__ import annotations
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+
+class ArticleError(Exception):
+    """The newsroom could not do what was asked."""
+
+    code = "article_error"
+    message: str | Promise = _("This could not be done.")
+
+    def __init__(self, message: str | Promise = "") -> None:
+        if message:
+            self.message = message
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+
+class ArticleGone(ArticleError):
+    """The article was deleted meanwhile."""
+
+    code = "gone"
+    message = _("The article has been deleted.")
+
+
+class NotAllowed(ArticleError):
+    """The person lacks the permission."""
+
+    code = "not_allowed"
+    message = _("You do not have permission to do this.")
+
+
+class WrongState(ArticleError):
+    """The article's status does not allow the step."""
+
+    code = "wrong_state"
+    message = _("The article's status does not allow this.")
+
+
+class InvalidSchedule(ArticleError):
+    """The time cannot be used."""
+
+    code = "invalid_schedule"
+    message = _("An article cannot be scheduled for this time.")
+
+
+class ReasonMissing(ArticleError):
+    """A refusal needs a reason."""
+
+    code = "reason_missing"
+    message = _("Say why the article is refused.")
+
+
+class StaleEdit(ArticleError):
+    """Somebody else saved the article since this editor opened it."""
+
+    code = "stale"
+    message = _("Somebody else has changed the article since you opened it.")

@@ -1,0 +1,60 @@
+"""Saving only what was changed, so that a save never undoes what a worker or another editor did meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Self
+
+from django.db import models
+
+
+class SavesOnlyChanges(models.Model):
+    """A model whose `save()` writes the fields this instance changed since it was loaded, and those alone.
+
+    Django writes every field. An editor who loaded an article a moment before it went live would then put it back
+    to "approved" by correcting a comma.
+    """
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any]) -> Self:
+        """Remember what was loaded."""
+        instance = super().from_db(db, field_names, values)
+        instance._remember()
+        return instance
+
+    def refresh_from_db(
+        self, using: str | None = None, fields: Iterable[str] | None = None,
+        from_queryset: models.QuerySet[Self] | None = None,
+    ) -> None:
+        """Load again, and remember that."""
+        super().refresh_from_db(using=using, fields=fields, from_queryset=from_queryset)
+        self._remember()
+
+    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
+        """Write the changed fields and those that change with every save; a new instance is written whole."""
+        if update_fields is None and not self._state.adding and not options.get("force_insert"):
+            update_fields = self.changed_fields() | self._always_saved()
+        super().save(*args, update_fields=update_fields, **options)
+        self._remember()
+
+    def changed_fields(self) -> frozenset[str]:
+        """Names of the fields that differ from what was loaded or last saved."""
+        loaded = self.__dict__.get("_loaded", {})
+        present = self.__dict__
+        return frozenset(
+            field.name
+            for field in self._meta.concrete_fields
+            if field.attname in present and not field.primary_key
+            and (field.attname not in loaded or loaded[field.attname] != present[field.attname])
+        )
+
+    @classmethod
+    def _always_saved(cls) -> frozenset[str]:
+        return frozenset(field.name for field in cls._meta.concrete_fields if getattr(field, "auto_now", False))
+
+    def _remember(self) -> None:
+        names = {field.attname for field in self._meta.concrete_fields}
+        self.__dict__["_loaded"] = {name: value for name, value in self.__dict__.items() if name in names}
