@@ -101,6 +101,9 @@ class TaskInfo(TaskIdentity):
         db_table = "taskinfo"
         verbose_name = _("pending task")
         verbose_name_plural = _("pending tasks")
+        permissions = [
+            ("operate_tasks", _("Can add, lease and cancel tasks through the API"))
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["task_type", "key"], name="taskinfo_one_per_key"

@@ -117,6 +117,12 @@ class Migration(migrations.Migration):
                 "verbose_name": "pending task",
                 "verbose_name_plural": "pending tasks",
                 "db_table": "taskinfo",
+                "permissions": [
+                    (
+                        "operate_tasks",
+                        "Can add, lease and cancel tasks through the API",
+                    )
+                ],
                 "indexes": [
                     models.Index(
                         fields=["task_type", "priority", "execute_time"],

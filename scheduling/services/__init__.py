@@ -14,6 +14,7 @@ from scheduling.services.changing import (
     retry_task,
 )
 from scheduling.services.leasing import complete_task, fail_task, poll
+from scheduling.services.looking import failed_times, pending_times
 from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
 
@@ -29,6 +30,8 @@ __all__ = [
     "complete_task",
     "database_now",
     "fail_task",
+    "failed_times",
+    "pending_times",
     "poll",
     "read_database_clock",
     "refresh",

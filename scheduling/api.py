@@ -1,0 +1,212 @@
+"""The engine for programs in other languages: REST over `scheduling.services`, for users who may operate tasks.
+
+Tasks whose type has a handler in this process belong to the application that registered it. A program could end them
+without their effect, so it may look at them and nothing more.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, cast
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
+from rest_framework import mixins, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import APIException, NotFound, PermissionDenied
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer, Serializer
+from rest_framework.views import APIView
+from rest_framework.viewsets import GenericViewSet
+
+from scheduling import registry, services
+from scheduling.exceptions import (
+    InvalidTask,
+    LeaseLost,
+    SchedulingError,
+    TaskNotPending,
+)
+from scheduling.models import TaskInfoLog, TaskInfoLogQuerySet
+from scheduling.serializers import (
+    FailedSerializer,
+    FailureSerializer,
+    LeasedTaskSerializer,
+    LeaseSerializer,
+    MoveSerializer,
+    NewTaskSerializer,
+    PollSerializer,
+    TaskFilterSerializer,
+    TaskSerializer,
+)
+
+STATUS_OF: dict[type[SchedulingError], int] = {
+    InvalidTask: status.HTTP_400_BAD_REQUEST,
+    TaskNotPending: status.HTTP_409_CONFLICT,
+    LeaseLost: status.HTTP_409_CONFLICT,
+}
+
+
+class Refused(APIException):
+    """An error of the engine as an answer: its message, and its name as the code."""
+
+    def __init__(self, error: SchedulingError) -> None:
+        self.status_code = next(
+            STATUS_OF[kind] for kind in type(error).mro() if kind in STATUS_OF
+        )
+        super().__init__(
+            str(error),
+            code=re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower(),
+        )
+
+
+class MayOperateTasks(BasePermission):
+    """The permission "scheduling.operate_tasks"."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        """Whether the user has it."""
+        return request.user.has_perm("scheduling.operate_tasks")
+
+
+@extend_schema_view(
+    list=extend_schema(
+        summary="List tasks, oldest id first", parameters=[TaskFilterSerializer]
+    ),
+    retrieve=extend_schema(summary="One task, pending or closed"),
+)
+class TaskViewSet(
+    mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]
+):
+    """Tasks that run at a given time."""
+
+    permission_classes: ClassVar = [MayOperateTasks]
+    serializer_class = TaskSerializer
+    queryset = TaskInfoLog.objects.all()
+    lookup_field = "task_id"
+    lookup_value_converter = "int"
+    ordering = ("task_id",)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Answer the engine's own errors."""
+        return super().handle_exception(
+            Refused(exc) if isinstance(exc, SchedulingError) else exc
+        )
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        """Only what the parameters ask for, in a list."""
+        if self.action != "list":
+            return queryset
+        return queryset.filter(
+            **_checked(TaskFilterSerializer, self.request.query_params)
+        )
+
+    @extend_schema(
+        summary="Add a task",
+        request=NewTaskSerializer,
+        responses={
+            201: TaskSerializer,
+            200: OpenApiResponse(
+                TaskSerializer, "Moved: it was pending with this key."
+            ),
+        },
+    )
+    def create(self, request: Request) -> Response:
+        """Add a task, or move the one that is pending with this type and key."""
+        values = _checked(NewTaskSerializer, request.data)
+        _refuse_handled(values["task_type"])
+        task = services.add_task(**values)
+        is_new = task.version == 1
+        return Response(
+            self._told(task.task_id),
+            status.HTTP_201_CREATED if is_new else status.HTTP_200_OK,
+        )
+
+    @extend_schema(
+        summary="Move a pending task to another time", request=MoveSerializer
+    )
+    def partial_update(self, request: Request, task_id: int) -> Response:
+        """Move a pending task; a program that had leased it loses the lease."""
+        moment = _checked(MoveSerializer, request.data)["execute_time"]
+        self._log(task_id)
+        services.reschedule_task(task_id, moment)
+        return Response(self._told(task_id))
+
+    @extend_schema(summary="Cancel a pending task", responses={204: None})
+    def destroy(self, request: Request, task_id: int) -> Response:
+        """Cancel a pending task. 204 means that it will not run, 409 that it was no longer pending."""
+        self._log(task_id)
+        if not services.cancel_task(task_id):
+            raise TaskNotPending
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(
+        operation_id="tasks_poll",
+        summary="Lease due tasks",
+        request=PollSerializer,
+        responses=LeasedTaskSerializer(many=True),
+        filters=False,
+    )
+    @action(detail=False, methods=["post"], pagination_class=None)
+    def poll(self, request: Request) -> Response:
+        """Lease due tasks, oldest due first. Each is due again at `leased_until` unless completed or failed by then."""
+        values = _checked(PollSerializer, request.data)
+        _refuse_handled(values["task_type"])
+        return Response(LeasedTaskSerializer(services.poll(**values), many=True).data)
+
+    @extend_schema(
+        operation_id="tasks_complete",
+        summary="Report a leased task as done",
+        request=LeaseSerializer,
+        responses=TaskSerializer,
+    )
+    @action(detail=True, methods=["post"])
+    def complete(self, request: Request, task_id: int) -> Response:
+        """Close a leased task as executed; 409 `lease_lost` if it is no longer this program's."""
+        values = _checked(LeaseSerializer, request.data)
+        self._log(task_id)
+        services.complete_task(task_id, **values)
+        return Response(self._told(task_id))
+
+    @extend_schema(
+        operation_id="tasks_fail",
+        summary="Report that a leased task failed",
+        request=FailureSerializer,
+        responses=FailedSerializer,
+    )
+    @action(detail=True, methods=["post"])
+    def fail(self, request: Request, task_id: int) -> Response:
+        """Give a leased task back; it is tried again after a pause, until its attempts are used up."""
+        values = _checked(FailureSerializer, request.data)
+        self._log(task_id)
+        return Response({"retried": services.fail_task(task_id, **values)})
+
+    def _log(self, task_id: int) -> TaskInfoLog:
+        """The record of a task that programs may change. Raises `NotFound` and `PermissionDenied`."""
+        log = (
+            cast("TaskInfoLogQuerySet", self.get_queryset())
+            .filter(task_id=task_id)
+            .first()
+        )
+        if log is None:
+            raise NotFound
+        _refuse_handled(log.task_type)
+        return log
+
+    def _told(self, task_id: int) -> Any:
+        """The task as it is now, as JSON."""
+        return TaskSerializer(self.get_queryset().get(task_id=task_id)).data
+
+
+def _checked(serializer_class: type[Serializer[Any]], data: Any) -> dict[str, Any]:
+    serializer: BaseSerializer[Any] = serializer_class(data=data)
+    serializer.is_valid(raise_exception=True)
+    return cast("dict[str, Any]", serializer.validated_data)
+
+
+def _refuse_handled(task_type: str) -> None:
+    if registry.get(task_type) is not None:
+        message = _(
+            "Tasks of the type “%(type)s” are run by this application itself; programs may only look at them."
+        )
+        raise PermissionDenied(message % {"type": task_type}, code="handled_here")

@@ -1,0 +1,102 @@
+"""The periodic work beside a worker: sweep, refresh, clock and heartbeat, in a thread of its own.
+
+It never delays a task that is due: the worker's thread does nothing but take, run and sleep.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from datetime import timedelta
+from types import TracebackType
+from typing import Self
+
+from django.db import connections
+
+from scheduling.clock import clock
+from scheduling.conf import conf
+from scheduling.models import WorkerHeartbeat
+from scheduling.queues import DelayQueue
+from scheduling.services.refreshing import refresh, sweep
+
+logger = logging.getLogger(__name__)
+
+_TICK_LIFE = 0.8  # part of its period that a tick lives, so that a punctual caller always finds it free
+_FORGET_AFTER = timedelta(days=1)  # when the row of a worker that died is removed
+
+
+class Maintenance:
+    """Runs `step` every `SWEEP_INTERVAL` while the `with` block lasts."""
+
+    def __init__(self, worker: str, task_types: list[str], queue: DelayQueue) -> None:
+        self.worker = worker
+        self.task_types = task_types
+        self.queue = queue
+        self._beat_at = float("-inf")
+        self._ended = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, name="maintenance", daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            try:
+                self.step()
+            except Exception:
+                logger.exception("maintenance failed; it is tried again")
+                connections.close_all()
+            self._ended.wait(conf.SWEEP_INTERVAL)
+        self._say_goodbye()
+
+    def step(self) -> None:
+        """Do what is due of the periodic work; of all nodes only one sweeps and one refreshes in each period."""
+        if clock.measure_if_stale() and abs(clock.offset) > conf.CLOCK_TOLERANCE:
+            logger.warning(
+                "this machine's clock is %+.0f ms off the database's",
+                -clock.offset * 1000,
+            )
+        if time.monotonic() - self._beat_at > conf.HEARTBEAT_INTERVAL:
+            self.beat()
+        if self.queue.tick("refresh", conf.REFRESH_INTERVAL * _TICK_LIFE):
+            report = refresh()
+            logger.debug("%s", report)
+        elif self.queue.tick("sweep", conf.SWEEP_INTERVAL * _TICK_LIFE) and (
+            requeued := sweep(self.queue)
+        ):
+            logger.warning("gave %d overdue tasks out again", requeued)
+
+    def beat(self) -> None:
+        """Write a sign of life."""
+        now = clock.now()
+        signs = {
+            "seen_at": now,
+            "clock_offset_ms": -clock.offset * 1000,
+            "queue": self.queue.name,
+        }
+        if not WorkerHeartbeat.objects.filter(name=self.worker).update(**signs):
+            WorkerHeartbeat.objects.filter(seen_at__lt=now - _FORGET_AFTER).delete()
+            WorkerHeartbeat.objects.create(
+                name=self.worker, task_types=self.task_types, started_at=now, **signs
+            )
+        self._beat_at = time.monotonic()
+
+    def _say_goodbye(self) -> None:
+        try:
+            WorkerHeartbeat.objects.filter(name=self.worker).delete()
+        except Exception:
+            logger.exception("the worker's row stays; it is removed after a day")
+        connections.close_all()

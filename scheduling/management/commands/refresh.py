@@ -1,0 +1,55 @@
+"""`manage.py refresh`: bring the queue in step with the database."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error, connections
+
+from scheduling.conf import conf
+from scheduling.services import refresh
+from scheduling.stopping import stop_on_signals
+
+
+class Command(BaseCommand):
+    """Arguments, loop, `services.refresh`."""
+
+    help = "Load the tasks of the coming minutes into the queue, give lost ones out again, and mend."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--for", type=float, metavar="SECONDS", dest="seconds",
+            help="repeat every SCHEDULING_REFRESH_INTERVAL seconds for this long",
+        )  # fmt: skip
+
+    def handle(self, *args: Any, seconds: float | None, **options: Any) -> None:
+        if seconds is not None and seconds <= 0:
+            raise CommandError(
+                f"--for takes a number of seconds above 0, not {seconds:g}"
+            )
+        deadline = time.monotonic() + (seconds or 0)
+        with stop_on_signals() as stopping:
+            while True:
+                self._refresh()
+                left = deadline - time.monotonic()
+                if left <= 0 or stopping.wait(min(conf.REFRESH_INTERVAL, left)):
+                    return
+                if time.monotonic() >= deadline:
+                    return
+
+    def _refresh(self) -> None:
+        try:
+            report = refresh()
+        except Error as error:
+            connections.close_all()
+            raise CommandError(
+                f"the database failed, nothing is lost, run it again: {error}"
+            ) from error
+        self.stdout.write(
+            f"loaded={report.loaded} promoted={report.promoted} requeued={report.requeued} healed={report.healed}"
+        )
+        if report.skipped:
+            self.stderr.write("Another node is refreshing at this moment.")

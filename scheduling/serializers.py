@@ -1,0 +1,150 @@
+"""Tasks as JSON. The services check every value, so that all ways into the engine refuse the same things."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from scheduling.conf import conf
+from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH, TaskInfo, TaskInfoLog
+from scheduling.services.leasing import MAX_POLL
+from scheduling.validation import PRIORITIES
+
+Status = TaskInfoLog.Status
+
+
+class TaskIdField(serializers.CharField):
+    """A task's id as text: JavaScript's numbers are exact to 53 bits only, an id has 63."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(read_only=True, **options)
+
+
+class InstantField(serializers.DateTimeField):
+    """A time as it was written: one without an offset goes through as such, and the services refuse it."""
+
+    def enforce_timezone(self, value: datetime) -> datetime:
+        """Assume nothing."""
+        return value
+
+
+class PriorityField(serializers.IntegerField):
+    """A small integer; lower runs first."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            min_value=PRIORITIES.start,
+            max_value=PRIORITIES.stop - 1,
+            default=0,
+            **options,
+        )
+
+
+class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
+    """A task and what became of it."""
+
+    task_id = TaskIdField()
+    lateness_ms = serializers.FloatField(
+        read_only=True,
+        allow_null=True,
+        help_text=_("Executed minus due, or minus promised if that was later."),
+    )
+
+    class Meta:
+        model = TaskInfoLog
+        fields = [
+            "task_id", "task_type", "priority", "execute_time", "parameters", "key", "version", "attempts",
+            "status", "executed_at", "lateness_ms", "error", "created_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class LeasedTaskSerializer(serializers.ModelSerializer[TaskInfo]):
+    """A task given to a program until `leased_until`; the token proves that it is still the program's."""
+
+    task_id = TaskIdField()
+
+    class Meta:
+        model = TaskInfo
+        fields = [
+            "task_id", "task_type", "priority", "execute_time", "parameters", "key", "version", "attempts",
+            "leased_until", "lease_token", "created_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class NewTaskSerializer(serializers.Serializer[Any]):
+    """A task to be added. One that is pending with the same type and key is moved instead."""
+
+    task_type = serializers.CharField(
+        max_length=TASK_TYPE_LENGTH, trim_whitespace=False
+    )
+    execute_time = InstantField(
+        help_text=_("With an offset; now or earlier means at once.")
+    )
+    parameters = serializers.JSONField(default=dict)
+    priority = PriorityField()
+    key = serializers.CharField(
+        max_length=KEY_LENGTH, trim_whitespace=False, allow_null=True, default=None
+    )
+
+
+class MoveSerializer(serializers.Serializer[Any]):
+    """The new time of a pending task."""
+
+    execute_time = InstantField(
+        help_text=_("With an offset; now or earlier means at once.")
+    )
+
+
+class PollSerializer(serializers.Serializer[Any]):
+    """How many due tasks of which topic, and for how many seconds."""
+
+    task_type = serializers.CharField(
+        max_length=TASK_TYPE_LENGTH, trim_whitespace=False
+    )
+    priority = PriorityField()
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_POLL, default=1)
+    lease = serializers.FloatField(
+        min_value=0, max_value=conf.MAX_LEASE, allow_null=True, default=None,
+        help_text=_("Seconds until the task is due again; null: the installation's usual time."),
+    )  # fmt: skip
+
+
+class LeaseSerializer(serializers.Serializer[Any]):
+    """The token that `poll` gave out with the task."""
+
+    lease_token = serializers.RegexField(r"^[!-~]+$", max_length=100)
+
+
+class FailureSerializer(LeaseSerializer):
+    """The token, and what went wrong."""
+
+    error = serializers.CharField(max_length=10_000)
+
+
+class FailedSerializer(serializers.Serializer[Any]):
+    """What becomes of a task that failed."""
+
+    retried = serializers.BooleanField(
+        help_text=_("False: its attempts are used up, and it is kept as failed.")
+    )
+
+
+class TaskFilterSerializer(serializers.Serializer[Any]):
+    """Which tasks to list."""
+
+    task_type = serializers.CharField(
+        max_length=TASK_TYPE_LENGTH, trim_whitespace=False, required=False
+    )
+    key = serializers.CharField(
+        max_length=KEY_LENGTH, trim_whitespace=False, required=False
+    )
+    status = serializers.ChoiceField(
+        Status.choices,
+        default=Status.SCHEDULED,
+        help_text=_("Pending tasks unless another status is given."),
+    )

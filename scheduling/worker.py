@@ -1,0 +1,112 @@
+"""A worker: runs what is due, sleeps to the next due instant, and is woken when something earlier arrives."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Collection
+
+from django.db import connections
+
+from scheduling import registry
+from scheduling.clock import clock
+from scheduling.conf import conf
+from scheduling.exceptions import SchedulingError
+from scheduling.maintenance import Maintenance
+from scheduling.queues import DelayQueue, get_queue
+from scheduling.services.refreshing import sweep
+from scheduling.services.running import RunReport, run_once
+
+logger = logging.getLogger(__name__)
+
+_MAX_PAUSE = 1.0  # seconds between two tries while the database is away
+_FRUITLESS_PAUSE = 0.01  # seconds after a fruitless round
+_GIVE_UP = 200  # fruitless rounds after which `drain` leaves the rest to the next run
+
+
+class Worker:
+    """Runs the tasks of some types (default: all that have a handler here) until told to stop."""
+
+    def __init__(
+        self, *, task_types: Collection[str] = (), batch: int | None = None
+    ) -> None:
+        self.task_types = _runnable(task_types)
+        self.batch = batch or conf.BATCH_SIZE
+        self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
+        self.queue: DelayQueue = get_queue()
+        self.total = RunReport()
+        self.fruitless = (
+            0  # rounds in a row whose tasks were all stale, or locked by somebody
+        )
+
+    def run(
+        self, stopping: threading.Event, *, seconds: float | None = None
+    ) -> RunReport:
+        """Work until `stopping` is set or `seconds` are over; what was begun is finished. Returns what was done."""
+        deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
+        failures = 0
+        with Maintenance(self.name, sorted(self.task_types), self.queue):
+            while not stopping.is_set() and time.monotonic() < deadline:
+                try:
+                    if not self.work():
+                        self.rest(deadline)
+                    failures = 0
+                except Exception:
+                    logger.exception(
+                        "a round failed; its tasks are still pending, the worker goes on"
+                    )
+                    connections.close_all()
+                    failures += 1
+                    stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))
+        return self.total
+
+    def drain(self) -> RunReport:
+        """Run what is due until nothing is, also what Redis has no hint of. Returns what was done."""
+        clock.measure()
+        more = True
+        while more and self.fruitless < _GIVE_UP:
+            while self.work() and self.fruitless < _GIVE_UP:
+                pass
+            sweep(self.queue, grace=0)
+            more = self.work()
+        return self.total
+
+    def work(self) -> bool:
+        """One round; True if there was work, so that there may be more."""
+        report = run_once(
+            self.batch, task_types=self.task_types, worker=self.name, queue=self.queue
+        )
+        self.total += report
+        if report.handled:
+            logger.info(
+                "executed=%d failed=%d dropped=%d late_max_ms=%.1f",
+                report.executed, report.failed, report.dropped, report.late_max.total_seconds() * 1000,
+            )  # fmt: skip
+        self.fruitless = (
+            0 if report.handled or not report.popped else self.fruitless + 1
+        )
+        if self.fruitless:
+            time.sleep(_FRUITLESS_PAUSE)
+        return report.popped > 0
+
+    def rest(self, deadline: float = float("inf")) -> None:
+        """Sleep to the next due instant the queue knows of, by this process's own clock, `MAX_SLEEP` at most."""
+        due_ms = self.total.next_due_ms
+        until_due = (
+            conf.MAX_SLEEP if due_ms is None else due_ms / 1000 - clock.timestamp()
+        )
+        seconds = min(until_due, conf.MAX_SLEEP, deadline - time.monotonic())
+        if seconds > 0:
+            self.queue.wait(seconds, before_ms=due_ms)
+
+
+def _runnable(task_types: Collection[str]) -> frozenset[str]:
+    if unknown := set(task_types) - registry.task_types():
+        known = ", ".join(sorted(registry.task_types())) or "none"
+        raise SchedulingError(
+            f"no handler for {', '.join(sorted(unknown))}; this process can run: {known}"
+        )
+    return frozenset(task_types) or registry.task_types()
