@@ -52,9 +52,7 @@ class Refused(APIException):
     """An error of the engine as an answer: its message, and its name as the code."""
 
     def __init__(self, error: SchedulingError) -> None:
-        self.status_code = next(
-            STATUS_OF[kind] for kind in type(error).mro() if kind in STATUS_OF
-        )
+        self.status_code = next(STATUS_OF[kind] for kind in type(error).mro() if kind in STATUS_OF)
         super().__init__(
             str(error),
             code=re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower(),
@@ -70,14 +68,10 @@ class MayOperateTasks(BasePermission):
 
 
 @extend_schema_view(
-    list=extend_schema(
-        summary="List tasks, oldest id first", parameters=[TaskFilterSerializer]
-    ),
+    list=extend_schema(summary="List tasks, oldest id first", parameters=[TaskFilterSerializer]),
     retrieve=extend_schema(summary="One task, pending or closed"),
 )
-class TaskViewSet(
-    mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]
-):
+class TaskViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]):
     """Tasks that run at a given time."""
 
     permission_classes: ClassVar = [MayOperateTasks]
@@ -89,26 +83,20 @@ class TaskViewSet(
 
     def handle_exception(self, exc: Exception) -> Response:
         """Answer the engine's own errors."""
-        return super().handle_exception(
-            Refused(exc) if isinstance(exc, SchedulingError) else exc
-        )
+        return super().handle_exception(Refused(exc) if isinstance(exc, SchedulingError) else exc)
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Only what the parameters ask for, in a list."""
         if self.action != "list":
             return queryset
-        return queryset.filter(
-            **_checked(TaskFilterSerializer, self.request.query_params)
-        )
+        return queryset.filter(**_checked(TaskFilterSerializer, self.request.query_params))
 
     @extend_schema(
         summary="Add a task",
         request=NewTaskSerializer,
         responses={
             201: TaskSerializer,
-            200: OpenApiResponse(
-                TaskSerializer, "Moved: it was pending with this key."
-            ),
+            200: OpenApiResponse(TaskSerializer, "Moved: it was pending with this key."),
         },
     )
     def create(self, request: Request) -> Response:
@@ -122,9 +110,7 @@ class TaskViewSet(
             status.HTTP_201_CREATED if is_new else status.HTTP_200_OK,
         )
 
-    @extend_schema(
-        summary="Move a pending task to another time", request=MoveSerializer
-    )
+    @extend_schema(summary="Move a pending task to another time", request=MoveSerializer)
     def partial_update(self, request: Request, task_id: int) -> Response:
         """Move a pending task; a program that had leased it loses the lease."""
         moment = _checked(MoveSerializer, request.data)["execute_time"]
@@ -183,11 +169,7 @@ class TaskViewSet(
 
     def _log(self, task_id: int) -> TaskInfoLog:
         """The record of a task that programs may change. Raises `NotFound` and `PermissionDenied`."""
-        log = (
-            cast("TaskInfoLogQuerySet", self.get_queryset())
-            .filter(task_id=task_id)
-            .first()
-        )
+        log = cast("TaskInfoLogQuerySet", self.get_queryset()).filter(task_id=task_id).first()
         if log is None:
             raise NotFound
         _refuse_handled(log.task_type)
@@ -206,7 +188,5 @@ def _checked(serializer_class: type[Serializer[Any]], data: Any) -> dict[str, An
 
 def _refuse_handled(task_type: str) -> None:
     if registry.get(task_type) is not None:
-        message = _(
-            "Tasks of the type “%(type)s” are run by this application itself; programs may only look at them."
-        )
+        message = _("Tasks of the type “%(type)s” are run by this application itself; programs may only look at them.")
         raise PermissionDenied(message % {"type": task_type}, code="handled_here")

@@ -79,33 +79,23 @@ class LeasedTaskSerializer(serializers.ModelSerializer[TaskInfo]):
 class NewTaskSerializer(serializers.Serializer[Any]):
     """A task to be added. One that is pending with the same type and key is moved instead."""
 
-    task_type = serializers.CharField(
-        max_length=TASK_TYPE_LENGTH, trim_whitespace=False
-    )
-    execute_time = InstantField(
-        help_text=_("With an offset; now or earlier means at once.")
-    )
+    task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False)
+    execute_time = InstantField(help_text=_("With an offset; now or earlier means at once."))
     parameters = serializers.JSONField(default=dict)
     priority = PriorityField()
-    key = serializers.CharField(
-        max_length=KEY_LENGTH, trim_whitespace=False, allow_null=True, default=None
-    )
+    key = serializers.CharField(max_length=KEY_LENGTH, trim_whitespace=False, allow_null=True, default=None)
 
 
 class MoveSerializer(serializers.Serializer[Any]):
     """The new time of a pending task."""
 
-    execute_time = InstantField(
-        help_text=_("With an offset; now or earlier means at once.")
-    )
+    execute_time = InstantField(help_text=_("With an offset; now or earlier means at once."))
 
 
 class PollSerializer(serializers.Serializer[Any]):
     """How many due tasks of which topic, and for how many seconds."""
 
-    task_type = serializers.CharField(
-        max_length=TASK_TYPE_LENGTH, trim_whitespace=False
-    )
+    task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False)
     priority = PriorityField()
     limit = serializers.IntegerField(min_value=1, max_value=MAX_POLL, default=1)
     lease = serializers.FloatField(
@@ -129,20 +119,14 @@ class FailureSerializer(LeaseSerializer):
 class FailedSerializer(serializers.Serializer[Any]):
     """What becomes of a task that failed."""
 
-    retried = serializers.BooleanField(
-        help_text=_("False: its attempts are used up, and it is kept as failed.")
-    )
+    retried = serializers.BooleanField(help_text=_("False: its attempts are used up, and it is kept as failed."))
 
 
 class TaskFilterSerializer(serializers.Serializer[Any]):
     """Which tasks to list."""
 
-    task_type = serializers.CharField(
-        max_length=TASK_TYPE_LENGTH, trim_whitespace=False, required=False
-    )
-    key = serializers.CharField(
-        max_length=KEY_LENGTH, trim_whitespace=False, required=False
-    )
+    task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False, required=False)
+    key = serializers.CharField(max_length=KEY_LENGTH, trim_whitespace=False, required=False)
     status = serializers.ChoiceField(
         Status.choices,
         default=Status.SCHEDULED,

@@ -1,0 +1,73 @@
+"""What every operation has in common in the OpenAPI document: its errors and the `Idempotency-Key` header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+
+from headline.api.idempotency import HEADER
+from headline.api.models import KEY_LENGTH
+
+
+class ErrorSerializer(serializers.Serializer[Any]):
+    """Why a request was refused. An invalid field is named by a key of its own, with a list of messages."""
+
+    code = serializers.CharField(help_text="For programs: stays the same in every language.")
+    detail = serializers.CharField(required=False, help_text="For people, unless single fields are to blame.")
+
+
+DESCRIPTIONS = {
+    "400": "The request cannot be understood, or a value in it is invalid.",
+    "401": "Nobody is signed in.",
+    "403": "The signed-in user may not do this.",
+    "404": "There is no such thing, or not for you.",
+    "409": "The present state does not allow this, or a request with the same Idempotency-Key is running.",
+    "413": "The body is too large.",
+    "415": "The body is not JSON.",
+    "422": "The Idempotency-Key was used for another request before.",
+    "429": "Too many requests; `Retry-After` says when to come back.",
+}
+
+
+class Schema(AutoSchema):
+    """drf-spectacular's description of an operation, completed with what the project does to all of them."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """The operation with its error responses; those that a view documents itself stay as they are."""
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        if operation is not None:
+            error = {"application/json": {"schema": self.resolve_serializer(ErrorSerializer, "response").ref}}
+            for status in self._refusals(operation):
+                operation["responses"].setdefault(status, {"description": DESCRIPTIONS[status], "content": error})
+        return operation
+
+    def get_override_parameters(self) -> list[Any]:
+        """The header that every POST of a signed-in user honours."""
+        if self.method != "POST" or not self.view.get_authenticators():
+            return []
+        description = (
+            "Any text chosen by the sender, at most 255 characters. Sent again with the same request within 24 hours, "
+            "it brings back the first answer and has no further effect."
+        )
+        schema = {"type": "string", "maxLength": KEY_LENGTH}
+        return [OpenApiParameter(HEADER, schema, OpenApiParameter.HEADER, description=description)]
+
+    def _refusals(self, operation: dict[str, Any]) -> Iterator[str]:
+        is_private, parameters = bool(self.view.get_authenticators()), operation.get("parameters", [])
+        places = {parameter["in"] for parameter in parameters}
+        if places & {"query", "header"} or "requestBody" in operation:
+            yield "400"
+        if is_private:
+            yield from ("401", "403")
+        if "path" in places or "cursor" in {parameter["name"] for parameter in parameters}:
+            yield "404"
+        if "requestBody" in operation:
+            yield from ("413", "415")
+        if is_private and self.method == "POST":
+            yield from ("409", "422")
+        if self.view.get_throttles():
+            yield "429"

@@ -1,0 +1,14 @@
+"""Addresses of what belongs to no single app: the token, the schema and its page."""
+
+from __future__ import annotations
+
+from django.urls import path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from headline.api.token import TokenView
+
+urlpatterns = [
+    path("v1/token/", TokenView.as_view(), name="api-token"),
+    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("docs/", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+]
