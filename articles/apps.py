@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
 from django.utils.translation import gettext_lazy as _
 
 
@@ -12,3 +13,7 @@ class ArticlesConfig(AppConfig):
     name = "articles"
     verbose_name = _("Newsroom")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Connect the save hook."""
+        autodiscover_modules("receivers")

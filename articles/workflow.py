@@ -64,6 +64,21 @@ STEPS: dict[Step, Transition] = {
 }
 
 
+class Verdict(StrEnum):
+    """What the automatic review says about a submitted article."""
+
+    PASS = "pass"
+    BLOCK = "block"
+    ASK = "ask"
+
+
+VERDICTS: dict[Verdict, Status] = {
+    Verdict.PASS: Status.APPROVED,
+    Verdict.BLOCK: Status.REJECTED,
+    Verdict.ASK: Status.MANUAL_REVIEW,
+}
+
+
 def may_start(step: Step, status: int) -> bool:
     """Whether an article in this status can take the step."""
     return status in STEPS[step].sources

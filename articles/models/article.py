@@ -52,6 +52,11 @@ def not_over_at(now: Instant) -> Q:
     return Q(unpublish_at__isnull=True) | Q(unpublish_at__gt=now)
 
 
+def over_at(now: Instant) -> Q:
+    """The time to be taken off has come."""
+    return Q(unpublish_at__lte=now)
+
+
 class Article(SavesOnlyChanges):
     """A piece of news, from its draft to its withdrawal.
 

@@ -1,0 +1,71 @@
+"""The tasks of the newsroom: going live and being taken off, a batch at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from articles.models import Article
+from articles.services import mend_tasks, publish_due, sync_tasks, take_off_due
+from articles.services.publishing import Outcome
+from articles.services.tasks import PUBLISH, UNPUBLISH
+from scheduling.registry import Drop, Postpone, Verdict, handler, healer
+
+if TYPE_CHECKING:
+    from scheduling.models import TaskInfo
+
+logger = logging.getLogger(__name__)
+
+healer(mend_tasks)
+
+
+@handler(PUBLISH)
+def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
+    """Put the articles out whose time has come."""
+    return _run(publish_due, tasks, "published")
+
+
+@handler(UNPUBLISH)
+def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
+    """Take the articles off whose time is over."""
+    return _run(take_off_due, tasks, "withdrew")
+
+
+def _run(
+    effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str
+) -> Mapping[int, Verdict]:
+    subjects = {task.task_id: int(task.parameters["article_id"]) for task in tasks}
+    outcome = effect(set(subjects.values()))
+    if outcome.early:
+        transaction.on_commit(partial(_give_the_right_task, outcome.early), robust=True)
+    if outcome.at is not None and outcome.done:
+        done_ids = set(outcome.done)
+        latest = max(outcome.at - task.due for task in tasks if subjects[task.task_id] in done_ids)
+        report = partial(logger.info, "%s %d articles, late %.0f ms at most", done, len(outcome.done), _ms(latest))
+        transaction.on_commit(report, robust=True)
+    verdicts = _verdicts(outcome)
+    return {task_id: verdicts[pk] for task_id, pk in subjects.items() if pk in verdicts}
+
+
+def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:
+    """Article to verdict, for those that were neither published nor withdrawn."""
+    verdicts: dict[int, Verdict] = {pk: Drop(reason) for pk, reason in outcome.void.items()}
+    verdicts |= dict.fromkeys(outcome.early, Drop("the article's time has not come"))
+    verdicts |= dict.fromkeys(outcome.busy, Postpone())
+    return verdicts
+
+
+def _give_the_right_task(article_ids: Collection[int]) -> None:
+    """The time was changed behind the tasks' back: set the tasks right, unless an editor is about to."""
+    with transaction.atomic():
+        free = Article.objects.filter(pk__in=article_ids).locked_if_free()
+        sync_tasks(list(free.values_list("pk", flat=True)))
+
+
+def _ms(duration: timedelta) -> float:
+    return duration / timedelta(milliseconds=1)

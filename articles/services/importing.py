@@ -1,0 +1,154 @@
+"""Storing what an import brings, many articles in one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import transaction
+
+from articles.models import Article, Channel
+from articles.services.references import channels_named, people_named, tags_named
+from articles.services.tasks import sync_tasks
+from scheduling.services import read_database_clock
+
+CONTENT = ("title", "slug", "summary", "body")
+STATE = ("status", "publish_at", "unpublish_at", "embargo_until")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedArticle:
+    """A checked article of a file. `external_id` is its name over there, `digest` stands for all its content."""
+
+    external_id: str
+    digest: str
+    held: bool
+    title: str
+    slug: str
+    summary: str
+    body: str
+    status: Article.Status
+    publish_at: datetime | None
+    published_at: datetime | None
+    embargo_until: datetime | None
+    unpublish_at: datetime | None
+    author: str
+    byline: str
+    channel: str
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Imprint:
+    """What an import leaves on an article, as `Article.external_digest`: by it a repeat sees what has changed where."""
+
+    content: str
+    state: str
+    held: bool
+
+    @classmethod
+    def of(cls, item: ImportedArticle) -> Self:
+        """The imprint that storing `item` leaves."""
+        return cls(item.digest, signature(item), item.held)
+
+    @classmethod
+    def on(cls, article: Article) -> Self:
+        """The imprint that the last import left on `article`."""
+        content, state, held, *_rest = f"{article.external_digest}...".split(".")
+        return cls(content, state, bool(held))
+
+    def __str__(self) -> str:
+        return f"{self.content}.{self.state}" + ".held" * self.held
+
+
+@dataclass
+class Tally:
+    """How many articles of an import came in, and how."""
+
+    created: int = 0
+    updated: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+    def add(self, other: Tally) -> None:
+        """Count `other` in."""
+        self.created += other.created
+        self.updated += other.updated
+        self.skipped += other.skipped
+        self.failed += other.failed
+
+    def __str__(self) -> str:
+        return f"created={self.created} updated={self.updated} skipped={self.skipped} failed={self.failed}"
+
+
+def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
+    """Store all of `chunk` in one transaction, with channels, tags and tasks, or nothing of it.
+
+    Articles are recognised by their external id, which must be unique in `chunk`. One whose content over there is
+    as at the last import is skipped: what editors improved here since then stays. Otherwise the file's text, channel
+    and tags replace ours. Its status and times do so only while they are as the last import left them and readers
+    cannot see the article. `dry_run` does everything and takes it back.
+    """
+    with transaction.atomic():
+        known = _known(chunk)
+        new = [item for item in chunk if item.external_id not in known]
+        changes = _changes(chunk, known, read_database_clock())
+        _write(new, changes)
+        transaction.set_rollback(dry_run)
+    return Tally(created=len(new), updated=len(changes), skipped=len(chunk) - len(new) - len(changes))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An article that a repeated import changes, and which of it."""
+
+    article: Article
+    item: ImportedArticle
+    content: bool
+    state: bool
+
+
+def _known(chunk: Iterable[ImportedArticle]) -> dict[str, Article]:
+    found = Article.objects.locked().filter(external_id__in=[item.external_id for item in chunk])
+    return {article.external_id or "": article for article in found}
+
+
+def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: datetime) -> list[Change]:
+    changes = [_change(known[item.external_id], item, now) for item in chunk if item.external_id in known]
+    return [change for change in changes if change.content or change.state]
+
+
+def _change(article: Article, item: ImportedArticle, now: datetime) -> Change:
+    left = Imprint.on(article)
+    content = left.content != item.digest
+    released = left.held and not item.held
+    untouched = left.state == signature(article) and not _is_visible(article, now)
+    return Change(article, item, content, state=(content or released) and untouched)
+
+
+def _is_visible(article: Article, now: datetime) -> bool:
+    goes_live_at = article.goes_live_at
+    return article.status in Article.Status.visible() and goes_live_at is not None and goes_live_at <= now
+
+
+def signature(subject: Article | ImportedArticle) -> str:
+    """Stands for the status and times of `subject`."""
+    state = "|".join(str(getattr(subject, name)) for name in STATE)
+    return hashlib.blake2b(state.encode(), digest_size=6).hexdigest()
+
+
+def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
+    items = [*new, *(change.item for change in changes if change.content)]
+    channels = channels_named({item.channel for item in items if item.channel})
+    people = people_named({item.author for item in items if item.author})
+    Article.objects.bulk_create(Article(**_all_values(item, channels, people)) for item in new)
+    for change in changes:
+        values = _all_values(change.item, channels, people) if change.content else {}
+        _update(change, values)
+    ids = _ids(item.external_id for item in [*new, *(change.item for change in changes)])
+    _set_tags({ids[item.external_id]: item.tags for item in items})
+    sync_tasks(list(ids.values()))

@@ -1,0 +1,109 @@
+"""Putting articles out and taking them off: by hand, and many at once when their time has come."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.utils.translation import gettext as _
+
+from articles.exceptions import InvalidSchedule
+from articles.models import Article
+from articles.models.article import due_at, not_over_at, over_at
+from articles.services.announcing import announce_published, announce_withdrawn
+from articles.services.steps import Person, move, taking
+from articles.workflow import Step
+from scheduling.services import database_now
+
+Status = Article.Status
+
+
+def publish_now(article: Article, *, by: Person) -> None:
+    """Put an approved article out at this instant. Raises `InvalidSchedule` under an embargo or past its end."""
+    with taking(Step.PUBLISH_NOW, article, by=by) as now:
+        if article.embargo_until and article.embargo_until > now:
+            raise InvalidSchedule(_("The article is under embargo; lift the embargo first."))
+        if article.unpublish_at and article.unpublish_at <= now:
+            raise InvalidSchedule(_("The article's time to be taken off is past; change that first."))
+        move(Step.PUBLISH_NOW, article)
+        article.publish_at = article.published_at = now
+        announce_published([article.pk])
+
+
+def withdraw(article: Article, *, by: Person) -> None:
+    """Take a published article off; readers cannot see it from now on."""
+    with taking(Step.WITHDRAW, article, by=by):
+        move(Step.WITHDRAW, article)
+        announce_withdrawn([article.pk])
+
+
+def restore(article: Article, *, by: Person) -> None:
+    """Put a withdrawn article out again, with its old date; a time to be taken off that is past is forgotten."""
+    with taking(Step.RESTORE, article, by=by) as now:
+        move(Step.RESTORE, article)
+        if article.unpublish_at and article.unpublish_at <= now:
+            article.unpublish_at = None
+        if article.publish_at is None or article.publish_at > now:
+            article.publish_at = now
+        article.published_at = article.published_at or now
+        announce_published([article.pk])
+
+
+@dataclass
+class Outcome:
+    """What became of a batch of articles at the instant `at`, by the database's clock."""
+
+    at: datetime | None = None
+    done: list[int] = field(default_factory=list)
+    early: list[int] = field(default_factory=list)  #: in the right status, but its time has not come
+    void: dict[int, str] = field(default_factory=dict)  #: nothing to do, and why
+    busy: set[int] = field(default_factory=set)  #: somebody else holds the row
+
+
+def publish_due(article_ids: Collection[int]) -> Outcome:
+    """Publish those of these articles whose time has come, in the caller's transaction.
+
+    Two statements for any number. Never waits for an article that somebody is editing.
+    """
+    now = database_now()
+    outcome = _take(article_ids, Status.waiting(), due_at(now) & not_over_at(now))
+    if outcome.done:
+        Article.objects.filter(pk__in=outcome.done).update(status=Status.PUBLISHED, published_at=outcome.at)
+        announce_published(outcome.done)
+    return outcome
+
+
+def take_off_due(article_ids: Collection[int]) -> Outcome:
+    """Withdraw those of these articles whose time to be taken off has come; otherwise as `publish_due`."""
+    outcome = _take(article_ids, Status.visible(), over_at(database_now()))
+    if outcome.done:
+        Article.objects.filter(pk__in=outcome.done).update(status=Status.WITHDRAWN)
+        announce_withdrawn(outcome.done)
+    return outcome
+
+
+def _take(article_ids: Collection[int], statuses: Collection[Status], condition: Q) -> Outcome:
+    """Lock those that are free and sort all of them by what can be done with them."""
+    outcome = Outcome()
+    is_due = ExpressionWrapper(condition, output_field=BooleanField())
+    rows = Article.objects.filter(pk__in=article_ids).locked_if_free().annotate(is_due=is_due, now=database_now())
+    missing = set(article_ids)
+    for pk, status, is_due_now, outcome.at in rows.values_list("pk", "status", "is_due", "now"):
+        missing.discard(pk)
+        if status not in statuses:
+            outcome.void[pk] = f"the article is {Status(status).name.lower()}"
+        elif is_due_now:
+            outcome.done.append(pk)
+        else:
+            outcome.early.append(pk)
+    _sort_missing(missing, outcome)
+    return outcome
+
+
+def _sort_missing(missing: Iterable[int], outcome: Outcome) -> None:
+    """Those that could not be locked are busy or deleted."""
+    if missing:
+        outcome.busy = set(Article.objects.filter(pk__in=missing).values_list("pk", flat=True))
+        outcome.void |= dict.fromkeys(set(missing) - outcome.busy, "the article was deleted")

@@ -1,0 +1,53 @@
+"""The channels, tags and people that an import names: found, or made where a name is enough to make one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db.models import Max, Q
+from django.utils.text import slugify
+
+from articles.models import Channel, Tag
+
+
+def channels_named(names: Iterable[str]) -> dict[str, Channel]:
+    """The channel of each name; one that is missing is made and put last."""
+    return {name: Channel.objects.filter(name=name).first() or _new_channel(name) for name in names}
+
+
+def tags_named(names: Iterable[str]) -> dict[str, Tag]:
+    """The tag of each name; one that is missing is made."""
+    wanted = set(names)
+    found = {tag.name: tag for tag in Tag.objects.filter(name__in=wanted)}
+    # Whether two names are the same is for the database's collation to say: ask again before making one.
+    for name in sorted(wanted - found.keys()):
+        found[name] = Tag.objects.filter(name=name).first() or Tag.objects.create(name=name, slug=_free_slug(Tag, name))
+    return found
+
+
+def people_named(names: Iterable[str]) -> dict[str, AbstractBaseUser]:
+    """The users with these names or e-mail addresses, by the name given; an address of two users is nobody's."""
+    wanted = set(names)
+    users = list(get_user_model()._default_manager.filter(Q(username__in=wanted) | Q(email__in=wanted)))
+    by_name = {user.get_username().casefold(): user for user in users}
+    addresses = [str(getattr(user, "email", "")).casefold() for user in users]
+    by_address = {
+        address: user for address, user in zip(addresses, users, strict=True) if addresses.count(address) == 1
+    }
+    known = by_address | by_name
+    return {name: known[name.casefold()] for name in wanted if name.casefold() in known}
+
+
+def _new_channel(name: str) -> Channel:
+    last = Channel.objects.aggregate(last=Max("position"))["last"] or 0
+    return Channel.objects.create(name=name, slug=_free_slug(Channel, name), position=last + 1)
+
+
+def _free_slug(model: type[Channel | Tag], name: str) -> str:
+    longest = model._meta.get_field("slug").max_length - 8  # type: ignore[union-attr, operator]
+    base = slugify(name, allow_unicode=True)[:longest] or "x"
+    taken = set(model.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    return base if base not in taken else next(slug for n in count(2) if (slug := f"{base}-{n}") not in taken)
