@@ -30,7 +30,7 @@ class TaskIdentity(models.Model):
         _("priority"), default=0, help_text=_("Lower runs first.")
     )
     execute_time = models.DateTimeField(_("due"))
-    parameters = models.JSONField(_("parameters"), default=dict)
+    parameters = models.JSONField(_("parameters"), default=dict, null=True, blank=True)
     key = ExactCharField(_("key"), max_length=KEY_LENGTH, null=True, blank=True)  # noqa: DJ001 (unique unless null)
     version = models.PositiveIntegerField(_("version"), default=1)
     attempts = models.PositiveIntegerField(_("attempts"), default=0)
