@@ -61,3 +61,10 @@ class StaleEdit(ArticleError):
 
     code = "stale"
     message = _("Somebody else has changed the article since you opened it.")
+
+
+class NotEditable(ArticleError):
+    """The field is not one that editors change."""
+
+    code = "not_editable"
+    message = _("This cannot be edited.")

@@ -67,15 +67,15 @@ STEPS: dict[Step, Transition] = {
 class Verdict(StrEnum):
     """What the automatic review says about a submitted article."""
 
-    PASS = "pass"
-    BLOCK = "block"
-    ASK = "ask"
+    PASSED = "passed"
+    BLOCKED = "blocked"
+    UNSURE = "unsure"
 
 
 VERDICTS: dict[Verdict, Status] = {
-    Verdict.PASS: Status.APPROVED,
-    Verdict.BLOCK: Status.REJECTED,
-    Verdict.ASK: Status.MANUAL_REVIEW,
+    Verdict.PASSED: Status.APPROVED,
+    Verdict.BLOCKED: Status.REJECTED,
+    Verdict.UNSURE: Status.MANUAL_REVIEW,
 }
 
 

@@ -147,6 +147,10 @@ class Article(SavesOnlyChanges):
         with transaction.atomic():
             super().save(*args, **options)
 
+    def get_absolute_url(self) -> str:
+        """The article's page on the site."""
+        return reverse("article", kwargs={"pk": self.pk, "slug": self.slug or "-"})
+
     def clean(self) -> None:
         """Refuse a time to be taken off that does not come after the time to go live."""
         if self.unpublish_at and self.goes_live_at and self.unpublish_at <= self.goes_live_at:
@@ -163,7 +167,3 @@ class Article(SavesOnlyChanges):
     def is_waiting(self) -> bool:
         """Whether it is approved and not out yet."""
         return self.status in self.Status.waiting()
-
-    def get_absolute_url(self) -> str:
-        """The article's page on the site."""
-        return reverse("article", kwargs={"pk": self.pk, "slug": self.slug or "-"})

@@ -18,6 +18,13 @@ class SavesOnlyChanges(models.Model):
     class Meta:
         abstract = True
 
+    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
+        """Write the changed fields and those that change with every save; a new instance is written whole."""
+        if update_fields is None and not self._state.adding and not options.get("force_insert"):
+            update_fields = self.changed_fields() | self._always_saved()
+        super().save(*args, update_fields=update_fields, **options)
+        self._remember()
+
     @classmethod
     def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any]) -> Self:
         """Remember what was loaded."""
@@ -31,13 +38,6 @@ class SavesOnlyChanges(models.Model):
     ) -> None:
         """Load again, and remember that."""
         super().refresh_from_db(using=using, fields=fields, from_queryset=from_queryset)
-        self._remember()
-
-    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
-        """Write the changed fields and those that change with every save; a new instance is written whole."""
-        if update_fields is None and not self._state.adding and not options.get("force_insert"):
-            update_fields = self.changed_fields() | self._always_saved()
-        super().save(*args, update_fields=update_fields, **options)
         self._remember()
 
     def changed_fields(self) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 class ChannelQuerySet(models.QuerySet["Channel"]):
     """The words in which the house asks for channels."""
 
-    def enabled(self) -> ChannelQuerySet:
+    def enabled(self) -> Self:
         """Channels that are offered to readers and editors, in the site's order."""
         return self.filter(enabled=True)
 
@@ -46,6 +46,10 @@ class Channel(models.Model):
         self.slug = self.slug or slugify(self.name, allow_unicode=True)
         super().save(*args, **options)
 
+    def get_absolute_url(self) -> str:
+        """The channel's page on the site."""
+        return reverse("channel", kwargs={"slug": self.slug})
+
     def clean(self) -> None:
         """Refuse to disable a channel that has articles."""
         if not self.enabled and self.is_used():
@@ -54,7 +58,3 @@ class Channel(models.Model):
     def is_used(self) -> bool:
         """Whether any article is in this channel."""
         return self.pk is not None and self.articles.exists()
-
-    def get_absolute_url(self) -> str:
-        """The channel's page on the site."""
-        return reverse("channel", kwargs={"slug": self.slug})

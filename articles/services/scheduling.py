@@ -40,7 +40,8 @@ def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Pers
     moment = checked_time(publish_at)
     require(STEPS[Step.SCHEDULE].permission, by)
     with transaction.atomic():
-        rows = list(Article.objects.filter(pk__in=[article.pk for article in articles], status__in=WAITING).locked())
+        chosen = Article.objects.filter(pk__in=[article.pk for article in articles], status__in=WAITING)
+        rows = list(chosen.only("title", "publish_at", "embargo_until", "unpublish_at").locked())
         for row in rows:
             row.publish_at = moment
             refuse_empty_span(row)

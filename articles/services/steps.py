@@ -30,7 +30,7 @@ def taking(step: Step, article: Article, *, by: Person) -> Iterator[datetime]:
     require(STEPS[step].permission, by)
     with transaction.atomic():
         lock(article)
-        yield _checked(step, article)
+        yield _check(step, article)
         article.save()
 
 
@@ -55,7 +55,7 @@ def move(step: Step, article: Article) -> None:
         article.status = target
 
 
-def _checked(step: Step, article: Article) -> datetime:
+def _check(step: Step, article: Article) -> datetime:
     if not may_start(step, article.status):
         raise WrongState(
             _("“%(step)s” is not possible: the article is “%(status)s”.")

@@ -1,0 +1,60 @@
+"""The cast of the newsroom's tests."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import Permission, User
+
+from articles.models import Article, Channel
+from articles.services.tasks import PUBLISH, UNPUBLISH
+from scheduling.models import TaskInfo
+from scheduling.services import read_database_clock
+
+APPROVED = Article.Status.APPROVED
+
+
+def make_person(name: str, *permissions: str, is_superuser: bool = False) -> User:
+    """A member of staff with these permissions of the articles app."""
+    person = User.objects.create_user(name, password="secret", is_staff=True, is_superuser=is_superuser)  # noqa: S106
+    person.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    return person
+
+
+def make_editor(name: str = "alice") -> User:
+    """An editor who may do everything with articles."""
+    return make_person(
+        name, "add_article", "change_article", "view_article", "delete_article", "review_article", "schedule_article",
+        "publish_article", "view_channel", "add_channel", "change_channel", "delete_channel",
+    )
+
+
+def make_channel(name: str = "Politics", **values: Any) -> Channel:
+    """A channel."""
+    return Channel.objects.create(name=name, **values)
+
+
+def make_article(title: str = "Harbour bridge reopens", **values: Any) -> Article:
+    """An article; a draft unless told otherwise."""
+    return Article.objects.create(title=title, **values)
+
+
+def soon(**distance: float) -> datetime:
+    """A point in time this far from the database's now: `soon(minutes=5)`, `soon(hours=-1)`."""
+    return read_database_clock() + timedelta(**distance)
+
+
+def publish_tasks(article: Article) -> list[datetime]:
+    """The due times of the article's pending publish tasks."""
+    return _due_times(PUBLISH, article)
+
+
+def unpublish_tasks(article: Article) -> list[datetime]:
+    """The due times of the article's pending tasks to take it off."""
+    return _due_times(UNPUBLISH, article)
+
+
+def _due_times(task_type: str, article: Article) -> list[datetime]:
+    tasks = TaskInfo.objects.filter(task_type=task_type, key=str(article.pk))
+    return [due.astimezone(UTC) for due in tasks.values_list("execute_time", flat=True)]
