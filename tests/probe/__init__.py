@@ -1,0 +1,11 @@
+"""Tasks for tests of the engine: each effect is one more row in `probe_effect`, so lost and doubled ones show.
+
+Installed by `tests.settings`, which pytest and the processes it starts use. The types, and their parameters:
+
+    probe.note   {}                one effect
+    probe.slow   {"seconds": s}    sleeps inside the transaction, then one effect
+    probe.fail   {"times": n}      writes its effect, then raises; from the attempt after the n-th on it succeeds
+    probe.kill   {"times": n}      writes its effect, then kills its worker with SIGKILL; likewise
+
+Without `times` the last two never succeed. A first attempt that nobody had reason to count is not one of the n.
+"""

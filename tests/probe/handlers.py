@@ -1,0 +1,54 @@
+"""The handlers of the test tasks; `tests.probe` says what each does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+
+from scheduling.clock import read_database_clock
+from scheduling.models import TaskInfo
+from scheduling.registry import handler
+from tests.probe.models import Effect
+
+
+class ProbeError(Exception):
+    """What `probe.fail` raises."""
+
+
+@handler("probe.note")
+def note(tasks: Sequence[TaskInfo]) -> None:
+    """Leave a row for each task."""
+    at = read_database_clock()
+    Effect.objects.bulk_create(
+        Effect(task_id=task.task_id, task_type=task.task_type, at=at, process=os.getpid()) for task in tasks
+    )
+
+
+@handler("probe.slow")
+def slow(tasks: Sequence[TaskInfo]) -> None:
+    """Take the sum of the seconds asked for."""
+    time.sleep(sum(task.parameters["seconds"] for task in tasks))
+    note(tasks)
+
+
+@handler("probe.fail")
+def fail(tasks: Sequence[TaskInfo]) -> None:
+    """Do the work and then raise, so that it has to be undone."""
+    note(tasks)
+    if any(_misbehaves(task) for task in tasks):
+        raise ProbeError("this task refuses to work")
+
+
+@handler("probe.kill")
+def kill(tasks: Sequence[TaskInfo]) -> None:
+    """Do the work and then die of it, before it is committed."""
+    note(tasks)
+    if any(_misbehaves(task) for task in tasks):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _misbehaves(task: TaskInfo) -> bool:
+    times = task.parameters.get("times")
+    return times is None or max(task.attempts, 1) <= times
