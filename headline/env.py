@@ -1,11 +1,265 @@
-"""The only place that reads the environment."""
+"""The only place that reads the environment: once, strictly.
+
+A value that cannot be meant ends the start with one sentence that names the variable, what is wrong with it and
+what to do. An empty value counts as unset. Variables may also stand in the file that `ENV_FILE` names, one
+`NAME=value` a line without quotes; the real environment wins. Cron jobs get theirs that way.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import zoneinfo
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
-import environ
+from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+_LAST_PORT = 65535
+_LAST_REDIS_DATABASE = 15  # of a Redis that was not told otherwise
+
+
+class WrongEnvironment(ImproperlyConfigured):
+    """A variable of the environment cannot be used."""
+
+    def __init__(self, name: str, fault: str, remedy: str) -> None:
+        super().__init__(f"{name} {fault}: {remedy}.")
+
+
+def _read_file(name: str) -> dict[str, str]:
+    path = Path(os.environ.get(name) or os.devnull)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongEnvironment(name, f"names a file that cannot be read ({error})", "correct or remove it") from error
+    return dict(_assignment(name, line) for line in lines if line.strip() and not line.startswith("#"))
+
+
+def _assignment(name: str, line: str) -> tuple[str, str]:
+    variable, equals, value = line.partition("=")
+    if not equals or not re.fullmatch(r"\w+", variable):
+        raise WrongEnvironment(name, f"names a file with the line {line!r}", "write NAME=value in each line")
+    return variable, value
+
+
+_environment = {**_read_file("ENV_FILE"), **os.environ}
+_given: dict[str, str] = {}
+
+
+def given() -> dict[str, str]:
+    """The variables that the settings asked for and found: what another process needs to run as this one does."""
+    return dict(_given)
+
+
+def text(name: str, *, default: str = "", choices: Collection[str] = ()) -> str:
+    """A line of text, one of `choices` if there are any."""
+    value = _environment.get(name, "").strip()
+    if not value:
+        return default
+    if not value.isprintable():
+        raise WrongEnvironment(name, "contains a line break or another control character", "remove it")
+    if choices and value not in choices:
+        raise WrongEnvironment(name, f"is {value!r}", f"choose one of {', '.join(choices)}")
+    _given[name] = value
+    return value
+
+
+def flag(name: str, *, default: bool) -> bool:
+    """Yes or no, in the usual spellings."""
+    value = text(name).lower()
+    if value and value not in _TRUE | _FALSE:
+        raise WrongEnvironment(name, f"is {value!r}", "write on or off")
+    return value in _TRUE if value else default
+
+
+def number(name: str, *, default: int, least: int = 0) -> int:
+    """A whole number of at least `least`."""
+    value = text(name)
+    if value and (not re.fullmatch(r"\d{1,9}", value, re.ASCII) or int(value) < least):
+        raise WrongEnvironment(name, f"is {value!r}", f"write a whole number of at least {least}")
+    return int(value) if value else default
+
+
+def names(name: str, *, default: Iterable[str] = ()) -> list[str]:
+    """A list, separated by commas."""
+    return [item for item in map(str.strip, text(name).split(",")) if item] or list(default)
+
+
+def directory(name: str, *, default: Path) -> Path:
+    """A directory, made if it is missing; a relative one is below the project."""
+    path = BASE_DIR / (text(name) or default)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fault = f"is {str(path)!r}, which cannot be made ({error.strerror})"
+        raise WrongEnvironment(name, fault, "name a directory that you may write") from error
+    return path
+
+
+def secret(name: str, *, optional: bool, default: str) -> str:
+    """A secret, which only a development installation may do without."""
+    value = text(name)
+    if not value and not optional:
+        raise WrongEnvironment(name, "is missing", "set it to a long random text, or set DJANGO_DEBUG=on to try out")
+    return value or default
+
+
+def hosts(name: str, *, default: Iterable[str]) -> list[str]:
+    """Host names as Django's ALLOWED_HOSTS wants them."""
+    values = names(name, default=default)
+    for value in values:
+        if value != "*" and not re.fullmatch(r"\.?[\w.-]+|\[[0-9a-fA-F:.]+\]", value):
+            raise WrongEnvironment(name, f"contains {value!r}", "write host names without scheme, port or path")
+    return values
+
+
+def time_zone(name: str, *, default: str) -> str:
+    """The name of a time zone."""
+    value = text(name, default=default)
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise WrongEnvironment(name, f"is {value!r}", "write a time zone such as Asia/Shanghai") from error
+    return value
+
+
+def host_of(url: str) -> str:
+    """The host of an address as ALLOWED_HOSTS writes it: without port, an IPv6 address in brackets."""
+    return re.sub(r":\d+$", "", urlsplit(url).netloc)
+
+
+def site_url(name: str, *, default: str) -> str:
+    """The address of the site, without a slash at its end."""
+    value = text(name, default=default).rstrip("/")
+    url = _split(name, value, "write something like https://news.example.org")
+    if url.scheme not in {"http", "https"} or not url.hostname or url.username or url.path or url.query or url.fragment:
+        raise WrongEnvironment(name, f"is {value!r}", "write scheme and host alone, such as https://news.example.org")
+    return value
+
+
+def _split(name: str, value: str, remedy: str) -> SplitResult:
+    """Take an address apart; a port that is no number is a fault here, not where it is used."""
+    try:
+        url = urlsplit(value)
+        _ = url.port
+    except ValueError as error:
+        # The value may hold a password and is not repeated.
+        raise WrongEnvironment(name, f"is no address ({error})", remedy) from error
+    return url
+
+
+def database(name: str, *, default: str) -> dict[str, Any]:
+    """Django's DATABASES entry for `sqlite:///path` or `mysql://user:password@host:port/name?unix_socket=/path`.
+
+    A relative SQLite path is below the project. Names and passwords may be percent-encoded.
+    """
+    remedy = "write sqlite:///path or mysql://user:password@host:port/name"
+    value = text(name, default=default)
+    if value.startswith("sqlite://"):
+        return _sqlite(name, unquote(value.removeprefix("sqlite://").removeprefix("/")))
+    url = _split(name, value, remedy)
+    if url.scheme != "mysql":
+        raise WrongEnvironment(name, f"has the scheme {url.scheme!r}", remedy)
+    return _mysql(name, url, remedy)
+
+
+def _sqlite(name: str, path: str) -> dict[str, Any]:
+    if path == ":memory:":
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": path}
+    file = BASE_DIR / path
+    if not path or file.is_dir() or not file.parent.is_dir():
+        raise WrongEnvironment(name, f"names {str(file)!r}", "name a file in a directory that exists")
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(file)}
+
+
+def _mysql(name: str, url: SplitResult, remedy: str) -> dict[str, Any]:
+    database_name = unquote(url.path.removeprefix("/"))
+    if not database_name or "/" in database_name:
+        raise WrongEnvironment(name, "names no database", remedy)
+    options = dict(parse_qsl(url.query, keep_blank_values=True))
+    if unknown := options.keys() - {"unix_socket"}:
+        raise WrongEnvironment(name, f"has the unknown option {min(unknown)!r}", "only unix_socket is understood")
+    if not url.hostname and not options:
+        raise WrongEnvironment(name, "names neither a host nor a socket", remedy)
+    return {
+        "ENGINE": "django.db.backends.mysql",
+        "NAME": database_name,
+        "USER": unquote(url.username or ""),
+        "PASSWORD": unquote(url.password or ""),
+        "HOST": url.hostname or "",
+        "PORT": url.port or "",
+        "OPTIONS": options,
+    }
+
+
+def redis(name: str) -> str:
+    """The address of a Redis in one of the forms below, or "" when it is unset."""
+    return _redis(name, _REDIS_FORMS)
+
+
+def redis_cache(name: str, *, queue: str) -> str:
+    """The address of the cache's Redis; unset, the next database of the queue's server if that is a single one.
+
+    Emptying the cache empties its database, which therefore may not be the queue's.
+    """
+    value = _redis(name, _SERVER_FORMS)
+    if value and queue and _server_and_database(value) == _server_and_database(queue):
+        raise WrongEnvironment(name, "is the queue's own database", "give the cache another database number")
+    if value or not queue.startswith(("redis://", "rediss://", "unix://")):
+        return value
+    url, database_number = urlsplit(queue), _redis_database(queue)
+    following = 0 if database_number == _LAST_REDIS_DATABASE else database_number + 1
+    query = dict(parse_qsl(url.query)) | {"db": str(following)}
+    path = url.path if url.scheme == "unix" else ""
+    return url._replace(path=path, query=urlencode(query)).geturl()
+
+
+def _redis(name: str, forms: dict[str, tuple[str, str]]) -> str:
+    value = text(name)
+    scheme, _, rest = value.partition("://")
+    pattern, _ = forms.get(scheme, ("(?!)", ""))
+    wrong_database = re.search(r"[?&]db=(?!\d+(&|$))", rest)
+    ports = [int(port) for port in re.findall(r":(\d+)(?=[,/?]|$)", rest)]
+    if value and (not re.fullmatch(pattern, rest, re.ASCII) or wrong_database or max(ports, default=0) > _LAST_PORT):
+        remedy = "write one of " + " ".join(f"{form}://{example}" for form, (_, example) in forms.items())
+        raise WrongEnvironment(name, "has a form that is not understood", remedy)
+    return value
+
+
+def _redis_database(url: str) -> int:
+    """The number in `?db=`, which wins, or in the path."""
+    parts = urlsplit(url)
+    in_path = "" if parts.scheme == "unix" else parts.path.removeprefix("/")
+    return int(dict(parse_qsl(parts.query)).get("db") or in_path or 0)
+
+
+def _server_and_database(url: str) -> tuple[str | None, int | None, str, int]:
+    parts = urlsplit(url)
+    if parts.scheme == "unix":
+        return None, None, parts.path, _redis_database(url)
+    if parts.scheme in {"redis", "rediss"}:
+        return parts.hostname, parts.port or 6379, "", _redis_database(url)
+    return parts.netloc, None, parts.path, 0
+
+
+_USER = r"([^/@?#\s]*@)?"
+_HOST = r"(\[[0-9a-fA-F:]+\]|[\w.-]+)(:\d+)?"
+_HOSTS = rf"{_USER}{_HOST}(,{_HOST})*"
+_SERVER = rf"{_USER}{_HOST}(/\d*)?(\?[\w=&%./+-]*)?"
+
+# By scheme: what may follow "://", and an example.
+_SERVER_FORMS = {
+    "redis": (_SERVER, "host:port/number"),
+    "rediss": (_SERVER, "host:port/number"),
+    "unix": (rf"{_USER}/[^?#\s]+(\?[\w=&%./+-]*)?", "/path?db=number"),
+}
+_REDIS_FORMS = _SERVER_FORMS | {
+    "redis+sentinel": (rf"{_HOSTS}/[\w.-]+(/\d*)?", "host:port,host:port/service/number"),
+    "redis+cluster": (rf"{_HOSTS}/?", "host:port,host:port"),
+}

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import shlex
+import sys
+from typing import Any
 
-from headline.env import BASE_DIR, env
+from headline import env
 
-DEBUG = env.bool("DJANGO_DEBUG", default=True)
-SECRET_KEY = env("DJANGO_SECRET_KEY", default="insecure-development-key-that-never-leaves-this-machine")
-ALLOWED_HOSTS = env.list("DJANGO_ALLOWED_HOSTS", default=["*"])
-SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")
+BASE_DIR = env.BASE_DIR
+DATA_DIR = env.directory("DATA_DIR", default=BASE_DIR / "var")
+SITE_URL = env.site_url("SITE_URL", default="http://127.0.0.1:8000")
+LOCAL_HOSTS = ["localhost", ".localhost", "127.0.0.1", "[::1]"]
+
+# Security
+
+# Who has set no secret key is trying Headline out; such an installation answers to its own machine alone.
+DEBUG = env.flag("DJANGO_DEBUG", default=not env.text("DJANGO_SECRET_KEY"))
+SECRET_KEY = env.secret("DJANGO_SECRET_KEY", optional=DEBUG, default="insecure-key-for-development-on-one-machine-only")
+ALLOWED_HOSTS = env.hosts("DJANGO_ALLOWED_HOSTS", default=[*LOCAL_HOSTS, env.host_of(SITE_URL)])
+CSRF_TRUSTED_ORIGINS = [SITE_URL]
+if SITE_URL.startswith("https://"):
+    # TLS ends at a proxy in front, which must set this header and drop one that a client sent.
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 30 * 24 * 3600
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+# Redirecting to https, and whether HSTS covers other names of the domain, are the proxy's and the owner's business.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
+
+# Applications
 
 INSTALLED_APPS = [
     "unfold",
@@ -19,6 +39,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "headline",
     "django_crontab",
     "django_filters",
     "rest_framework",
@@ -62,37 +83,92 @@ TEMPLATES = [
     }
 ]
 
-DATA_DIR = Path(env("DATA_DIR", default=BASE_DIR / "var"))
-DATA_DIR.mkdir(parents=True, exist_ok=True)
-DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{DATA_DIR}/headline.sqlite3")}
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+# Database
+
+CONNECTION_LIFETIME = 60  # seconds a thread keeps its connection
+DATABASES = {
+    "default": env.database("DATABASE_URL", default=f"sqlite:///{DATA_DIR}/headline.sqlite3")
+    | {"CONN_MAX_AGE": CONNECTION_LIFETIME, "CONN_HEALTH_CHECKS": True}
+}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
-    DATABASES["default"].setdefault("OPTIONS", {}).update(
-        {
-            "charset": "utf8mb4",
-            "isolation_level": "read committed",
-            "init_command": "SET sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
-        }
-    )
+    DATABASES["default"]["OPTIONS"] |= {
+        "charset": "utf8mb4",
+        "isolation_level": "read committed",
+        "init_command": "SET sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
+        "connect_timeout": 5,
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-SCHEDULING_REDIS_URL = env("REDIS_URL", default="")
+# The queue, the cache, cron
+
+SCHEDULING_REDIS_URL = env.redis("REDIS_URL")
+
+REDIS_CACHE_URL = env.redis_cache("REDIS_CACHE_URL", queue=SCHEDULING_REDIS_URL)
+CACHES: dict[str, dict[str, Any]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+if REDIS_CACHE_URL:
+    CACHES["default"] = {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": REDIS_CACHE_URL,
+        # A dead cache costs a page some milliseconds, never the page.
+        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.5, "IGNORE_EXCEPTIONS": True},
+    }
+
+# `manage.py crontab add` installs these; two runs of `poll` may overlap, the row locks keep them apart.
+CRONJOBS = [
+    ("* * * * *", "django.core.management.call_command", ["refresh"]),
+    ("* * * * *", "django.core.management.call_command", ["poll", "--for", "60"]),
+]
+CRON_ENVIRONMENT = DATA_DIR / "cron.env"
+CRON_LOG = DATA_DIR / "cron.log"
+CRONTAB_DJANGO_MANAGE_PATH = str(BASE_DIR / "manage.py")
+CRONTAB_PYTHON_EXECUTABLE = sys.executable
+CRONTAB_COMMAND_PREFIX = f"ENV_FILE={shlex.quote(str(CRON_ENVIRONMENT))}"
+CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
+
+# Language and time
 
 USE_TZ = True
-TIME_ZONE = env("TIME_ZONE", default="UTC")
-LANGUAGE_CODE = env("LANGUAGE_CODE", default="en")
+TIME_ZONE = env.time_zone("TIME_ZONE", default="UTC")
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LANGUAGE_CODE = env.text("LANGUAGE_CODE", default="en", choices=dict(LANGUAGES))
 LOCALE_PATHS = [BASE_DIR / "headline" / "locale"]
+
+# Files
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "headline.static_files.StaticFiles"
+    },
+}
+WHITENOISE_USE_FINDERS = True
 MEDIA_URL = "media/"
 MEDIA_ROOT = DATA_DIR / "media"
+
+# Log
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "plain": {"()": "headline.logs.UTCFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "loggers": {"django": {"handlers": [], "propagate": True}},
+}
+
+# Programs
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -107,7 +183,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.AnonRateThrottle"],
     "DEFAULT_THROTTLE_RATES": {"anon": "1200/min", "token": "10/min"},
     "EXCEPTION_HANDLER": "headline.api.errors.with_code",
-    "NUM_PROXIES": env.int("PROXY_COUNT", default=0),
+    "NUM_PROXIES": env.number("PROXY_COUNT", default=0),
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
