@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from articles.services.tasks import sync_tasks
 from scheduling.services import read_database_clock
 
 CONTENT = ("title", "slug", "summary", "body")
+BYLINE = 120
 STATE = ("status", "publish_at", "unpublish_at", "embargo_until")
 
 
@@ -143,12 +144,69 @@ def signature(subject: Article | ImportedArticle) -> str:
 
 def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
     items = [*new, *(change.item for change in changes if change.content)]
-    channels = channels_named({item.channel for item in items if item.channel})
-    people = people_named({item.author for item in items if item.author})
-    Article.objects.bulk_create(Article(**_all_values(item, channels, people)) for item in new)
+    context = Context.of(items)
+    Article.objects.bulk_create([_new_article(item, context) for item in new])
     for change in changes:
-        values = _all_values(change.item, channels, people) if change.content else {}
-        _update(change, values)
-    ids = _ids(item.external_id for item in [*new, *(change.item for change in changes)])
+        Article.objects.filter(pk=change.article.pk).update(**_new_values(change, context))
+    ids = _ids([*(item.external_id for item in new), *(change.item.external_id for change in changes)])
     _set_tags({ids[item.external_id]: item.tags for item in items})
     sync_tasks(list(ids.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the items of one chunk refer to, by name."""
+
+    channels: dict[str, Channel]
+    people: dict[str, AbstractBaseUser]
+
+    @classmethod
+    def of(cls, items: Sequence[ImportedArticle]) -> Self:
+        """Find or make the channels and find the people."""
+        return cls(
+            channels_named({item.channel for item in items if item.channel}),
+            people_named({item.author for item in items if item.author}),
+        )
+
+    def content(self, item: ImportedArticle) -> dict[str, Any]:
+        """The text, and who wrote it for which channel. A stranger becomes a byline, unless it is an address."""
+        author = self.people.get(item.author)
+        stranger = "" if author or "@" in item.author else item.author
+        return {
+            **{name: getattr(item, name) for name in CONTENT},
+            "channel": self.channels.get(item.channel),
+            "author": author,
+            "byline": item.byline or stranger[:BYLINE],
+        }
+
+
+def _state(item: ImportedArticle) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in (*STATE, "published_at")}
+
+
+def _new_article(item: ImportedArticle, context: Context) -> Article:
+    origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item))}
+    return Article(**origin, **context.content(item), **_state(item))
+
+
+def _new_values(change: Change, context: Context) -> dict[str, Any]:
+    left, brought = Imprint.on(change.article), Imprint.of(change.item)
+    imprint = brought if change.state else replace(left, content=brought.content)
+    values = {"external_digest": str(imprint), "updated_at": read_database_clock()}
+    if change.content:
+        values |= context.content(change.item)
+    return values | _state(change.item) if change.state else values
+
+
+def _ids(external_ids: Sequence[str]) -> dict[str, int]:
+    """MySQL returns no ids from a bulk insert."""
+    rows = Article.objects.filter(external_id__in=external_ids).values_list("external_id", "pk")
+    return {external_id or "": pk for external_id, pk in rows}
+
+
+def _set_tags(names_of: dict[int, tuple[str, ...]]) -> None:
+    through = Article.tags.through
+    tags = tags_named({name for names in names_of.values() for name in names})
+    pairs = {(article_id, tags[name].pk) for article_id, names in names_of.items() for name in names}
+    through.objects.filter(article_id__in=names_of).delete()
+    through.objects.bulk_create([through(article_id=article_id, tag_id=tag_id) for article_id, tag_id in sorted(pairs)])

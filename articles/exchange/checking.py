@@ -1,0 +1,90 @@
+"""From a record of a file to an article that can be stored, or to a refusal that says why not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from articles.exchange import fields as read
+from articles.exchange.records import FIELDS, Record, Refused
+from articles.exchange.statuses import Outcome, Times, Timetable
+from articles.html import add_paragraphs, clean_html
+from articles.models import Article, Channel, Tag
+from articles.services.importing import ImportedArticle
+
+LONGEST_BODY = 1_000_000
+"""Characters: five long novels, and with four bytes each still less than a database takes in one statement."""
+
+
+def length_of(model: type[Article | Channel | Tag], name: str) -> int:
+    """Characters that a column takes."""
+    return int(model._meta.get_field(name).max_length or 0)  # type: ignore[union-attr]
+
+
+TITLE, SLUG, SUMMARY, BYLINE, EXTERNAL_ID = (
+    length_of(Article, name) for name in ("title", "slug", "summary", "byline", "external_id")
+)
+CHANNEL, TAG = length_of(Channel, "name"), length_of(Tag, "name")
+PERSON = 254
+
+
+class Checker:
+    """Turns records into articles. `channel` stands for whatever channel the file names."""
+
+    def __init__(self, timetable: Timetable, *, channel: str | None = None) -> None:
+        self._timetable = timetable
+        self._channel = channel
+
+    def check(self, record: Record) -> tuple[ImportedArticle, str]:
+        """The article and a note for the report ("" for none). Raises `Refused`."""
+        source = record.fields if self._channel is None else {**record.fields, "channel": self._channel}
+        title = read.line(source, "title", TITLE)
+        if not title:
+            raise Refused("title", _("is empty"))
+        times = Times(*(read.moment(source, name) for name in ("publish_at", "published_at", "embargo_until")))
+        outcome = self._timetable.decide(read.line(source, "status", 40), times)
+        return self._article(record, source, title, times, outcome), outcome.note
+
+    def _article(
+        self, record: Record, source: read.Fields, title: str, times: Times, outcome: Outcome
+    ) -> ImportedArticle:
+        return ImportedArticle(
+            external_id=read.line(source, "external_id", EXTERNAL_ID) or f"sha:{digest(record.fields)}",
+            digest=digest(source),
+            held=outcome.held,
+            title=title,
+            slug=read.slug(source, SLUG, title=title),
+            summary=read.line(source, "summary", SUMMARY),
+            body=clean_html(add_paragraphs(read.text(source, "body", LONGEST_BODY))),
+            status=outcome.status,
+            publish_at=outcome.publish_at,
+            published_at=outcome.published_at,
+            embargo_until=times.embargo_until,
+            unpublish_at=_unpublish_at(source, times, outcome),
+            author=read.line(source, "author", PERSON),
+            byline=read.line(source, "byline", BYLINE),
+            channel=read.line(source, "channel", CHANNEL),
+            tags=read.names(source, "tags", TAG),
+        )
+
+
+def _unpublish_at(source: read.Fields, times: Times, outcome: Outcome) -> datetime | None:
+    moment = read.moment(source, "unpublish_at")
+    live = [time for time in (outcome.publish_at, times.embargo_until) if time is not None]
+    if moment is not None and live and moment <= max(live):
+        raise Refused("unpublish_at", _("comes before the article goes live"))
+    return moment
+
+
+def digest(fields: read.Fields) -> str:
+    """A short name of the content, the same for the same fields in any order."""
+    content = json.dumps(dict(fields), sort_keys=True, default=str)
+    return hashlib.blake2b(content.encode(), digest_size=11).hexdigest()
+
+
+def unknown_fields(record: Record) -> set[str]:
+    """Names in the record that no field of ours has: most likely misspelt."""
+    return set(record.fields) - FIELDS

@@ -1,0 +1,88 @@
+"""Reading one field of a record: each function returns a clean value or raises `Refused` with what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from articles.exchange.records import Refused
+
+Fields = Mapping[str, object]
+
+EARLIEST, LATEST = 1000, 9999
+"""Years, in UTC, that every database stores."""
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+_SEPARATORS = re.compile(r"[,;|，；、]")
+
+
+def text(fields: Fields, name: str, longest: int) -> str:
+    """A text of at most `longest` characters without control characters; "" when it is missing."""
+    value = fields.get(name)
+    if value is None:
+        return ""
+    if isinstance(value, bool | float) or not isinstance(value, str | int):
+        raise Refused(name, _("is not a text"))
+    value = _CONTROLS.sub("", str(value)).strip()
+    if len(value) > longest:
+        raise Refused(name, _("has %(found)d characters; shorten it to %(limit)d") % {
+            "found": len(value), "limit": longest,
+        })
+    if _SURROGATES.search(value):
+        raise Refused(name, _("holds half a character (a lone surrogate); write the character whole"))
+    return value
+
+
+def line(fields: Fields, name: str, longest: int) -> str:
+    """The same on one line."""
+    return " ".join(text(fields, name, longest).split())
+
+
+def slug(fields: Fields, longest: int, *, title: str) -> str:
+    """The slug given, made valid, or one made from `title`."""
+    given = slugify(text(fields, "slug", longest), allow_unicode=True)
+    return given or slugify(title, allow_unicode=True)[:longest].strip("-_")
+
+
+def moment(fields: Fields, name: str) -> datetime | None:
+    """A point in time in UTC, or None. It must come with an offset: nobody can tell which zone was meant."""
+    value = fields.get(name)
+    if value is None or value == "":
+        return None
+    try:
+        parsed = datetime.fromisoformat(str(value).strip())
+    except ValueError as error:
+        raise Refused(name, _('"%(value)s" is not a time such as 2026-11-21T07:00:00+08:00') % {
+            "value": str(value)[:40],
+        }) from error
+    if parsed.tzinfo is None:
+        raise Refused(name, _('"%(value)s" has no time zone; add an offset such as +08:00 or Z') % {"value": value})
+    return _in_range(name, parsed)
+
+
+def _in_range(name: str, parsed: datetime) -> datetime:
+    try:
+        in_utc = parsed.astimezone(UTC)
+    except OverflowError:
+        in_utc = None
+    if in_utc is None or not EARLIEST <= in_utc.year <= LATEST:
+        raise Refused(name, _("lies outside the years %(first)d to %(last)d") % {"first": EARLIEST, "last": LATEST})
+    return in_utc
+
+
+def names(fields: Fields, name: str, longest: int) -> tuple[str, ...]:
+    """Names from a list, or from a text that separates them by comma, semicolon or bar; each once."""
+    value = fields.get(name)
+    if isinstance(value, str):
+        value = _SEPARATORS.split(value)
+    elif value is None:
+        value = []
+    if not isinstance(value, list):
+        raise Refused(name, _("is neither a list nor a text"))
+    found = (line({name: each}, name, longest) for each in value)
+    return tuple({each.casefold(): each for each in found if each}.values())

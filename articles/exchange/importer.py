@@ -1,0 +1,120 @@
+"""One run of an import: read, check, store in chunks, and tell what became of each record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from django.db import DatabaseError
+from django.utils.translation import gettext as _
+
+from articles.exchange.checking import Checker, unknown_fields
+from articles.exchange.records import Kind, Record, Refused, Remark
+from articles.services.importing import ImportedArticle, Tally, store
+
+CHUNK = 500
+"""Articles in one transaction at most."""
+
+CHUNK_TEXT = 2_000_000
+"""Characters of body in one transaction at most; MariaDB takes 16 MB in one statement."""
+
+Tell = Callable[[Remark], None]
+
+
+@dataclass
+class Chunk:
+    """Checked articles that are stored together, and where in the file they begin and end."""
+
+    articles: list[ImportedArticle] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, article: ImportedArticle, place: str) -> None:
+        """Put one more in."""
+        self.articles.append(article)
+        self.places.append(place)
+        self.size += len(article.body)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to store it."""
+        return len(self.articles) >= CHUNK or self.size >= CHUNK_TEXT
+
+
+class Importer:
+    """Imports records and calls `tell` for each remark. `tally` is what is in by now."""
+
+    def __init__(self, checker: Checker, *, tell: Tell, dry_run: bool = False) -> None:
+        self.tally = Tally()
+        self.left_out: Counter[str] = Counter()
+        self.misspelt: Counter[str] = Counter()
+        self._checker = checker
+        self._tell = tell
+        self._dry_run = dry_run
+        self._seen: set[int] = set()
+
+    def run(self, records: Iterable[Record | Remark]) -> Iterator[int]:
+        """Import all, yielding the number of records read whenever a chunk is in."""
+        chunk, number = Chunk(), 0
+        for number, record in enumerate(records, start=1):
+            self._take(record, chunk)
+            if chunk.is_full:
+                self._store(chunk)
+                chunk = Chunk()
+                yield number
+        self._store(chunk)
+        yield number
+
+    def _take(self, record: Record | Remark, chunk: Chunk) -> None:
+        if isinstance(record, Remark):
+            self._pass_on(record)
+            return
+        try:
+            article, note = self._checker.check(record)
+            is_new = self._is_first(record, article)
+        except Refused as error:
+            self._fail(record.place, str(error), 1)
+            return
+        self.misspelt.update(unknown_fields(record))
+        if note:
+            self._tell(Remark(Kind.NOTED, record.place, note))
+        if is_new:
+            chunk.add(article, record.place)
+        else:
+            self.tally.skipped += 1
+
+    def _is_first(self, record: Record, article: ImportedArticle) -> bool:
+        """False for a repeated record without an id; two with the same id are a mistake. Costs 60 bytes a record."""
+        identity = hash(article.external_id.casefold())
+        if identity not in self._seen:
+            self._seen.add(identity)
+            return True
+        if record.fields.get("external_id"):
+            raise Refused("external_id", _('"%(id)s" is in the file already; give each article its own') % {
+                "id": article.external_id,
+            })
+        return False
+
+    def _pass_on(self, remark: Remark) -> None:
+        if remark.kind is Kind.FOREIGN:
+            self.left_out[remark.message] += 1
+            self.tally.skipped += 1
+        else:
+            self._fail(remark.place, remark.message, 1)
+
+    def _store(self, chunk: Chunk) -> None:
+        if not chunk.articles:
+            return
+        try:
+            self.tally.add(store(chunk.articles, dry_run=self._dry_run))
+        except DatabaseError as error:
+            place = _("%(first)s to %(last)s") % {"first": chunk.places[0], "last": chunk.places[-1]}
+            message = _("none of these %(count)d is in, because the database refused: %(error)s") % {
+                "count": len(chunk.articles), "error": error,
+            }
+            self._fail(place, message, len(chunk.articles))
+
+    def _fail(self, place: str, message: str, count: int) -> None:
+        self.tally.failed += count
+        self._tell(Remark(Kind.FAILED, place, message))

@@ -1,0 +1,92 @@
+"""CSV as spreadsheets write it: a heading row, then one article a row; separated by comma, semicolon or tab.
+
+Excel's marks are understood: a byte-order mark, UTF-16 ("Unicode text") and line ends of any sort, also inside a
+cell. A file in a national code page looks like UTF-8 with damage; it is refused rather than guessed at.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from django.utils.translation import gettext as _
+
+from articles.exchange.records import Kind, Record, Remark, Unreadable
+
+LONGEST_CELL = 4_000_000
+"""Characters; more in one cell mostly means a quotation mark that is never closed."""
+
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+def read(path: Path, *, encoding: str) -> Iterator[Record | Remark]:
+    """Yield a record for each row that is not blank."""
+    csv.field_size_limit(LONGEST_CELL)
+    with path.open(encoding=_encoding_of(path) or encoding, newline="") as stream:
+        rows = csv.reader(stream, delimiter=_delimiter(stream), strict=True)
+        try:
+            yield from _records(rows)
+        except csv.Error as error:
+            raise Unreadable(
+                _("Line %(number)d: %(error)s. Is a quotation mark not closed, or not doubled inside a cell?")
+                % {"number": rows.line_num, "error": error}
+            ) from error
+        except UnicodeDecodeError as error:
+            raise Unreadable(_not_decodable(rows.line_num, error)) from error
+
+
+def _encoding_of(path: Path) -> str | None:
+    with path.open("rb") as stream:
+        start = stream.read(3)
+    return next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
+
+
+def _delimiter(stream: TextIO) -> str:
+    """The separator that the heading row has most of."""
+    try:
+        heading = stream.readline(10_000)
+    except UnicodeDecodeError as error:
+        raise Unreadable(_not_decodable(0, error)) from error
+    stream.seek(0)
+    return max(",;\t", key=heading.count)
+
+
+def _records(rows: Iterator[list[str]]) -> Iterator[Record | Remark]:
+    columns = _columns(next(rows, []))
+    before = rows.line_num  # type: ignore[attr-defined]
+    for row in rows:
+        place = _("line %(number)d") % {"number": before + 1}
+        before = rows.line_num  # type: ignore[attr-defined]
+        if any(cell.strip() for cell in row):
+            yield _record(place, columns, row)
+
+
+def _columns(heading: list[str]) -> list[str]:
+    columns = [cell.strip().lower().replace(" ", "_") for cell in heading]
+    if "title" not in columns:
+        raise Unreadable(_('The first line must name the columns, among them "title".'))
+    named = [column for column in columns if column]
+    if len(named) != len(set(named)):
+        raise Unreadable(_("Two columns have the same name."))
+    return columns
+
+
+def _record(place: str, columns: list[str], row: list[str]) -> Record | Remark:
+    if len(row) != len(columns):
+        message = _("%(found)d cells instead of %(wanted)d; put quotation marks around a cell with a separator in it")
+        return Remark(Kind.FAILED, place, message % {"found": len(row), "wanted": len(columns)})
+    return Record(place, {column: cell for column, cell in zip(columns, row, strict=True) if column})
+
+
+def _not_decodable(line: int, error: UnicodeDecodeError) -> str:
+    return _(
+        'Shortly after line %(number)d the text is not %(encoding)s. Save it as "CSV UTF-8", or name its --encoding, '
+        "such as cp1252 or gb18030."
+    ) % {"number": line, "encoding": error.encoding.upper()}

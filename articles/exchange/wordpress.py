@@ -1,0 +1,157 @@
+"""WXR, the file that WordPress exports: posts become articles, everything else is left out.
+
+https://github.com/WordPress/WordPress/blob/master/wp-admin/includes/export.php writes it. `post_date_gmt` is UTC;
+a draft that never had a date has zeros there. A post's categories are its channel (the first that is not
+"Uncategorized") and further tags.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import unquote
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import ParseError, iterparse
+from django.utils.html import strip_tags
+from django.utils.translation import gettext as _
+
+from articles.exchange.records import Kind, Record, Remark, Unreadable
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element  # noqa: S405 (the type alone; defusedxml does the parsing)
+
+NO_DATE = "0000-00-00 00:00:00"
+NOT_FOR_ALL = "private"
+"""WordPress's status of what only its editors may see; a post behind a password is treated likewise."""
+
+_PREFIXES = {
+    re.compile(r"\{http://wordpress\.org/export/[\d.]+/\}"): "wp:",
+    re.compile(r"\{http://wordpress\.org/export/[\d.]+/excerpt/\}"): "excerpt:",
+    re.compile(r"\{http://purl\.org/rss/1\.0/modules/content/\}"): "content:",
+    re.compile(r"\{http://purl\.org/dc/elements/1\.1/\}"): "dc:",
+}
+
+
+@dataclass
+class Site:
+    """What the head of the file says that its posts need."""
+
+    version: str = ""
+    address: str = ""
+    people: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """E-mail address and shown name by login name."""
+
+    def learn(self, name: str, element: Element) -> None:
+        """Take in one element of the head."""
+        if name == "wp:wxr_version":
+            self.version = element.text or ""
+        elif name == "wp:base_blog_url":
+            self.address = element.text or ""
+        elif name == "wp:author":
+            person = _children(element)
+            shown = _plain(person.get("wp:author_display_name", ""))
+            self.people[person.get("wp:author_login", "")] = person.get("wp:author_email", ""), shown
+
+
+def read(path: Path, *, encoding: str) -> Iterator[Record | Remark]:
+    """Yield a record for each post. XML names its encoding itself, so `encoding` is not used."""
+    with path.open("rb") as stream:
+        try:
+            yield from _records(stream)
+        except ParseError as error:
+            raise Unreadable(_("Not well-formed XML: %(error)s.") % {"error": error}) from error
+        except DefusedXmlException as error:
+            raise Unreadable(_("The file defines entities or a document type, which no export does.")) from error
+        except (LookupError, ValueError) as error:
+            raise Unreadable(_("The file's encoding cannot be read: %(error)s.") % {"error": error}) from error
+
+
+def _records(stream: BinaryIO) -> Iterator[Record | Remark]:
+    site, number, channel = Site(), 0, None
+    for event, element in iterparse(stream, events=("start", "end"), forbid_dtd=True):
+        name = _short(element.tag)
+        if event == "start":
+            channel = element if name == "channel" and channel is None else channel
+            continue
+        if name == "item":
+            number += 1
+            yield _record(number, element, site)
+            if channel is not None:
+                channel.clear()  # or the whole file would pile up in memory
+        else:
+            site.learn(name, element)
+    if not site.version:
+        raise Unreadable(_("XML, but not an export of WordPress: it has no wp:wxr_version."))
+
+
+def _record(number: int, element: Element, site: Site) -> Record | Remark:
+    if not site.version:
+        raise Unreadable(_("XML, but not an export of WordPress: it has no wp:wxr_version."))
+    post = _children(element)
+    place = _("item %(number)d (post %(post)s)") % {"number": number, "post": post.get("wp:post_id", "?")}
+    kind = post.get("wp:post_type", "post")
+    if kind != "post":
+        return Remark(Kind.FOREIGN, place, kind)
+    return Record(place, _fields(post, element, site))
+
+
+def _fields(post: dict[str, str], element: Element, site: Site) -> dict[str, object]:
+    login = post.get("dc:creator", "")
+    email, shown = site.people.get(login, ("", ""))
+    channel, tags = _terms(element)
+    return {
+        "external_id": post.get("guid") or f"{site.address}?p={post.get('wp:post_id', '')}",
+        "title": _plain(post.get("title", "")),
+        "slug": unquote(post.get("wp:post_name", "")),
+        "summary": _plain(post.get("excerpt:encoded", "")),
+        "body": post.get("content:encoded", ""),
+        "status": NOT_FOR_ALL if post.get("wp:post_password") else post.get("wp:status", "draft"),
+        "publish_at": _date(post),
+        "author": email or login,
+        "byline": shown or login,
+        "channel": channel,
+        "tags": tags,
+    }
+
+
+def _date(post: dict[str, str]) -> str | None:
+    """The date with its offset. Posts that lack the one in UTC still have `pubDate`, unless they have no date."""
+    stamp = post.get("wp:post_date_gmt", NO_DATE)
+    if stamp != NO_DATE:
+        return f"{stamp}+00:00"
+    try:
+        return parsedate_to_datetime(post.get("pubDate", "")).isoformat()
+    except ValueError:
+        return None
+
+
+def _terms(element: Element) -> tuple[str | None, list[str]]:
+    found = element.findall("category")
+    terms = [(term.get("domain"), term.get("nicename"), _plain(term.text or "")) for term in found]
+    categories = [name for domain, slug, name in terms if domain == "category" and slug != "uncategorized"]
+    tags = [name for domain, slug, name in terms if domain == "post_tag"]
+    return (categories[0] if categories else None), categories[1:] + tags
+
+
+def _children(element: Element) -> dict[str, str]:
+    return {_short(child.tag): child.text or "" for child in element}
+
+
+def _plain(text: str) -> str:
+    """Titles and names are HTML in WordPress: "Q&amp;A"."""
+    return html.unescape(strip_tags(text))
+
+
+@lru_cache(maxsize=512)
+def _short(tag: str) -> str:
+    for namespace, prefix in _PREFIXES.items():
+        if namespace.match(tag):
+            return namespace.sub(prefix, tag)
+    return tag

@@ -1,0 +1,55 @@
+"""Foreign HTML made fit to be shown: what is not on the list below is taken out."""
+
+from __future__ import annotations
+
+import re
+
+import nh3
+
+TAGS = {
+    "a", "abbr", "audio", "b", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd", "del",
+    "details", "dfn", "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img",
+    "ins", "kbd", "li", "mark", "ol", "p", "picture", "pre", "q", "s", "samp", "small", "source", "strong", "sub",
+    "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "time", "tr", "u", "ul", "var", "video",
+}
+ATTRIBUTES = {
+    "*": {"lang", "dir", "title"},
+    "a": {"href"},
+    "audio": {"src", "controls"},
+    "blockquote": {"cite"},
+    "col": {"span"},
+    "colgroup": {"span"},
+    "img": {"src", "alt", "width", "height"},
+    "ol": {"start", "reversed"},
+    "q": {"cite"},
+    "source": {"src", "type"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan", "scope"},
+    "time": {"datetime"},
+    "video": {"src", "controls", "poster", "width", "height"},
+}
+SCHEMES = {"http", "https", "mailto", "tel"}
+
+_MARKED_UP = re.compile(r"<(?:p|pre)[\s>]", re.IGNORECASE)
+_BLOCK = re.compile(
+    r"</?(?:blockquote|details|div|dl|figure|h[1-6]|hr|ol|section|table|ul|audio|video)\b", re.IGNORECASE
+)
+_BLANK_LINES = re.compile(r"\s*\n\s*\n\s*")
+
+
+def clean_html(body: str) -> str:
+    """`body` without scripts, styles, forms, frames, comments, classes and handlers; its text stays."""
+    cleaned = nh3.clean(body, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES)
+    return _BLANK_LINES.sub("\n\n", cleaned).strip()
+
+
+def add_paragraphs(text: str) -> str:
+    """Put the paragraphs of a text without `<p>`, which blank lines part, into `<p>` and its line ends into `<br>`."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if _MARKED_UP.search(text):
+        return text
+    return "\n\n".join(_paragraph(block) for block in _BLANK_LINES.split(text) if block)
+
+
+def _paragraph(block: str) -> str:
+    return block if _BLOCK.match(block) else f"<p>{block.replace(chr(10), '<br>')}</p>"

@@ -1,0 +1,94 @@
+"""Import articles from JSON Lines, CSV or a WordPress export; see docs/import.md."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import reset_queries
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from articles.exchange.checking import CHANNEL, Checker
+from articles.exchange.formats import READERS, guess_format
+from articles.exchange.importer import Importer
+from articles.exchange.records import Kind, Remark, Unreadable
+from articles.exchange.statuses import PastDue, Timetable
+
+SOME_FAILED, ALL_UNREADABLE = 1, 2
+"""Exit codes; 0 means that nothing failed."""
+
+PROGRESS_INTERVAL = 1.0
+"""Seconds between two lines of progress."""
+
+
+class Command(BaseCommand):
+    """Reads the file twice: first to see that it can be read to its end, then to import it."""
+
+    help = "Import articles from JSON Lines, CSV or a WordPress export (WXR). Safe to repeat."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the file and the options."""
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--format", choices=sorted(READERS), help="guessed from the file when left out")
+        parser.add_argument("--dry-run", action="store_true", help="check and count everything, store nothing")
+        parser.add_argument(
+            "--past-due", choices=[policy.value for policy in PastDue], default=PastDue.HOLD.value,
+            help="what becomes of scheduled articles whose time is past: hold makes them drafts (default), publish"
+            " lets them go live at once, reschedule lets one a minute go live from the next full minute on",
+        )
+        parser.add_argument("--channel", metavar="NAME", help="the channel for all articles, made if it is missing")
+        parser.add_argument("--encoding", default="utf-8", help="of a CSV or JSON Lines file without a mark (utf-8)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import, print the report, and exit with 0, 1 or 2."""
+        importer = self._importer(options)
+        try:
+            self._import(importer, options)
+        except (Unreadable, OSError, LookupError) as error:
+            raise CommandError(f"{options['file']}: {error}", returncode=ALL_UNREADABLE) from error
+        self._report(importer)
+        if importer.tally.failed:
+            sys.exit(SOME_FAILED)
+
+    def _importer(self, options: dict[str, Any]) -> Importer:
+        channel = options["channel"] and " ".join(options["channel"].split())
+        if channel is not None and not 0 < len(channel) <= CHANNEL:
+            raise CommandError(_("--channel needs a name of at most %(limit)d characters.") % {"limit": CHANNEL})
+        timetable = Timetable(now=timezone.now(), past_due=PastDue(options["past_due"]))
+        return Importer(Checker(timetable, channel=channel), tell=self._tell, dry_run=options["dry_run"])
+
+    def _import(self, importer: Importer, options: dict[str, Any]) -> None:
+        path: Path = options["file"]
+        read = READERS[options["format"] or guess_format(path)]
+        total = sum(1 for _record in read(path, encoding=options["encoding"]))
+        shown_at = time.monotonic()
+        for done in importer.run(read(path, encoding=options["encoding"])):
+            reset_queries()  # which Django keeps when debugging, megabytes of them
+            if done == total or time.monotonic() - shown_at >= PROGRESS_INTERVAL:
+                shown_at = time.monotonic()
+                self.stderr.write(_("%(done)d of %(total)d read: %(tally)s") % {
+                    "done": done, "total": total, "tally": importer.tally,
+                })
+
+    def _tell(self, remark: Remark) -> None:
+        word = _("failed") if remark.kind is Kind.FAILED else _("note")
+        self.stdout.write(f"{remark.place}: {word}: {remark.message}")
+
+    def _report(self, importer: Importer) -> None:
+        for kind, count in importer.left_out.items():
+            text = ngettext("%(count)d %(kind)s left out", "%(count)d × %(kind)s left out", count)
+            self.stdout.write(_("note: ") + text % {"count": count, "kind": kind})
+        for name, count in importer.misspelt.items():
+            text = ngettext(
+                'the unknown field "%(name)s" of %(count)d record is ignored',
+                'the unknown field "%(name)s" of %(count)d records is ignored',
+                count,
+            )
+            self.stdout.write(_("note: ") + text % {"count": count, "name": name})
+        self.stdout.write(str(importer.tally))
