@@ -110,10 +110,13 @@ def _run(record: IdempotentRequest, view: Callable[[], Response]) -> Response:
 def _signed_in_user(request: HttpRequest, view: View) -> AbstractBaseUser | None:
     """Whom the view will take the request to come from; None when it will refuse or treat it as anybody's."""
     authenticators = [authenticator() for authenticator in view.cls.authentication_classes]  # type: ignore[attr-defined]
+    before = request.user
     try:
         user = Request(request, authenticators=authenticators).user
     except APIException:
         return None
+    finally:
+        request.user = before  # DRF writes its finding there; the view shall start from where we did
     return user if user.is_authenticated else None
 
 
