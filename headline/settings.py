@@ -6,7 +6,12 @@ import shlex
 import sys
 from typing import Any
 
+import django_stubs_ext
+
 from headline import env
+
+# Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
+django_stubs_ext.monkeypatch()
 
 BASE_DIR = env.BASE_DIR
 DATA_DIR = env.directory("DATA_DIR", default=BASE_DIR / "var")
@@ -116,7 +121,7 @@ if REDIS_CACHE_URL:
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": REDIS_CACHE_URL,
         # A dead cache costs a page some milliseconds, never the page.
-        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.5, "IGNORE_EXCEPTIONS": True},
+        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.25, "IGNORE_EXCEPTIONS": True},
     }
 
 # `manage.py crontab add` installs these; two runs of `poll` may overlap, the row locks keep them apart.

@@ -1,0 +1,68 @@
+# Every command a newcomer needs; `make` alone lists them.
+
+PORT ?= 8000
+SITE_URL ?= http://127.0.0.1:$(PORT)
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+SUITES_ON_SQLITE := tests/articles tests/harness tests/headline tests/scheduling
+
+export PYTHONUNBUFFERED := 1
+
+.NOTPARALLEL:
+.PHONY: help run test lint bench chaos clean packages
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+run: export DJANGO_DEBUG = on
+run: export SITE_URL := $(SITE_URL)
+run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port); Ctrl-C stops it, var/ keeps its data
+	@$(BIN)/python manage.py migrate --verbosity 0
+	@$(BIN)/python manage.py demo
+	@echo "Headline is starting on $(SITE_URL)/ , the newsroom on $(SITE_URL)/admin/ ; Ctrl-C stops it."
+	@exec $(BIN)/honcho start --port $(PORT)
+
+test: packages .venv/test  ## all tests, on SQLite and on MariaDB and Redis, with Chromium; installs what they need (as root)
+	@status=0; \
+	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 $(SUITES_ON_SQLITE) || status=$$?; \
+	$(BIN)/pytest --numprocesses 2 || status=$$?; \
+	exit $$status
+
+lint: .venv/test  ## style, types, import order, migrations and translations
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	for po in $$(find . -name '*.po' -not -path './.venv/*'); do msgfmt --check -o - $$po | cmp - $${po%.po}.mo || exit 1; done
+
+bench: packages .venv/test  ## how late, how many
+	$(BIN)/python -m bench.lateness
+	$(BIN)/python -m bench.scale
+
+chaos: packages .venv/test  ## the long fault proof: killed workers, lost servers, wrong clocks
+	$(BIN)/pytest -m chaos tests/chaos
+
+clean:  ## remove what can be made again; var/ with the newsroom's data stays
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+packages:
+	@.ci/packages
+
+.venv/bin/pip:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headline needs Python 3.11 or newer; this is " + sys.version)'
+	$(PYTHON) -m venv .venv
+
+# SQLite does without mysqlclient, which needs a compiler and MySQL's headers.
+.venv/run: requirements.txt | .venv/bin/pip
+	@echo "Installing packages into .venv (once) ..."
+	@grep -v '^mysqlclient' requirements.txt | $(PIP) install -r /dev/stdin
+	@$(PIP) install "$$(grep '^mysqlclient' requirements.txt)" > /dev/null 2>&1 \
+	|| echo "Going on without mysqlclient, which could not be built here: SQLite works, MySQL does not."
+	@touch $@
+
+.venv/test: requirements.txt requirements-dev.txt | .venv/bin/pip
+	$(PIP) install -r requirements-dev.txt
+	@touch $@ .venv/run
