@@ -53,14 +53,9 @@ def connect(url: str, *, timeout: float) -> Any:
         hosts, _, path = rest.partition("/")
         service, _, database = path.partition("/")
         sentinel = Sentinel(_addresses(hosts, 26379), sentinel_kwargs=limits, **limits)
-        return sentinel.master_for(
-            service, db=int(database or 0), retry=Retry(NoBackoff(), 0), **limits
-        )
+        return sentinel.master_for(service, db=int(database or 0), retry=Retry(NoBackoff(), 0), **limits)
     if scheme == "redis+cluster":
-        nodes = [
-            ClusterNode(host, port)
-            for host, port in _addresses(rest.partition("/")[0], 6379)
-        ]
+        nodes = [ClusterNode(host, port) for host, port in _addresses(rest.partition("/")[0], 6379)]
         # One retry, because a cluster client learns of a moved slot by asking the wrong node first.
         return RedisCluster(startup_nodes=nodes, retry=Retry(NoBackoff(), 1), **limits)
     return redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), **limits)
@@ -115,12 +110,7 @@ class RedisQueue(DelayQueue):
                 key=lambda t: t[1],
             )
             answers = self._take(wanted, now_ms, limit)
-        popped = Popped(
-            ids={
-                topic: list(_ids(topic, answer[2:]))
-                for topic, answer in answers.items()
-            }
-        )
+        popped = Popped(ids={topic: list(_ids(topic, answer[2:])) for topic, answer in answers.items()})
         next_due = [float(answer[1]) for answer in answers.values() if answer[1]]
         popped.next_due_ms = int(min(next_due)) if next_due else None
         return popped
@@ -131,11 +121,7 @@ class RedisQueue(DelayQueue):
             while left:
                 answers = self._take(left, now_ms, 0)
                 moved += sum(answer[0] for answer in answers.values())
-                left = {
-                    topic
-                    for topic, answer in answers.items()
-                    if answer[0] >= conf.PROMOTE_LIMIT
-                }
+                left = {topic for topic, answer in answers.items() if answer[0] >= conf.PROMOTE_LIMIT}
             return moved
 
     def drained(self, topics: Collection[Topic]) -> set[Topic]:
@@ -145,9 +131,7 @@ class RedisQueue(DelayQueue):
             for topic in asked:
                 pipeline.llen(self._ready(topic))
             lengths = pipeline.execute(raise_on_error=False)
-        return {
-            topic for topic, length in zip(asked, lengths, strict=True) if length == 0
-        }
+        return {topic for topic, length in zip(asked, lengths, strict=True) if length == 0}
 
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
         deadline = time.monotonic() + seconds
@@ -155,9 +139,7 @@ class RedisQueue(DelayQueue):
             try:
                 if self._wake_ups is None:
                     channel = self._key("wake")
-                    self._wake_ups = wake.WakeUps(
-                        self._client(conf.POP_TIMEOUT).pubsub(), channel
-                    )
+                    self._wake_ups = wake.WakeUps(self._client(conf.POP_TIMEOUT).pubsub(), channel)
                 while received := self._wake_ups.read(deadline - time.monotonic()):
                     topic, due_ms = received
                     self._topics.add(topic)
@@ -170,31 +152,17 @@ class RedisQueue(DelayQueue):
     def tick(self, name: str, seconds: float) -> bool:
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
-            return bool(
-                client.set(
-                    self._key(f"tick:{name}"), 1, nx=True, px=int(seconds * 1000)
-                )
-            )
+            return bool(client.set(self._key(f"tick:{name}"), 1, nx=True, px=int(seconds * 1000)))
 
     def acquire(self, seconds: float) -> str | None:
         token = secrets.token_hex(16)
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
-            return (
-                token
-                if client.set(
-                    self._key("lock:refresh"), token, nx=True, px=int(seconds * 1000)
-                )
-                else None
-            )
+            return token if client.set(self._key("lock:refresh"), token, nx=True, px=int(seconds * 1000)) else None
 
     def release(self, token: str) -> bool:
         with _answering():
-            return bool(
-                self._client(conf.POP_TIMEOUT).eval(
-                    _RELEASE, 1, self._key("lock:refresh"), token
-                )
-            )
+            return bool(self._client(conf.POP_TIMEOUT).eval(_RELEASE, 1, self._key("lock:refresh"), token))
 
     def ping(self) -> None:
         with _answering():
@@ -225,10 +193,7 @@ class RedisQueue(DelayQueue):
         pipeline.sadd(self._key("topics"), *map(topics.encode, by_topic))
         for topic, hints in by_topic.items():
             for start in range(0, len(hints), _ZADD_CHUNK):
-                members = {
-                    str(hint.task_id): hint.due_ms
-                    for hint in hints[start : start + _ZADD_CHUNK]
-                }
+                members = {str(hint.task_id): hint.due_ms for hint in hints[start : start + _ZADD_CHUNK]}
                 pipeline.zadd(self._future(topic), members)
         added = sum(pipeline.execute()[1:])
         return Pushed(added, self._announce(by_topic, now_ms))
@@ -243,11 +208,7 @@ class RedisQueue(DelayQueue):
                 earliest = min(hint.due_ms for hint in by_topic[topic])
                 if count or (next_due and earliest <= float(next_due)):
                     news[topic] = earliest
-            left = {
-                topic
-                for topic, answer in answers.items()
-                if answer[0] >= conf.PROMOTE_LIMIT
-            }
+            left = {topic for topic, answer in answers.items() if answer[0] >= conf.PROMOTE_LIMIT}
         pipeline = self._client(conf.PUSH_TIMEOUT).pipeline(transaction=False)
         for topic, due_ms in news.items():
             pipeline.publish(self._key("wake"), wake.message(topic, due_ms))
@@ -255,9 +216,7 @@ class RedisQueue(DelayQueue):
             pipeline.execute()
         return moved
 
-    def _take(
-        self, wanted: Collection[Topic], now_ms: int, limit: int
-    ) -> dict[Topic, list[Any]]:
+    def _take(self, wanted: Collection[Topic], now_ms: int, limit: int) -> dict[Topic, list[Any]]:
         """Run take.lua for each topic in one round trip; a topic whose keys are not ours to use is passed over."""
         asked = list(wanted)
         pipeline = self._client(conf.POP_TIMEOUT).pipeline(transaction=False)
@@ -290,7 +249,8 @@ class RedisQueue(DelayQueue):
         return answers
 
     def _known_topics(self) -> set[Topic]:
-        if time.monotonic() - self._topics_read_at > conf.MAX_SLEEP:
+        """All topics; who listens hears of new ones by their wake-ups and reads the set once in a while only."""
+        if self._wake_ups is None or time.monotonic() - self._topics_read_at > conf.MAX_SLEEP:
             self._topics |= self._read_topics()
             self._topics_read_at = time.monotonic()
         return set(self._topics)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
-from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.models import TaskInfo, TaskInfoLog, by_ids
 from scheduling.services.announcing import announce_on_commit
 
 logger = logging.getLogger(__name__)
@@ -39,13 +39,11 @@ def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
     if again:
         task.execute_time = now + backoff(task.attempts)
         task.leased_until, task.lease_token = None, ""
-        task.save(
-            update_fields=["execute_time", "attempts", "leased_until", "lease_token"]
-        )
+        task.save(update_fields=["execute_time", "attempts", "leased_until", "lease_token"])
         log.change(now=now, **kept)
         announce_on_commit([task])
     else:
-        task.delete()
+        by_ids([task.task_id]).delete()
         log.change(now=now, status=TaskInfoLog.Status.FAILED, **kept)
     logger.log(
         logging.WARNING if again else logging.ERROR,

@@ -1,0 +1,138 @@
+"""A database whose clock can be moved, handlers that write down what they ran, and both kinds of queue."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import pytest
+import redis
+from django.db import connection
+
+from scheduling import registry
+from scheduling.clock import clock, read_database_clock
+from scheduling.models import TaskInfo
+from scheduling.queues import DelayQueue, get_queue
+from scheduling.services import add_task
+
+TYPE = "test.note"
+
+
+@pytest.fixture(params=["redis", "database"])
+def queue(request: pytest.FixtureRequest, settings: Any, transactional_db: None) -> Iterator[DelayQueue]:
+    """The engine on each queue it can have: the same test must hold on both."""
+    if request.param == "database":
+        settings.SCHEDULING_REDIS_URL = ""
+    yield get_queue()
+    get_queue().close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Without Redis the tests of the Redis queue are not collected, so that none of them counts as skipped."""
+    if not os.environ.get("REDIS_URL"):
+        items[:] = [item for item in items if not _needs_redis(item)]
+
+
+def _needs_redis(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    if callspec is not None and "queue" in callspec.params:
+        return bool(callspec.params["queue"] == "redis")
+    return "keys" in getattr(item, "fixturenames", ())
+
+
+class Travel(Protocol):
+    def __call__(self, seconds: float) -> datetime: ...
+
+
+@pytest.fixture
+def travel(transactional_db: None) -> Iterator[Travel]:
+    """`travel(300)` moves the database's clock, and with it the whole engine in this process, by five minutes."""
+    shift = timedelta()
+
+    def strftime(pattern: str, _: str) -> str:
+        return f"{datetime.now(UTC) + shift:%Y-%m-%d %H:%M:%S.%f}"[:-3]
+
+    def move(seconds: float) -> datetime:
+        nonlocal shift
+        shift += timedelta(seconds=seconds)
+        if connection.vendor == "mysql":
+            with connection.cursor() as cursor:
+                cursor.execute("SET SESSION timestamp = %s", [(datetime.now(UTC) + shift).timestamp()])
+        clock.measure()
+        return datetime.now(UTC) + shift
+
+    if connection.vendor == "sqlite":
+        connection.close()  # SQLite would go on using statements prepared with its own strftime
+        connection.ensure_connection()
+        connection.connection.create_function("strftime", 2, strftime)
+    yield move
+    connection.close()
+    clock.measure()
+
+
+class Notes:
+    """What the handler of `test.note` has run: batches of parameters, and an optional fault for each."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[Any]] = []
+        self.fault: Callable[[Sequence[TaskInfo]], Any] | None = None
+
+    def run(self, tasks: Sequence[TaskInfo]) -> Any:
+        self.batches.append([task.parameters for task in tasks])
+        return self.fault(tasks) if self.fault else None
+
+    @property
+    def flat(self) -> list[Any]:
+        return [parameters for batch in self.batches for parameters in batch]
+
+
+@pytest.fixture
+def notes(monkeypatch: pytest.MonkeyPatch) -> Notes:
+    """A handler for `test.note` in this process."""
+    written = Notes()
+    monkeypatch.setattr(registry, "_handlers", {})
+    registry.handler(TYPE, max_attempts=3)(written.run)
+    return written
+
+
+class Add(Protocol):
+    def __call__(self, seconds: float = 0, *, parameters: Any = None, **values: Any) -> TaskInfo: ...
+
+
+@pytest.fixture
+def add(transactional_db: None) -> Add:
+    """`add(30)` adds a task due 30 seconds from the database's now."""
+
+    def add_in(seconds: float = 0, *, parameters: Any = None, **values: Any) -> TaskInfo:
+        due = read_database_clock() + timedelta(seconds=seconds)
+        return add_task(values.pop("task_type", TYPE), execute_time=due, parameters=parameters, **values)
+
+    return add_in
+
+
+class Keys:
+    """The queue's keys in Redis, read as an operator would."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        self.client = client
+
+    def future(self, topic: str = f"{TYPE}:0") -> dict[int, float]:
+        members = self.client.zrange(f"sched:future:{{{topic}}}", 0, -1, withscores=True)
+        return {int(member): score for member, score in members}
+
+    def ready(self, topic: str = f"{TYPE}:0") -> list[int]:
+        return [int(member) for member in self.client.lrange(f"sched:ready:{{{topic}}}", 0, -1)]
+
+
+@pytest.fixture
+def keys(queue_redis: redis.Redis | None, transactional_db: None) -> Keys:
+    assert queue_redis is not None
+    return Keys(queue_redis)
+
+
+@pytest.fixture(autouse=True)
+def _true_clock(transactional_db: None) -> None:
+    """Whatever an earlier test did to this process's clock is forgotten."""
+    clock.measure()

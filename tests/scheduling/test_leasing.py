@@ -1,0 +1,193 @@
+"""Tasks for programs outside: leased with a token, completed or failed by its holder only."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from scheduling.exceptions import InvalidTask, LeaseLost
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.queues import DelayQueue
+from scheduling.services import (
+    add_task,
+    cancel_task,
+    complete_task,
+    fail_task,
+    poll,
+    read_database_clock,
+    refresh,
+    reschedule_task,
+)
+from tests.scheduling.conftest import Add, Keys, Travel
+
+OUTSIDE = "outside.print"
+Status = TaskInfoLog.Status
+
+
+def test_the_oldest_due_comes_first_however_it_became_ready(queue: DelayQueue, add: Add, travel: Travel) -> None:
+    """R1.12"""
+    add(10, task_type=OUTSIDE, parameters="second")
+    add(0.5, task_type=OUTSIDE, parameters="first")
+    travel(12)
+    add(-1, task_type=OUTSIDE, parameters="third")
+    add(-60, task_type=OUTSIDE, parameters="oldest of all")
+    refresh()
+    polled = [task.parameters for _ in range(4) for task in poll(OUTSIDE)]
+    assert polled == ["oldest of all", "first", "second", "third"]
+
+
+def test_an_empty_queue_gives_an_empty_list(queue: DelayQueue, add: Add) -> None:
+    """R1.13"""
+    add(60, task_type=OUTSIDE)
+    assert poll(OUTSIDE) == []
+    assert poll("never.heard.of") == []
+
+
+def test_topics_are_isolated(queue: DelayQueue, add: Add) -> None:
+    """R1.14"""
+    add(0, task_type=OUTSIDE, priority=1, parameters="one")
+    add(0, task_type="outside.mail", priority=1)
+    assert poll(OUTSIDE, 0, 10) == []
+    assert [task.parameters for task in poll(OUTSIDE, 1, 10)] == ["one"]
+
+
+def test_a_leased_task_is_skipped_until_its_lease_ends(queue: DelayQueue, add: Add, travel: Travel) -> None:
+    """R4.4, R4.6"""
+    add(0, task_type=OUTSIDE)
+    (first,) = poll(OUTSIDE, lease=30)
+    assert poll(OUTSIDE) == []
+    travel(31)
+    (second,) = poll(OUTSIDE, lease=30)
+    assert (second.task_id, second.attempts) == (first.task_id, 2)
+    assert second.lease_token != first.lease_token
+
+
+def test_of_many_who_poll_at_once_one_gets_the_task(queue: DelayQueue, add: Add) -> None:
+    """R4.5"""
+    for _ in range(3):
+        add(0, task_type=OUTSIDE)
+    start, got = threading.Barrier(8), []
+
+    def take() -> None:
+        start.wait()
+        got.extend(poll(OUTSIDE, limit=2))
+        connection.close()
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    got.extend(poll(OUTSIDE, limit=10))
+    ids = [task.task_id for task in got]
+    assert len(ids) == len(set(ids)) == 3
+
+
+def test_completing_closes_the_task(queue: DelayQueue, add: Add) -> None:
+    """R4.7"""
+    add(0, task_type=OUTSIDE)
+    (task,) = poll(OUTSIDE)
+    complete_task(task.task_id, lease_token=task.lease_token)
+    assert TaskInfo.objects.count() == 0
+    log = TaskInfoLog.objects.get()
+    assert (log.status, log.attempts) == (Status.EXECUTED, 1)
+    with pytest.raises(LeaseLost):
+        complete_task(task.task_id, lease_token=task.lease_token)
+
+
+def test_who_lost_the_lease_can_neither_complete_nor_fail(queue: DelayQueue, add: Add, travel: Travel) -> None:
+    """R4.7"""
+    add(0, task_type=OUTSIDE)
+    (late,) = poll(OUTSIDE, lease=10)
+    travel(11)
+    (holder,) = poll(OUTSIDE, lease=10)
+    for token in (late.lease_token, "", "guess"):
+        with pytest.raises(LeaseLost):
+            complete_task(late.task_id, lease_token=token)
+        with pytest.raises(LeaseLost):
+            fail_task(late.task_id, lease_token=token, error="")
+    complete_task(holder.task_id, lease_token=holder.lease_token)
+
+
+def test_an_unleased_task_cannot_be_completed(queue: DelayQueue, add: Add) -> None:
+    task = add(0, task_type=OUTSIDE)
+    with pytest.raises(LeaseLost):
+        complete_task(task.task_id, lease_token="")
+
+
+def test_moving_or_cancelling_takes_the_lease_away(queue: DelayQueue, add: Add) -> None:
+    add(0, task_type=OUTSIDE)
+    (task,) = poll(OUTSIDE)
+    reschedule_task(task.task_id, read_database_clock())
+    with pytest.raises(LeaseLost):
+        complete_task(task.task_id, lease_token=task.lease_token)
+    (task,) = poll(OUTSIDE)
+    assert cancel_task(task.task_id)
+    with pytest.raises(LeaseLost):
+        complete_task(task.task_id, lease_token=task.lease_token)
+
+
+def test_a_failed_task_is_given_out_again_later_and_in_the_end_kept(
+    queue: DelayQueue, add: Add, travel: Travel, settings: Any
+) -> None:
+    settings.SCHEDULING_MAX_ATTEMPTS = 2
+    add(0, task_type=OUTSIDE)
+    (task,) = poll(OUTSIDE)
+    assert fail_task(task.task_id, lease_token=task.lease_token, error="printer on fire")
+    assert poll(OUTSIDE) == []
+    travel(700)
+    (task,) = poll(OUTSIDE)
+    assert not fail_task(task.task_id, lease_token=task.lease_token, error="printer on fire")
+    log = TaskInfoLog.objects.get()
+    assert (log.status, log.attempts, log.error) == (Status.FAILED, 2, "printer on fire")
+
+
+def test_leases_that_run_out_are_freed_and_count(queue: DelayQueue, add: Add, travel: Travel, settings: Any) -> None:
+    """R4.6"""
+    settings.SCHEDULING_MAX_ATTEMPTS = 2
+    add(0, task_type=OUTSIDE)
+    (task,) = poll(OUTSIDE, lease=10)
+    travel(11)
+    refresh()
+    assert TaskInfo.objects.get().leased_until is None
+    with pytest.raises(LeaseLost):
+        complete_task(task.task_id, lease_token=task.lease_token)
+    poll(OUTSIDE, lease=10)
+    travel(11)
+    refresh()
+    log = TaskInfoLog.objects.get()
+    assert log.status == Status.FAILED
+    assert "within its lease" in log.error
+
+
+def test_the_ready_list_does_not_grow(keys: Keys, add: Add) -> None:
+    for _ in range(5):
+        add(0, task_type=OUTSIDE)
+        poll(OUTSIDE)
+    assert keys.ready(f"{OUTSIDE}:0") == []
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"limit": 0},
+        {"limit": 1001},
+        {"limit": "1"},
+        {"lease": 0},
+        {"lease": 3601},
+        {"lease": float("nan")},
+        {"priority": "x"},
+    ],
+)
+def test_bad_requests_are_refused(queue: DelayQueue, values: dict[str, Any]) -> None:
+    with pytest.raises(InvalidTask):
+        poll(OUTSIDE, **values)
+
+
+def test_a_lost_hint_does_not_hide_a_task_from_poll(keys: Keys) -> None:
+    add_task(OUTSIDE, execute_time=read_database_clock(), parameters="news")
+    keys.client.flushdb()
+    assert [task.parameters for task in poll(OUTSIDE)] == ["news"]

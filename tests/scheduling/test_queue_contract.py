@@ -1,0 +1,150 @@
+"""What every queue owes the engine; one suite for all of them.
+
+The database queue keeps no hints of its own, so each test adds a row for each hint, as the engine does.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from scheduling.conf import conf
+from scheduling.ids import new_task_id
+from scheduling.models import TaskInfo
+from scheduling.queues import DelayQueue, Hint, Topic, make_queue
+
+A: Topic = ("contract.a", 0)
+B: Topic = ("contract.b", 0)
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def put(queue: DelayQueue, *dues_ms: int, topic: Topic = A) -> list[int]:
+    """Rows and hints due at these milliseconds; their ids."""
+    tasks = [
+        TaskInfo(
+            task_id=new_task_id(),
+            task_type=topic[0],
+            priority=topic[1],
+            execute_time=datetime.fromtimestamp(due / 1000, UTC),
+            created_at=datetime.now(UTC),
+            promised_at=datetime.now(UTC),
+        )
+        for due in dues_ms
+    ]
+    TaskInfo.objects.bulk_create(tasks)
+    queue.push([Hint.of(task) for task in tasks], now_ms=now_ms())
+    return [task.task_id for task in tasks]
+
+
+def test_it_gives_out_what_is_due_oldest_first(queue: DelayQueue) -> None:
+    now = now_ms()
+    young, old, oldest = put(queue, now - 100, now - 200, now - 300)
+    assert queue.pop([A[0]], 10, now_ms=now).ids[A] == [oldest, old, young]
+
+
+def test_it_keeps_what_is_not_due_and_says_when_that_is(queue: DelayQueue) -> None:
+    now = now_ms()
+    put(queue, now + 60_000, now + 30_000)
+    popped = queue.pop([A[0]], 10, now_ms=now)
+    assert not popped
+    assert popped.next_due_ms == now + 30_000
+
+
+def test_an_empty_queue_gives_nothing(queue: DelayQueue) -> None:
+    """R1.13"""
+    popped = queue.pop([A[0]], 10, now_ms=now_ms())
+    assert not popped
+    assert popped.next_due_ms is None
+    assert queue.promote(now_ms=now_ms()) == 0
+
+
+def test_it_gives_out_no_more_than_asked_for(queue: DelayQueue) -> None:
+    ids = put(queue, *range(now_ms() - 10, now_ms()))
+    assert queue.pop([A[0]], 3, now_ms=now_ms()).ids[A] == ids[:3]
+
+
+def test_topics_are_isolated_and_the_most_urgent_comes_first(queue: DelayQueue) -> None:
+    """R1.14"""
+    now = now_ms()
+    urgent: Topic = (A[0], -5)
+    (b,) = put(queue, now - 3000, topic=B)
+    (a,) = put(queue, now - 2000, topic=A)
+    (first,) = put(queue, now - 1000, topic=urgent)
+    assert list(queue.pop([A[0]], 10, now_ms=now).ids.items()) == [(urgent, [first]), (A, [a])]
+    assert queue.pop([B[0]], 10, now_ms=now).ids == {B: [b]}
+
+
+def test_more_than_one_step_can_move_becomes_ready_in_order(queue: DelayQueue) -> None:
+    now = now_ms()
+    ids = put(queue, *range(now - 2 * conf.PROMOTE_LIMIT - 5, now))
+    queue.promote(now_ms=now)
+    assert queue.pop([A[0]], 5000, now_ms=now).ids[A] == ids
+
+
+def test_a_tick_is_given_to_one_caller_in_each_period(queue: DelayQueue) -> None:
+    assert [queue.tick("x", 60) for _ in range(3)] == [True, False, False]
+    assert queue.tick("y", 60)
+
+
+def test_waiting_ends_after_its_time(queue: DelayQueue) -> None:
+    before = time.monotonic()
+    queue.wait(0.05)
+    assert time.monotonic() - before >= 0.04
+
+
+def test_it_answers_a_ping(queue: DelayQueue) -> None:
+    queue.ping()
+
+
+def test_the_lock_is_given_back_by_its_holder(queue: DelayQueue) -> None:
+    token = queue.acquire(30)
+    assert token is not None
+    assert queue.release(token)
+    assert queue.acquire(30)
+
+
+@pytest.mark.usefixtures("keys")
+class TestRedisAlone:
+    """What only the queue on Redis promises."""
+
+    def test_an_earlier_hint_wakes_the_waiting(self) -> None:
+        """R2.4"""
+        speaker, listener = make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL)
+        listener.wait(0.01)  # subscribes
+        woken = threading.Thread(target=listener.wait, args=(60,), kwargs={"before_ms": now_ms() + 10_000})
+        woken.start()
+        put(speaker, now_ms() + 20_000)
+        assert woken.is_alive()
+        put(speaker, now_ms() + 5_000)
+        woken.join(30)
+        assert not woken.is_alive()
+
+    def test_of_many_who_want_the_lock_one_gets_it(self) -> None:
+        """R1.9"""
+        queues = [make_queue(conf.REDIS_URL) for _ in range(8)]
+        tokens: list[str | None] = []
+        threads = [threading.Thread(target=lambda q=queue: tokens.append(q.acquire(30))) for queue in queues]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len([token for token in tokens if token]) == 1
+
+    def test_a_lock_that_ran_out_goes_to_another_and_the_late_holder_cannot_release_it(self, keys: object) -> None:
+        """R1.10, R4.7"""
+        late, other = make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL)
+        first = late.acquire(30)
+        assert first is not None
+        keys.client.pexpire("sched:lock:refresh", 1)  # type: ignore[attr-defined]
+        second = None
+        while second is None:
+            second = other.acquire(30)
+        assert not late.release(first)
+        assert late.acquire(30) is None
+        assert other.release(second)

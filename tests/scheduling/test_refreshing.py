@@ -1,0 +1,238 @@
+"""Refresh and sweep: whatever Redis lost is back, nothing is given out twice, and foreign keys are left alone."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from scheduling import registry
+from scheduling.conf import conf
+from scheduling.models import TaskInfo, by_ids
+from scheduling.queues import DelayQueue, make_queue
+from scheduling.services import add_task, add_tasks, read_database_clock, refresh, run_due, sweep
+from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
+
+
+def spread(count: int, *, seconds: float) -> list[int]:
+    """Ids of tasks spread evenly over the coming `seconds`."""
+    now = read_database_clock() + timedelta(seconds=1)
+    step = timedelta(seconds=seconds / count)
+    tasks = add_tasks(
+        {"task_type": TYPE, "execute_time": now + number * step, "parameters": number} for number in range(count)
+    )
+    return [task.task_id for task in tasks]
+
+
+def test_everything_of_the_window_is_back_after_redis_lost_all(keys: Keys, settings: Any) -> None:
+    """R1.6, R3.4"""
+    settings.SCHEDULING_PAGE_SIZE = 7
+    ids = spread(50, seconds=250)
+    spread(5, seconds=1).sort()
+    before = keys.future()
+    keys.client.flushall()
+    assert refresh().loaded == 55
+    assert keys.future() == before
+    assert set(ids) <= set(keys.future())
+
+
+def test_tasks_of_the_same_instant_are_all_loaded_across_pages(keys: Keys, settings: Any) -> None:
+    settings.SCHEDULING_PAGE_SIZE = 4
+    due = read_database_clock() + timedelta(seconds=60)
+    add_tasks({"task_type": TYPE, "execute_time": due, "parameters": None} for _ in range(4 * 3 + 1))
+    keys.client.flushall()
+    assert refresh().loaded == 13
+
+
+def test_what_was_ready_is_ready_again_after_redis_lost_all(keys: Keys, add: Add, travel: Travel) -> None:
+    """R1.6"""
+    ids = [add(0).task_id for _ in range(3)]
+    keys.client.flushall()
+    travel(1)
+    report = refresh()
+    assert keys.ready() == ids
+    assert report.requeued == 3
+
+
+def test_due_members_all_become_ready_none_twice(keys: Keys, travel: Travel) -> None:
+    """R1.7"""
+    ids = spread(3 * conf.PROMOTE_LIMIT + 1, seconds=60)
+    travel(62)
+    assert refresh().promoted == len(ids)
+    assert keys.future() == {}
+    assert keys.ready() == ids
+    refresh()
+    assert keys.ready() == ids
+
+
+def test_very_many_are_moved_in_few_round_trips(keys: Keys, travel: Travel) -> None:
+    """R1.8; bench/promote.py shows how much faster that is than one by one."""
+    count = 10_000
+    spread(count, seconds=60)
+    travel(62)
+    calls_before = keys.client.info("commandstats")["cmdstat_eval"]["calls"]
+    refresh()
+    calls = keys.client.info("commandstats")["cmdstat_eval"]["calls"] - calls_before
+    assert len(keys.ready()) == count
+    assert calls <= count / conf.PROMOTE_LIMIT + 5
+
+
+def test_refreshing_twice_adds_nothing(queue: DelayQueue) -> None:
+    spread(10, seconds=60)
+    refresh()
+    report = refresh()
+    assert (report.loaded, report.promoted, report.requeued) == (0, 0, 0)
+
+
+def test_while_one_node_refreshes_the_others_pass(keys: Keys) -> None:
+    """R1.9"""
+    elsewhere = make_queue(conf.REDIS_URL)
+    token = elsewhere.acquire(30)
+    assert token is not None
+    assert refresh().skipped
+    assert elsewhere.release(token)
+    assert not refresh().skipped
+    assert keys.client.exists("sched:lock:refresh") == 0
+
+
+def test_a_failing_pass_gives_the_lock_back(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+    def heal() -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(registry, "_healers", [heal])
+    with pytest.raises(ZeroDivisionError):
+        refresh()
+    assert keys.client.exists("sched:lock:refresh") == 0
+
+
+def test_two_who_refresh_at_once_are_harmless(keys: Keys, travel: Travel, notes: Notes) -> None:
+    """R1.9, R1.10"""
+    ids = spread(200, seconds=60)
+    keys.client.flushall()
+    start = threading.Barrier(4)
+
+    def pass_without_lock() -> None:
+        start.wait()
+        keys.client.delete("sched:lock:refresh")
+        refresh()
+        connection.close()
+
+    threads = [threading.Thread(target=pass_without_lock) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(keys.future()) == sorted(ids)
+
+
+def test_foreign_keys_and_malformed_members_are_left_alone(keys: Keys, add: Add, travel: Travel) -> None:
+    """R1.20"""
+    client = keys.client
+    good = add(10)
+    client.zadd("sched:future:{test.note:0}", {"no id": 1, b"\xff": 2, "-7": 3})
+    client.set("sched:future:{stolen:0}", "a string")
+    client.sadd("sched:topics", "stolen:0", "nonsense", b"\xff")
+    client.hset("somebody:else", "a", "b")
+    client.set("sched:unknown", "x")
+    travel(11)
+    report = refresh()
+    assert report.promoted == 1
+    assert keys.ready() == [good.task_id]
+    assert client.get("sched:future:{stolen:0}") == b"a string"
+    assert client.hgetall("somebody:else") == {b"a": b"b"}
+    assert client.get("sched:unknown") == b"x"
+    assert client.zcard("sched:future:{test.note:0}") == 3
+    assert queue_is_quiet()
+
+
+def queue_is_quiet() -> bool:
+    """A malformed member is no reason to look again and again."""
+    return make_queue(conf.REDIS_URL).pop([TYPE], 0, now_ms=2**52).next_due_ms is None
+
+
+def test_the_keyspace_is_never_scanned(keys: Keys, add: Add, notes: Notes, travel: Travel) -> None:
+    """R1.11"""
+    keys.client.config_resetstat()
+    add(10)
+    refresh()
+    travel(11)
+    run_due(10)
+    sweep()
+    used = {name.removeprefix("cmdstat_") for name in keys.client.info("commandstats")}
+    assert used & {"eval", "zadd"}
+    assert not used & {"keys", "scan", "lrem", "flushdb", "flushall"}
+
+
+def test_the_sweep_gives_overdue_tasks_out_again(keys: Keys, add: Add, travel: Travel) -> None:
+    """R2.5"""
+    task = add(0)
+    keys.client.delete("sched:ready:{test.note:0}")
+    assert sweep() == 0
+    travel(0.3)
+    assert sweep() == 1
+    assert keys.ready() == [task.task_id]
+
+
+def test_the_sweep_leaves_a_backlog_alone(keys: Keys, add: Add, travel: Travel) -> None:
+    ids = [add(0).task_id for _ in range(3)]
+    travel(5)
+    assert sweep() == 0
+    assert keys.ready() == ids
+
+
+def test_the_sweep_leaves_running_and_leased_tasks_alone(keys: Keys, add: Add, travel: Travel) -> None:
+    running, leased = add(0), add(0)
+    now = travel(5)
+    TaskInfo.objects.filter(pk=leased.pk).update(leased_until=now + timedelta(seconds=60))
+    keys.client.flushall()
+    requeued: list[int] = []
+
+    def elsewhere() -> None:
+        requeued.append(sweep())
+        connection.close()
+
+    with transaction.atomic():
+        list(by_ids([running.task_id]).locked())
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert requeued == [0]
+    assert sweep() == 1
+    assert keys.ready() == [running.task_id]
+
+
+def test_a_transaction_that_commits_after_its_task_was_due_is_found(keys: Keys, travel: Travel, notes: Notes) -> None:
+    with transaction.atomic():
+        add_task(TYPE, execute_time=read_database_clock() + timedelta(seconds=5), parameters="late commit")
+        refresh_elsewhere()
+        travel(10)
+    run_due(10)
+    assert notes.flat == ["late commit"]
+
+
+def refresh_elsewhere() -> None:
+    def run() -> None:
+        refresh()
+        connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
+def test_healers_are_asked_and_counted(queue: DelayQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_healers", [lambda: 2, lambda: 3])
+    assert refresh().healed == 5
+
+
+def test_the_window_is_a_setting(keys: Keys, add: Add, settings: Any) -> None:
+    """R3.5"""
+    settings.SCHEDULING_PRELOAD_WINDOW = 10
+    add(9)
+    add(11)
+    assert len(keys.future()) == 1
+    settings.SCHEDULING_PRELOAD_WINDOW = 12
+    assert refresh().loaded == 1
