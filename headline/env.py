@@ -213,11 +213,10 @@ def redis_cache(name: str, *, queue: str) -> str:
         raise WrongEnvironment(name, "is the queue's own database", "give the cache another database number")
     if value or not queue.startswith(("redis://", "rediss://", "unix://")):
         return value
-    url, database_number = urlsplit(queue), _redis_database(queue)
-    following = 0 if database_number == _LAST_REDIS_DATABASE else database_number + 1
-    query = dict(parse_qsl(url.query)) | {"db": str(following)}
-    path = url.path if url.scheme == "unix" else ""
-    return url._replace(path=path, query=urlencode(query)).geturl()
+    address, _, query = queue.partition("?")
+    number = _redis_database(queue)
+    following = 0 if number == _LAST_REDIS_DATABASE else number + 1
+    return f"{address}?{urlencode(dict(parse_qsl(query)) | {'db': str(following)})}"
 
 
 def _redis(name: str, forms: dict[str, tuple[str, str]]) -> str:

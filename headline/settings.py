@@ -148,6 +148,7 @@ LOCALE_PATHS = [BASE_DIR / "headline" / "locale"]
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise complains without, even when nothing was collected
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

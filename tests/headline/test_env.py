@@ -1,0 +1,210 @@
+"""Every wrong value of the environment is refused with a sentence that says which and why."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headline import env
+from tests.harness import base_dir, python
+
+Given = Callable[..., None]
+
+DEPLOYED = {
+    "DJANGO_SECRET_KEY": "a-long-and-random-text-for-this-one-test-of-a-deployment-0123456789",
+    "SITE_URL": "https://news.example.org",
+}
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> Given:
+    """`given(SITE_URL="…")` lets `headline.env` find these variables and no others."""
+
+    def give(**variables: str) -> None:
+        monkeypatch.setattr(env, "_environment", variables)
+
+    return give
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fault"),
+    [
+        ("DATABASE_URL", "postgres://host/name", "has the scheme 'postgres'"),
+        ("DATABASE_URL", "mysql://host:99999/name", "Port out of range"),
+        ("DATABASE_URL", "mysql://host:port/name", "is no address"),
+        ("DATABASE_URL", "mysql://host/", "names no database"),
+        ("DATABASE_URL", "mysql:///name", "neither a host nor a socket"),
+        ("DATABASE_URL", "mysql://host/name?sokcet=/run/x", "unknown option 'sokcet'"),
+        ("DATABASE_URL", "sqlite:////no/such/directory/x.sqlite3", "names a file|names '/no/such"),
+        ("DATABASE_URL", "sqlite:////", "names '/'"),
+        ("REDIS_URL", "http://host", "not understood"),
+        ("REDIS_URL", "redis://host:6379/first", "not understood"),
+        ("REDIS_URL", "redis://host:99999/0", "not understood"),
+        ("REDIS_URL", "redis://host/?db=first", "not understood"),
+        ("REDIS_URL", "unix://relative/path", "not understood"),
+        ("REDIS_URL", "redis+sentinel://a:26379,b:26379", "not understood"),
+        ("REDIS_URL", "redis+sentinel://a:26379,b:x/main/0", "not understood"),
+        ("REDIS_URL", "redis+cluster://a:1,b:2/3", "not understood"),
+        ("REDIS_CACHE_URL", "redis+cluster://a:1,b:2", "not understood"),
+        ("DJANGO_DEBUG", "maybe", "is 'maybe'"),
+        ("DJANGO_DEBUG", "off", "DJANGO_SECRET_KEY is missing"),
+        ("DJANGO_SECRET_KEY", "two\nlines", "control character"),
+        ("DJANGO_ALLOWED_HOSTS", "https://news.example.org", "without scheme"),
+        ("DJANGO_ALLOWED_HOSTS", "news.example.org:443", "without scheme, port"),
+        ("SITE_URL", "news.example.org", "scheme and host alone"),
+        ("SITE_URL", "https://news.example.org/path", "scheme and host alone"),
+        ("SITE_URL", "https://news.example.org:x", "is no address"),
+        ("TIME_ZONE", "Mars/Olympus", "write a time zone"),
+        ("TIME_ZONE", "../etc/passwd", "write a time zone"),
+        ("LANGUAGE_CODE", "fr", "choose one of en, zh-hans"),
+        ("PROXY_COUNT", "-1", "at least 0"),
+        ("DATA_DIR", "/proc/nowhere", "cannot be made"),
+        ("ENV_FILE", "/no/such/file", "cannot be read"),
+    ],
+)
+def test_a_wrong_value_stops_the_start_with_one_sentence(name: str, value: str, fault: str) -> None:
+    done = _manage_check({name: value})
+    assert done.returncode == 1
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith("Headline cannot start: ")
+    assert any(part in sentence for part in fault.split("|"))
+    assert name in sentence or "DJANGO_SECRET_KEY" in sentence
+    assert ": " in sentence.removeprefix("Headline cannot start: ")
+
+
+def _manage_check(variables: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
+    """`manage.py check` with these variables alone: what a person sees who starts Headline with them."""
+    environment = {"PATH": os.environ["PATH"], **variables}
+    command = [python, "manage.py", "check", *options]
+    return subprocess.run(command, env=environment, cwd=base_dir, capture_output=True, text=True, check=False)
+
+
+def test_a_fresh_clone_needs_no_variable_at_all() -> None:
+    assert _manage_check({}).returncode == 0
+
+
+def test_a_deployment_passes_djangos_own_checks_without_a_warning() -> None:
+    done = _manage_check(DEPLOYED, "--deploy", "--fail-level", "WARNING")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_password_is_never_repeated() -> None:
+    done = _manage_check({"DATABASE_URL": "mysql://user:hunter2@host:port/name"})
+    assert "hunter2" not in done.stderr
+
+
+@pytest.mark.parametrize(("value", "meaning"), [("on", True), ("TRUE", True), ("1", True), ("off", False), ("no", False)])
+def test_a_flag_has_the_usual_spellings(given: Given, value: str, meaning: bool) -> None:
+    given(FLAG=value)
+    assert env.flag("FLAG", default=not meaning) is meaning
+
+
+def test_an_empty_value_counts_as_unset(given: Given) -> None:
+    given(FLAG="", TEXT=" ")
+    assert env.flag("FLAG", default=True) is True
+    assert env.text("TEXT", default="default") == "default"
+
+
+def test_a_list_forgives_blanks(given: Given) -> None:
+    given(HOSTS=" a.example.org , .b.example.org,[::1], ")
+    assert env.hosts("HOSTS", default=[]) == ["a.example.org", ".b.example.org", "[::1]"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (
+            "mysql://user:p%40ss+word@db.example.org:3307/news",
+            {"USER": "user", "PASSWORD": "p@ss+word", "HOST": "db.example.org", "PORT": 3307, "NAME": "news"},
+        ),
+        ("mysql://user@[::1]/news", {"USER": "user", "PASSWORD": "", "HOST": "::1", "PORT": ""}),
+        (
+            "mysql://user:pass@/news?unix_socket=/run/mysqld/mysqld.sock",
+            {"HOST": "", "OPTIONS": {"unix_socket": "/run/mysqld/mysqld.sock"}},
+        ),
+        ("sqlite:////tmp/news%20room.sqlite3", {"NAME": "/tmp/news room.sqlite3"}),
+        ("sqlite:///var/other.sqlite3", {"NAME": str(base_dir / "var/other.sqlite3")}),
+        ("sqlite://:memory:", {"NAME": ":memory:"}),
+        ("sqlite:///:memory:", {"NAME": ":memory:"}),
+    ],
+)
+def test_a_database_address_is_understood(given: Given, value: str, expected: dict[str, Any]) -> None:
+    given(DATABASE_URL=value)
+    database = env.database("DATABASE_URL", default="")
+    assert {key: database[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "redis://localhost",
+        "redis://:p%40ss@10.0.0.1:6379/0?socket_keepalive=1",
+        "rediss://user:pass@redis.example.org:6380/2?ssl_ca_certs=/etc/ssl/redis.pem",
+        "redis://[::1]:6379/3",
+        "unix:///run/redis/redis.sock?db=2",
+        "redis+sentinel://a:26379,b:26379/main/0",
+        "redis+sentinel://a/main",
+        "redis+cluster://a:7000,b:7001",
+    ],
+)
+def test_every_form_of_a_redis_address_is_taken(given: Given, value: str) -> None:
+    given(REDIS_URL=value)
+    assert env.redis("REDIS_URL") == value
+
+
+@pytest.mark.parametrize(
+    ("queue", "cache"),
+    [
+        ("", ""),
+        ("redis://localhost", "redis://localhost?db=1"),
+        ("redis://:secret@localhost:6379/3", "redis://:secret@localhost:6379/3?db=4"),
+        ("redis://localhost/15", "redis://localhost/15?db=0"),
+        ("unix:///run/redis.sock?db=2", "unix:///run/redis.sock?db=3"),
+        ("redis+sentinel://a:26379/main/0", ""),
+        ("redis+cluster://a:7000", ""),
+    ],
+)
+def test_the_cache_lives_in_the_next_database_of_a_single_server(given: Given, queue: str, cache: str) -> None:
+    given()
+    assert env.redis_cache("REDIS_CACHE_URL", queue=queue) == cache
+
+
+def test_the_cache_may_not_be_the_queues_own_database(given: Given) -> None:
+    given(REDIS_CACHE_URL="redis://localhost:6379?db=0")
+    with pytest.raises(env.WrongEnvironment, match="the queue's own database"):
+        env.redis_cache("REDIS_CACHE_URL", queue="redis://localhost/0")
+
+
+def test_variables_may_stand_in_a_file_and_the_real_environment_wins(tmp_path: Path) -> None:
+    file = tmp_path / "env"
+    file.write_text("# Comment\n\nTIME_ZONE=Asia/Shanghai\nLANGUAGE_CODE=zh-hans\n")
+    code = "from django.conf import settings; print(settings.TIME_ZONE, settings.LANGUAGE_CODE)"
+    done = subprocess.run(
+        [python, "manage.py", "shell", "--no-imports", "-c", code],
+        env={"PATH": os.environ["PATH"], "ENV_FILE": str(file), "LANGUAGE_CODE": "en"},
+        cwd=base_dir,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "Asia/Shanghai en\n"
+
+
+def test_a_line_of_the_file_that_is_no_assignment_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "env"
+    file.write_text("export TIME_ZONE=UTC\n")
+    done = _manage_check({"ENV_FILE": str(file)})
+    assert "'export TIME_ZONE=UTC'" in done.stderr
+
+
+def test_debug_is_off_as_soon_as_there_is_a_secret_key() -> None:
+    code = "from django.conf import settings; print(settings.DEBUG, settings.ALLOWED_HOSTS)"
+    command = [python, "manage.py", "shell", "--no-imports", "-c", code]
+    environment = {"PATH": os.environ["PATH"], **DEPLOYED}
+    done = subprocess.run(command, env=environment, cwd=base_dir, capture_output=True, text=True, check=True)
+    assert done.stdout == "False ['localhost', '.localhost', '127.0.0.1', '[::1]', 'news.example.org']\n"
