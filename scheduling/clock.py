@@ -43,11 +43,7 @@ def database_now() -> Combinable:
 
 def read_database_clock() -> datetime:
     """Ask the database what time it is: an aware datetime in UTC."""
-    sql = (
-        "SELECT UTC_TIMESTAMP(6)"
-        if connection.vendor == "mysql"
-        else "SELECT STRFTIME('%Y-%m-%d %H:%M:%f', 'now')"
-    )
+    sql = "SELECT UTC_TIMESTAMP(6)" if connection.vendor == "mysql" else "SELECT STRFTIME('%Y-%m-%d %H:%M:%f', 'now')"
     with connection.cursor() as cursor:
         cursor.execute(sql)
         (value,) = cursor.fetchone()
@@ -68,9 +64,7 @@ class Clock:
 
         Being ahead would take hints before the database finds their tasks due.
         """
-        self.offset = max(
-            read_database_clock().timestamp() - time.time() for _ in range(3)
-        )
+        self.offset = max(read_database_clock().timestamp() - time.time() for _ in range(3))
         self._measured_at = time.monotonic()
         return self.offset
 

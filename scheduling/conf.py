@@ -17,25 +17,15 @@ class Settings:
     REDIS_URL: str = ""  #: where the queue lives; empty: the database queue serves
     KEY_PREFIX: str = "sched"  #: first part of every Redis key
     PRELOAD_WINDOW: float = 300.0  #: seconds ahead that Redis is filled
-    REFRESH_INTERVAL: float = (
-        60.0  #: seconds between two passes of refresh by the workers
-    )
+    REFRESH_INTERVAL: float = 60.0  #: seconds between two passes of refresh by the workers
     REFRESH_LOCK: float = 30.0  #: seconds the refresh lock is held at most
-    SWEEP_INTERVAL: float = (
-        0.25  #: seconds between two looks for what is overdue and free
-    )
-    SWEEP_GRACE: float = (
-        0.2  #: seconds a task may be overdue before the sweep gives its hint out again
-    )
+    SWEEP_INTERVAL: float = 0.25  #: seconds between two looks for what is overdue and free
+    SWEEP_GRACE: float = 0.2  #: seconds a task may be overdue before the sweep gives its hint out again
     MAX_SLEEP: float = 1.0  #: seconds a worker sleeps at most before it looks anyway
-    DATABASE_POLL_INTERVAL: float = (
-        0.25  #: the same for the database queue, which nothing wakes
-    )
+    DATABASE_POLL_INTERVAL: float = 0.25  #: the same for the database queue, which nothing wakes
     PUSH_TIMEOUT: float = 0.05  #: seconds a push to Redis may take inside a request
     POP_TIMEOUT: float = 1.0  #: seconds a worker waits for an answer of Redis
-    REDIS_RETRY_INTERVAL: float = (
-        1.0  #: seconds before an unreachable Redis is tried again
-    )
+    REDIS_RETRY_INTERVAL: float = 1.0  #: seconds before an unreachable Redis is tried again
     BATCH_SIZE: int = 500  #: tasks in one transaction at most
     PROMOTE_LIMIT: int = 500  #: members moved by one Lua call at most
     PAGE_SIZE: int = 2000  #: rows read at once by refresh
@@ -43,25 +33,15 @@ class Settings:
     LEASE: float = 30.0  #: seconds a program outside may hold a task
     MAX_LEASE: float = 3600.0  #: the longest lease that may be asked for
     MAX_ATTEMPTS: int = 5  #: tries before a task is kept as failed
-    BACKOFF: float = (
-        2.0  #: seconds before the first retry; doubles with each, plus jitter
-    )
+    BACKOFF: float = 2.0  #: seconds before the first retry; doubles with each, plus jitter
     MAX_BACKOFF: float = 600.0  #: the longest wait before a retry
-    SUSPECT_AFTER: float = (
-        1.0  #: seconds overdue after which an attempt is counted before it runs
-    )
+    SUSPECT_AFTER: float = 1.0  #: seconds overdue after which an attempt is counted before it runs
     MAX_PARAMETERS_BYTES: int = 65_536  #: size of a task's parameters as JSON
     HEARTBEAT_INTERVAL: float = 5.0  #: seconds between two signs of life of a worker
-    CLOCK_INTERVAL: float = (
-        10.0  #: seconds between two measurements of the clock's offset
-    )
+    CLOCK_INTERVAL: float = 10.0  #: seconds between two measurements of the clock's offset
     CLOCK_TOLERANCE: float = 0.1  #: seconds of offset above which a worker complains
-    LOG_RETENTION_DAYS: int = (
-        90  #: days a closed task's record is kept by `tasks prune`
-    )
-    OVERDUE_ALARM: float = (
-        5.0  #: seconds overdue after which /readyz and the desk call a task overdue
-    )
+    LOG_RETENTION_DAYS: int = 90  #: days a closed task's record is kept by `tasks prune`
+    OVERDUE_ALARM: float = 5.0  #: seconds overdue after which /readyz and the desk call a task overdue
 
     def __getattribute__(self, name: str) -> Any:
         if name.startswith("_"):

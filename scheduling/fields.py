@@ -15,8 +15,4 @@ class ExactCharField(models.CharField):  # type: ignore[type-arg]
     def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
         """`varchar(n)`, with a binary collation on MySQL and MariaDB."""
         plain = super().db_type(connection)
-        return (
-            f"{plain} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
-            if connection.vendor == "mysql"
-            else plain
-        )
+        return f"{plain} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin" if connection.vendor == "mysql" else plain

@@ -20,9 +20,7 @@ _last = 0
 def new_task_id() -> int:
     """A fresh id, greater than every id this process made before."""
     global _last
-    fresh = (int(time.time() * 1000) - _EPOCH_MS) << _RANDOM_BITS | secrets.randbits(
-        _RANDOM_BITS
-    )
+    fresh = (int(time.time() * 1000) - _EPOCH_MS) << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
     with _lock:
         _last = max(fresh, _last + 1)
         return _last

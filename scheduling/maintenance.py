@@ -35,9 +35,7 @@ class Maintenance:
         self.queue = queue
         self._beat_at = float("-inf")
         self._ended = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, name="maintenance", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -74,9 +72,7 @@ class Maintenance:
         if self.queue.tick("refresh", conf.REFRESH_INTERVAL * _TICK_LIFE):
             report = refresh()
             logger.debug("%s", report)
-        elif self.queue.tick("sweep", conf.SWEEP_INTERVAL * _TICK_LIFE) and (
-            requeued := sweep(self.queue)
-        ):
+        elif self.queue.tick("sweep", conf.SWEEP_INTERVAL * _TICK_LIFE) and (requeued := sweep(self.queue)):
             logger.warning("gave %d overdue tasks out again", requeued)
 
     def beat(self) -> None:
@@ -89,9 +85,7 @@ class Maintenance:
         }
         if not WorkerHeartbeat.objects.filter(name=self.worker).update(**signs):
             WorkerHeartbeat.objects.filter(seen_at__lt=now - _FORGET_AFTER).delete()
-            WorkerHeartbeat.objects.create(
-                name=self.worker, task_types=self.task_types, started_at=now, **signs
-            )
+            WorkerHeartbeat.objects.create(name=self.worker, task_types=self.task_types, started_at=now, **signs)
         self._beat_at = time.monotonic()
 
     def _say_goodbye(self) -> None:

@@ -26,9 +26,7 @@ class TaskIdentity(models.Model):
 
     task_id = models.BigIntegerField(_("task"), primary_key=True)
     task_type = ExactCharField(_("type"), max_length=TASK_TYPE_LENGTH)
-    priority = models.SmallIntegerField(
-        _("priority"), default=0, help_text=_("Lower runs first.")
-    )
+    priority = models.SmallIntegerField(_("priority"), default=0, help_text=_("Lower runs first."))
     execute_time = models.DateTimeField(_("due"))
     parameters = models.JSONField(_("parameters"), default=dict, null=True, blank=True)
     key = ExactCharField(_("key"), max_length=KEY_LENGTH, null=True, blank=True)  # noqa: DJ001 (unique unless null)
@@ -37,9 +35,7 @@ class TaskIdentity(models.Model):
     created_at = models.DateTimeField(_("created"))
     promised_at = models.DateTimeField(
         _("promised"),
-        help_text=_(
-            "When this due time was asked for; nobody can be late before that."
-        ),
+        help_text=_("When this due time was asked for; nobody can be late before that."),
     )
 
     class Meta:
@@ -65,22 +61,11 @@ class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
         """In the order in which they became due."""
         return self.order_by("execute_time", "task_id")
 
-    def overdue_ids(
-        self, task_type: str, priority: int, *, now: Instant, limit: int
-    ) -> list[int]:
+    def overdue_ids(self, task_type: str, priority: int, *, now: Instant, limit: int) -> list[int]:
         """Ids of the oldest due tasks of a topic that nobody is running: not leased, and no row lock on them."""
         with transaction.atomic():
-            due = (
-                self.topic(task_type, priority)
-                .due(now)
-                .free(now)
-                .oldest_first()[:limit]
-            )
-            return list(
-                due.select_for_update(skip_locked=True).values_list(
-                    "task_id", flat=True
-                )
-            )
+            due = self.topic(task_type, priority).due(now).free(now).oldest_first()[:limit]
+            return list(due.select_for_update(skip_locked=True).values_list("task_id", flat=True))
 
     def locked(self) -> Self:
         """Lock the rows in id order and pass over those another transaction holds: the row lock is the lease."""
@@ -91,9 +76,7 @@ class TaskInfo(TaskIdentity):
     """A pending task. Its row disappears when it is executed, cancelled or has failed for good."""
 
     leased_until = models.DateTimeField(_("leased until"), null=True, blank=True)
-    lease_token = models.CharField(
-        _("lease token"), max_length=32, blank=True, default=""
-    )
+    lease_token = models.CharField(_("lease token"), max_length=32, blank=True, default="")
 
     objects = TaskInfoQuerySet.as_manager()
 
@@ -101,18 +84,12 @@ class TaskInfo(TaskIdentity):
         db_table = "taskinfo"
         verbose_name = _("pending task")
         verbose_name_plural = _("pending tasks")
-        permissions = [
-            ("operate_tasks", _("Can add, lease and cancel tasks through the API"))
-        ]
+        permissions = [("operate_tasks", _("Can add, lease and cancel tasks through the API"))]
         constraints = [
-            models.UniqueConstraint(
-                fields=["task_type", "key"], name="taskinfo_one_per_key"
-            ),
+            models.UniqueConstraint(fields=["task_type", "key"], name="taskinfo_one_per_key"),
         ]
         indexes = [
-            models.Index(
-                fields=["task_type", "priority", "execute_time"], name="taskinfo_due"
-            ),
+            models.Index(fields=["task_type", "priority", "execute_time"], name="taskinfo_due"),
         ]
 
     def __str__(self) -> str:
@@ -158,9 +135,7 @@ class TaskInfoLogQuerySet(models.QuerySet["TaskInfoLog"]):
 
     def closed_before(self, cutoff: datetime) -> Self:
         """Records of tasks that ended before `cutoff`."""
-        return self.exclude(status=TaskInfoLog.Status.SCHEDULED).filter(
-            updated_at__lt=cutoff
-        )
+        return self.exclude(status=TaskInfoLog.Status.SCHEDULED).filter(updated_at__lt=cutoff)
 
 
 class TaskInfoLog(TaskIdentity):
@@ -174,9 +149,7 @@ class TaskInfoLog(TaskIdentity):
         CANCELLED = 2, _("Cancelled")
         FAILED = 3, _("Failed")
 
-    status = models.SmallIntegerField(
-        _("status"), choices=Status.choices, default=Status.SCHEDULED
-    )
+    status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.SCHEDULED)
     executed_at = models.DateTimeField(_("executed"), null=True, blank=True)
     lateness = models.DurationField(
         _("lateness"),
@@ -200,9 +173,7 @@ class TaskInfoLog(TaskIdentity):
         ]
 
     def __str__(self) -> str:
-        return (
-            f"{self.task_type} {self.key or self.task_id}: {self.get_status_display()}"
-        )
+        return f"{self.task_type} {self.key or self.task_id}: {self.get_status_display()}"
 
     @classmethod
     def identity_fields(cls) -> Iterable[models.Field[Any, Any]]:
@@ -212,17 +183,13 @@ class TaskInfoLog(TaskIdentity):
     @property
     def lateness_ms(self) -> float | None:
         """Lateness in milliseconds, or None before the task ran."""
-        return (
-            None if self.lateness is None else self.lateness / timedelta(milliseconds=1)
-        )
+        return None if self.lateness is None else self.lateness / timedelta(milliseconds=1)
 
 
 class WorkerHeartbeat(models.Model):
     """The last sign of life of a worker process."""
 
-    name = models.CharField(
-        _("worker"), max_length=100, primary_key=True, help_text=_("host:process")
-    )
+    name = models.CharField(_("worker"), max_length=100, primary_key=True, help_text=_("host:process"))
     task_types = models.JSONField(_("types it runs"), default=list)
     started_at = models.DateTimeField(_("started"))
     seen_at = models.DateTimeField(_("last seen"), db_index=True)
@@ -240,12 +207,8 @@ class WorkerHeartbeat(models.Model):
 
 def topics_with_tasks() -> list[tuple[str, int, datetime]]:
     """Every topic with pending tasks, with the earliest due time in it: one loose scan of the due index."""
-    rows = TaskInfo.objects.values("task_type", "priority").annotate(
-        first=models.Min("execute_time")
-    )
-    return [
-        (row["task_type"], row["priority"], row["first"]) for row in rows.order_by()
-    ]
+    rows = TaskInfo.objects.values("task_type", "priority").annotate(first=models.Min("execute_time"))
+    return [(row["task_type"], row["priority"], row["first"]) for row in rows.order_by()]
 
 
 def by_ids(ids: Collection[int]) -> TaskInfoQuerySet:

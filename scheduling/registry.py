@@ -52,21 +52,15 @@ _handlers: dict[str, Handler] = {}
 _healers: list[Healer] = []
 
 
-def handler(
-    task_type: str, *, max_attempts: int | None = None
-) -> Callable[[HandlerFunction], HandlerFunction]:
+def handler(task_type: str, *, max_attempts: int | None = None) -> Callable[[HandlerFunction], HandlerFunction]:
     """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken."""
     if max_attempts is not None and max_attempts < 1:
-        raise ImproperHandler(
-            f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1"
-        )
+        raise ImproperHandler(f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1")
 
     def register(function: HandlerFunction) -> HandlerFunction:
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:
-            raise ImproperHandler(
-                f"{task_type!r} already has a handler: {taken.function.__qualname__}"
-            )
+            raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
         _handlers[task_type] = Handler(function, max_attempts)
         return function
 

@@ -19,10 +19,7 @@ def stop_on_signals() -> Iterator[threading.Event]:
             raise SystemExit(1)
         stopping.set()
 
-    before = {
-        number: signal.signal(number, stop)
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stopping
     finally:

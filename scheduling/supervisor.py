@@ -18,9 +18,7 @@ from scheduling.stopping import stop_on_signals
 logger = logging.getLogger(__name__)
 
 _WATCH_INTERVAL = 0.05  # seconds between two looks at the children
-_SHORT_LIFE = (
-    1.0  # seconds; a child that dies younger is started again only after that long
-)
+_SHORT_LIFE = 1.0  # seconds; a child that dies younger is started again only after that long
 
 
 def supervise(work: Callable[[threading.Event], None], *, processes: int) -> None:
@@ -44,9 +42,7 @@ def supervise(work: Callable[[threading.Event], None], *, processes: int) -> Non
             raise
 
 
-def _fork(
-    work: Callable[[threading.Event], None], parent_stopping: threading.Event
-) -> int:
+def _fork(work: Callable[[threading.Event], None], parent_stopping: threading.Event) -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -54,13 +50,9 @@ def _fork(
     code = 1
     try:
         with stop_on_signals() as stopping:
-            if (
-                parent_stopping.is_set()
-            ):  # the signal came before our own handlers were in place
+            if parent_stopping.is_set():  # the signal came before our own handlers were in place
                 stopping.set()
-            threading.Thread(
-                target=_stop_when_orphaned, args=(parent, stopping), daemon=True
-            ).start()
+            threading.Thread(target=_stop_when_orphaned, args=(parent, stopping), daemon=True).start()
             work(stopping)
         code = 0
     except Exception:

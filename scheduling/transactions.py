@@ -41,9 +41,7 @@ _LOST = {
 
 def is_collision(error: BaseException) -> bool:
     """Whether the same transaction may well succeed when it is simply run again."""
-    return isinstance(error, OperationalError) and (
-        _code(error) in _COLLISIONS or "locked" in str(error)
-    )
+    return isinstance(error, OperationalError) and (_code(error) in _COLLISIONS or "locked" in str(error))
 
 
 def is_database_trouble(error: BaseException) -> bool:

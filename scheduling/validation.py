@@ -21,9 +21,7 @@ PRIORITIES = range(-32_768, 32_768)
 def checked_time(value: Any) -> datetime:
     """`value` in UTC. Raises `NaiveTime`, `TimeOutOfRange` or `InvalidTask`."""
     if not isinstance(value, datetime):
-        raise InvalidTask(
-            f"execute_time must be a datetime, not {type(value).__name__}"
-        )
+        raise InvalidTask(f"execute_time must be a datetime, not {type(value).__name__}")
     if timezone.is_naive(value):
         raise NaiveTime
     try:
@@ -40,13 +38,9 @@ def checked_name(value: Any, *, what: str, length: int) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidTask(f"{what} must be a text that is not empty")
     if len(value) > length:
-        raise InvalidTask(
-            f"{what} has {len(value)} characters; at most {length} are stored"
-        )
+        raise InvalidTask(f"{what} has {len(value)} characters; at most {length} are stored")
     if value != value.strip():
-        raise InvalidTask(
-            f"{what} {value!r} begins or ends with white space, which databases compare differently"
-        )
+        raise InvalidTask(f"{what} {value!r} begins or ends with white space, which databases compare differently")
     if "\0" in value or not _is_storable(value):
         raise InvalidTask(f"{what} {value!r} holds characters that no database stores")
     return value
@@ -65,9 +59,7 @@ def checked_key(value: Any) -> str | None:
 def checked_priority(value: Any) -> int:
     """A small integer; lower runs first."""
     if isinstance(value, bool) or not isinstance(value, int) or value not in PRIORITIES:
-        raise InvalidTask(
-            f"priority must be a whole number from -32768 to 32767, not {value!r}"
-        )
+        raise InvalidTask(f"priority must be a whole number from -32768 to 32767, not {value!r}")
     return value
 
 
@@ -94,9 +86,7 @@ def checked_seconds(value: float, *, what: str, most: float) -> float:
         or not math.isfinite(value)
         or not 0 < value <= most
     ):
-        raise InvalidTask(
-            f"{what} must be more than 0 and at most {most:g} seconds, not {value!r}"
-        )
+        raise InvalidTask(f"{what} must be more than 0 and at most {most:g} seconds, not {value!r}")
     return float(value)
 
 

@@ -30,21 +30,15 @@ _GIVE_UP = 200  # fruitless rounds after which `drain` leaves the rest to the ne
 class Worker:
     """Runs the tasks of some types (default: all that have a handler here) until told to stop."""
 
-    def __init__(
-        self, *, task_types: Collection[str] = (), batch: int | None = None
-    ) -> None:
+    def __init__(self, *, task_types: Collection[str] = (), batch: int | None = None) -> None:
         self.task_types = _runnable(task_types)
         self.batch = batch or conf.BATCH_SIZE
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self.queue: DelayQueue = get_queue()
         self.total = RunReport()
-        self.fruitless = (
-            0  # rounds in a row whose tasks were all stale, or locked by somebody
-        )
+        self.fruitless = 0  # rounds in a row whose tasks were all stale, or locked by somebody
 
-    def run(
-        self, stopping: threading.Event, *, seconds: float | None = None
-    ) -> RunReport:
+    def run(self, stopping: threading.Event, *, seconds: float | None = None) -> RunReport:
         """Work until `stopping` is set or `seconds` are over; what was begun is finished. Returns what was done."""
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         failures = 0
@@ -55,9 +49,7 @@ class Worker:
                         self.rest(deadline)
                     failures = 0
                 except Exception:
-                    logger.exception(
-                        "a round failed; its tasks are still pending, the worker goes on"
-                    )
+                    logger.exception("a round failed; its tasks are still pending, the worker goes on")
                     connections.close_all()
                     failures += 1
                     stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))
@@ -76,18 +68,14 @@ class Worker:
 
     def work(self) -> bool:
         """One round; True if there was work, so that there may be more."""
-        report = run_once(
-            self.batch, task_types=self.task_types, worker=self.name, queue=self.queue
-        )
+        report = run_once(self.batch, task_types=self.task_types, worker=self.name, queue=self.queue)
         self.total += report
         if report.handled:
             logger.info(
                 "executed=%d failed=%d dropped=%d late_max_ms=%.1f",
                 report.executed, report.failed, report.dropped, report.late_max.total_seconds() * 1000,
             )  # fmt: skip
-        self.fruitless = (
-            0 if report.handled or not report.popped else self.fruitless + 1
-        )
+        self.fruitless = 0 if report.handled or not report.popped else self.fruitless + 1
         if self.fruitless:
             time.sleep(_FRUITLESS_PAUSE)
         return report.popped > 0
@@ -95,9 +83,7 @@ class Worker:
     def rest(self, deadline: float = float("inf")) -> None:
         """Sleep to the next due instant the queue knows of, by this process's own clock, `MAX_SLEEP` at most."""
         due_ms = self.total.next_due_ms
-        until_due = (
-            conf.MAX_SLEEP if due_ms is None else due_ms / 1000 - clock.timestamp()
-        )
+        until_due = conf.MAX_SLEEP if due_ms is None else due_ms / 1000 - clock.timestamp()
         seconds = min(until_due, conf.MAX_SLEEP, deadline - time.monotonic())
         if seconds > 0:
             self.queue.wait(seconds, before_ms=due_ms)
@@ -106,7 +92,5 @@ class Worker:
 def _runnable(task_types: Collection[str]) -> frozenset[str]:
     if unknown := set(task_types) - registry.task_types():
         known = ", ".join(sorted(registry.task_types())) or "none"
-        raise SchedulingError(
-            f"no handler for {', '.join(sorted(unknown))}; this process can run: {known}"
-        )
+        raise SchedulingError(f"no handler for {', '.join(sorted(unknown))}; this process can run: {known}")
     return frozenset(task_types) or registry.task_types()

@@ -44,9 +44,7 @@ class DatabaseQueue(DelayQueue):
             first_ms = to_milliseconds(first)
             if first_ms > now_ms:
                 popped.next_due_ms = min(first_ms, popped.next_due_ms or first_ms)
-            elif ids := TaskInfo.objects.overdue_ids(
-                task_type, priority, now=database_now(), limit=limit
-            ):
+            elif ids := TaskInfo.objects.overdue_ids(task_type, priority, now=database_now(), limit=limit):
                 popped.ids[task_type, priority] = ids
         return popped
 

@@ -74,9 +74,7 @@ class FallbackQueue(DelayQueue):
             answer = question(self.preferred)
         except QueueUnavailable as error:
             if self._down_until is None:
-                logger.warning(
-                    "%s; tasks are taken from the database until it is back", error
-                )
+                logger.warning("%s; tasks are taken from the database until it is back", error)
             self._down_until = time.monotonic() + conf.REDIS_RETRY_INTERVAL
             return question(self.reserve)
         if self._down_until is not None:

@@ -18,9 +18,7 @@ def encode(topic: Topic) -> str:
 def decode(text: bytes | str) -> Topic | None:
     """The topic written as `text`, or None when it is no topic of ours."""
     try:
-        task_type, _, priority = (
-            text.decode() if isinstance(text, bytes) else text
-        ).rpartition(":")
+        task_type, _, priority = (text.decode() if isinstance(text, bytes) else text).rpartition(":")
         return (unquote(task_type), int(priority)) if task_type else None
     except ValueError:
         return None

@@ -100,9 +100,7 @@ def _refuse_repeated_keys(drafts: Sequence[Draft]) -> None:
     seen = set()
     for position, draft in enumerate(drafts):
         if draft.key is not None and (draft.task_type, draft.key) in seen:
-            raise InvalidTask(
-                f"task {position}: {draft.task_type!r} with key {draft.key!r} is there twice"
-            )
+            raise InvalidTask(f"task {position}: {draft.task_type!r} with key {draft.key!r} is there twice")
         seen.add((draft.task_type, draft.key))
 
 
@@ -119,9 +117,7 @@ def _add(drafts: Sequence[Draft]) -> list[TaskInfo]:
     raise AssertionError("unreachable")
 
 
-def _store(
-    drafts: Sequence[Draft], *, now: datetime
-) -> tuple[list[TaskInfo], list[TaskInfo]]:
+def _store(drafts: Sequence[Draft], *, now: datetime) -> tuple[list[TaskInfo], list[TaskInfo]]:
     """Write the rows; returns a task for each draft, and those of them that are new or moved."""
     pending = _pending_by_key(drafts)
     tasks, moved, created = [], [], []
@@ -147,12 +143,8 @@ def _pending_by_key(drafts: Sequence[Draft]) -> dict[tuple[str, str | None], Tas
     found: dict[tuple[str, str | None], TaskInfo] = {}
     for task_type, wanted in keys.items():
         for start in range(0, len(wanted), _ROWS_PER_STATEMENT):
-            rows = TaskInfo.objects.filter(
-                task_type=task_type, key__in=wanted[start : start + _ROWS_PER_STATEMENT]
-            )
-            found |= {
-                (task.task_type, task.key): task for task in rows.select_for_update()
-            }
+            rows = TaskInfo.objects.filter(task_type=task_type, key__in=wanted[start : start + _ROWS_PER_STATEMENT])
+            found |= {(task.task_type, task.key): task for task in rows.select_for_update()}
     return found
 
 
@@ -176,10 +168,7 @@ def _apply(draft: Draft, task: TaskInfo, now: datetime) -> bool:
         "parameters": draft.parameters,
         "priority": draft.priority,
     }
-    if (
-        all(getattr(task, name) == value for name, value in wanted.items())
-        and not task.attempts
-    ):
+    if all(getattr(task, name) == value for name, value in wanted.items()) and not task.attempts:
         return False
     move(task, now=now, **wanted)
     return True
@@ -209,13 +198,9 @@ def update_rows(tasks: Sequence[TaskInfo], now: datetime) -> None:
     """Write tasks that `move` changed, and their records."""
     if not tasks:
         return
-    TaskInfo.objects.bulk_update(
-        tasks, [*_MOVED, "leased_until", "lease_token"], batch_size=_ROWS_PER_STATEMENT
-    )
+    TaskInfo.objects.bulk_update(tasks, [*_MOVED, "leased_until", "lease_token"], batch_size=_ROWS_PER_STATEMENT)
     logs = [_log_of(task, now) for task in tasks]
-    TaskInfoLog.objects.bulk_update(
-        logs, [*_MOVED, "updated_at", "error"], batch_size=_ROWS_PER_STATEMENT
-    )
+    TaskInfoLog.objects.bulk_update(logs, [*_MOVED, "updated_at", "error"], batch_size=_ROWS_PER_STATEMENT)
 
 
 def insert_rows(tasks: Sequence[TaskInfo], now: datetime) -> None:
@@ -223,14 +208,9 @@ def insert_rows(tasks: Sequence[TaskInfo], now: datetime) -> None:
     if not tasks:
         return
     TaskInfo.objects.bulk_create(tasks, batch_size=_ROWS_PER_STATEMENT)
-    TaskInfoLog.objects.bulk_create(
-        [_log_of(task, now) for task in tasks], batch_size=_ROWS_PER_STATEMENT
-    )
+    TaskInfoLog.objects.bulk_create([_log_of(task, now) for task in tasks], batch_size=_ROWS_PER_STATEMENT)
 
 
 def _log_of(task: TaskInfo, now: datetime) -> TaskInfoLog:
-    identity = {
-        field.attname: getattr(task, field.attname)
-        for field in TaskInfoLog.identity_fields()
-    }
+    identity = {field.attname: getattr(task, field.attname) for field in TaskInfoLog.identity_fields()}
     return TaskInfoLog(**identity, updated_at=now)

@@ -19,23 +19,17 @@ logger = logging.getLogger(__name__)
 
 def announce_on_commit(tasks: Iterable[TaskInfo]) -> None:
     """Once the surrounding transaction is committed, push the hints of `tasks` that fall within the window."""
-    transaction.on_commit(
-        partial(_push, [Hint.of(task) for task in tasks]), robust=True
-    )
+    transaction.on_commit(partial(_push, [Hint.of(task) for task in tasks]), robust=True)
 
 
 def withdraw_on_commit(tasks: Iterable[TaskInfo]) -> None:
     """Once committed, take the hints of `tasks` back, best effort: a stale hint is dropped by the row check."""
-    transaction.on_commit(
-        partial(_discard, [Hint.of(task) for task in tasks]), robust=True
-    )
+    transaction.on_commit(partial(_discard, [Hint.of(task) for task in tasks]), robust=True)
 
 
 def _push(hints: Sequence[Hint]) -> None:
     now_ms = int(clock.timestamp() * 1000)
-    near = [
-        hint for hint in hints if hint.due_ms <= now_ms + conf.PRELOAD_WINDOW * 1000
-    ]
+    near = [hint for hint in hints if hint.due_ms <= now_ms + conf.PRELOAD_WINDOW * 1000]
     try:
         get_queue().push(near, now_ms=now_ms)
     except QueueUnavailable as error:

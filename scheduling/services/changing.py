@@ -48,9 +48,7 @@ def _cancel(tasks: TaskInfoQuerySet, reason: str) -> int:
         ids = [task.task_id for task in pending]
         by_ids(ids).delete()
         open_logs = TaskInfoLog.objects.filter(task_id__in=ids)
-        open_logs.change(
-            now=read_database_clock(), status=TaskInfoLog.Status.CANCELLED, error=reason
-        )
+        open_logs.change(now=read_database_clock(), status=TaskInfoLog.Status.CANCELLED, error=reason)
         withdraw_on_commit(pending)
     return len(pending)
 
@@ -79,28 +77,14 @@ def retry_task(task_id: int) -> TaskInfo:
     It keeps its id and record. Raises `TaskNotPending` when it was executed, is pending or unknown, and
     `InvalidTask` when another pending task has its key by now.
     """
-    closed = TaskInfoLog.objects.filter(
-        status__in=[TaskInfoLog.Status.FAILED, TaskInfoLog.Status.CANCELLED]
-    )
+    closed = TaskInfoLog.objects.filter(status__in=[TaskInfoLog.Status.FAILED, TaskInfoLog.Status.CANCELLED])
     log = closed.select_for_update().filter(task_id=task_id).first()
     if log is None:
-        raise TaskNotPending(
-            "Only a task that failed or was cancelled can be retried; this one is neither."
-        )
-    if (
-        log.key is not None
-        and TaskInfo.objects.filter(task_type=log.task_type, key=log.key).exists()
-    ):
-        raise InvalidTask(
-            f"Another task for {log.task_type!r} with key {log.key!r} is pending already."
-        )
+        raise TaskNotPending("Only a task that failed or was cancelled can be retried; this one is neither.")
+    if log.key is not None and TaskInfo.objects.filter(task_type=log.task_type, key=log.key).exists():
+        raise InvalidTask(f"Another task for {log.task_type!r} with key {log.key!r} is pending already.")
     now = read_database_clock()
-    task = TaskInfo(
-        **{
-            field.attname: getattr(log, field.attname)
-            for field in TaskInfoLog.identity_fields()
-        }
-    )
+    task = TaskInfo(**{field.attname: getattr(log, field.attname) for field in TaskInfoLog.identity_fields()})
     move(task, now=now, execute_time=now)
     task.save(force_insert=True)
     closed.filter(task_id=task_id).update(

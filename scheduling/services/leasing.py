@@ -23,26 +23,16 @@ logger = logging.getLogger(__name__)
 MAX_POLL = 1000  # tasks leased by one call at most
 
 
-def poll(
-    task_type: str, priority: int = 0, limit: int = 1, lease: float | None = None
-) -> list[TaskInfo]:
+def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None = None) -> list[TaskInfo]:
     """Lease up to `limit` due tasks of a topic, oldest due first, for `lease` seconds (default: `LEASE`).
 
     Each comes with `lease_token` and `leased_until`; unless it is completed or failed by then, it is due again.
     An empty queue gives an empty list. A task may thus be worked on twice: use its id as idempotency key.
     """
     topic = checked_task_type(task_type), checked_priority(priority)
-    if (
-        isinstance(limit, bool)
-        or not isinstance(limit, int)
-        or not 1 <= limit <= MAX_POLL
-    ):
-        raise InvalidTask(
-            f"limit must be a whole number from 1 to {MAX_POLL}, not {limit!r}"
-        )
-    seconds = checked_seconds(
-        conf.LEASE if lease is None else lease, what="lease", most=conf.MAX_LEASE
-    )
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_POLL:
+        raise InvalidTask(f"limit must be a whole number from 1 to {MAX_POLL}, not {limit!r}")
+    seconds = checked_seconds(conf.LEASE if lease is None else lease, what="lease", most=conf.MAX_LEASE)
     _spend_hints(topic[0], limit)
     return _claim(*topic, limit, seconds)
 
@@ -57,11 +47,7 @@ def _spend_hints(task_type: str, limit: int) -> None:
 
 @retried
 def _claim(task_type: str, priority: int, limit: int, seconds: float) -> list[TaskInfo]:
-    due = (
-        TaskInfo.objects.topic(task_type, priority)
-        .due(database_now())
-        .free(database_now())
-    )
+    due = TaskInfo.objects.topic(task_type, priority).due(database_now()).free(database_now())
     tasks = list(due.oldest_first()[:limit].select_for_update(skip_locked=True))
     if tasks:
         leased_until = read_database_clock() + timedelta(seconds=seconds)
@@ -94,10 +80,6 @@ def fail_task(task_id: int, *, lease_token: str, error: str) -> bool:
 def _leased(task_id: int, lease_token: str) -> TaskInfo:
     task = by_ids([task_id]).select_for_update().first()
     # An expired lease that nobody else has taken up yet still counts: the work is done, and only once.
-    if (
-        task is None
-        or not task.lease_token
-        or not secrets.compare_digest(task.lease_token, str(lease_token))
-    ):
+    if task is None or not task.lease_token or not secrets.compare_digest(task.lease_token, str(lease_token)):
         raise LeaseLost
     return task

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-
 from scheduling import registry
 from scheduling.clock import clock, database_now
 from scheduling.conf import conf
@@ -54,9 +53,7 @@ def _pass(queue: DelayQueue) -> RefreshReport:
     report = RefreshReport()
     for heal in registry.healers():
         report.healed += heal()
-    report.requeued += sum(
-        _free_expired_leases(topic) for topic in _topics_due_before(clock.now())
-    )
+    report.requeued += sum(_free_expired_leases(topic) for topic in _topics_due_before(clock.now()))
     for page in _pages_of_the_window(clock.now()):
         pushed = queue.push(page, now_ms=_now_ms())
         report.loaded += pushed.added
@@ -73,9 +70,7 @@ def sweep(queue: DelayQueue | None = None, *, grace: float | None = None) -> int
     hint: a failed push, a lost pop, a dead worker, an emptied Redis. Returns how many hints were given out.
     """
     queue = queue or get_queue()
-    before = clock.now() - timedelta(
-        seconds=conf.SWEEP_GRACE if grace is None else grace
-    )
+    before = clock.now() - timedelta(seconds=conf.SWEEP_GRACE if grace is None else grace)
     overdue = _topics_due_before(before)
     requeued = 0
     for topic in queue.drained(overdue) if overdue else ():
@@ -91,11 +86,7 @@ def _now_ms() -> int:
 
 
 def _topics_due_before(moment: datetime) -> list[Topic]:
-    return [
-        (task_type, priority)
-        for task_type, priority, first in topics_with_tasks()
-        if first <= moment
-    ]
+    return [(task_type, priority) for task_type, priority, first in topics_with_tasks() if first <= moment]
 
 
 def _pages_of_the_window(now: datetime) -> Iterator[list[Hint]]:
@@ -107,15 +98,11 @@ def _pages_of_the_window(now: datetime) -> Iterator[list[Hint]]:
             yield from _pages_of_topic((task_type, priority), start, end)
 
 
-def _pages_of_topic(
-    topic: Topic, start: datetime, end: datetime
-) -> Iterator[list[Hint]]:
+def _pages_of_topic(topic: Topic, start: datetime, end: datetime) -> Iterator[list[Hint]]:
     window = TaskInfo.objects.topic(*topic).filter(execute_time__lte=end).oldest_first()
     last_id = -1
     while True:
-        later = window.filter(execute_time__gte=start).exclude(
-            execute_time=start, task_id__lte=last_id
-        )
+        later = window.filter(execute_time__gte=start).exclude(execute_time=start, task_id__lte=last_id)
         page = list(later[: conf.PAGE_SIZE])
         if page:
             yield [Hint.of(task) for task in page]
@@ -126,23 +113,13 @@ def _pages_of_topic(
 
 def _free_expired_leases(topic: Topic) -> int:
     """Take expired leases back; a task whose every attempt ended so is given up."""
-    expired = (
-        TaskInfo.objects.topic(*topic)
-        .due(database_now())
-        .filter(leased_until__lte=database_now())
-    )
-    return sum(
-        1
-        for task_id in expired.values_list("task_id", flat=True)
-        if _free_lease(task_id)
-    )
+    expired = TaskInfo.objects.topic(*topic).due(database_now()).filter(leased_until__lte=database_now())
+    return sum(1 for task_id in expired.values_list("task_id", flat=True) if _free_lease(task_id))
 
 
 @retried
 def _free_lease(task_id: int) -> bool:
-    still_expired = TaskInfo.objects.filter(
-        task_id=task_id, leased_until__lte=database_now()
-    )
+    still_expired = TaskInfo.objects.filter(task_id=task_id, leased_until__lte=database_now())
     task = still_expired.select_for_update(skip_locked=True).first()
     if task is None:
         return False

@@ -37,9 +37,7 @@ class RunReport:
     dropped: int = 0  #: tasks that had become void
     late_max: timedelta = field(default_factory=timedelta)
     popped: int = 0  #: hints taken from the queue
-    next_due_ms: int | None = (
-        None  #: when the next hint becomes due, as far as the queue knows
-    )
+    next_due_ms: int | None = None  #: when the next hint becomes due, as far as the queue knows
 
     def __iadd__(self, other: RunReport) -> RunReport:
         self.executed += other.executed
@@ -69,11 +67,7 @@ def run_once(
     queue: DelayQueue | None = None,
 ) -> RunReport:
     """One round, with what it did. `task_types` narrows it to some of the types that have a handler."""
-    types = (
-        registry.task_types()
-        if task_types is None
-        else registry.task_types() & set(task_types)
-    )
+    types = registry.task_types() if task_types is None else registry.task_types() & set(task_types)
     queue = queue or get_queue()
     popped = queue.pop(types, limit, now_ms=int(clock.timestamp() * 1000))
     report = RunReport(next_due_ms=popped.next_due_ms)
@@ -100,9 +94,7 @@ class Round:
             [task_id for task_id, attempts in suspects.items() if attempts == 1],
             trusted=False,
         )
-        for task_id in [
-            task_id for task_id, attempts in suspects.items() if attempts > 1
-        ]:
+        for task_id in [task_id for task_id, attempts in suspects.items() if attempts > 1]:
             self._run_together([task_id], trusted=False)
         return self.report
 
@@ -116,9 +108,7 @@ class Round:
             if is_database_trouble(error):
                 raise
             if len(ids) == 1:
-                self.report.failed += _record_failure(
-                    ids[0], traceback.format_exc(), trusted, self.worker
-                )
+                self.report.failed += _record_failure(ids[0], traceback.format_exc(), trusted, self.worker)
                 return {}
             logger.warning(
                 "a batch of %d failed (%s); its tasks are run one by one",
@@ -149,12 +139,8 @@ class Outcome:
     """What one transaction did."""
 
     report: RunReport = field(default_factory=RunReport)
-    missing: set[int] = field(
-        default_factory=set
-    )  #: ids that were gone, locked or not due
-    suspects: dict[int, int] = field(
-        default_factory=dict
-    )  #: ids set apart, with their counted attempts
+    missing: set[int] = field(default_factory=set)  #: ids that were gone, locked or not due
+    suspects: dict[int, int] = field(default_factory=dict)  #: ids set apart, with their counted attempts
 
 
 @retried
@@ -180,17 +166,11 @@ def _run_transaction(ids: Sequence[int], trusted: bool, worker: str) -> Outcome:
     return outcome
 
 
-def _set_suspects_apart(
-    tasks: Sequence[TaskInfo], report: RunReport, worker: str
-) -> dict[int, int]:
+def _set_suspects_apart(tasks: Sequence[TaskInfo], report: RunReport, worker: str) -> dict[int, int]:
     """Count an attempt of tasks that may have killed a worker before; give up on those that did so too often."""
     now = clock.now()
     suspicious = timedelta(seconds=conf.SUSPECT_AFTER)
-    suspects = {
-        task.task_id: task
-        for task in tasks
-        if task.attempts or now - task.due > suspicious
-    }
+    suspects = {task.task_id: task for task in tasks if task.attempts or now - task.due > suspicious}
     counted = {}
     for task_id, task in suspects.items():
         if task.attempts >= max_attempts(task.task_type):
@@ -220,22 +200,12 @@ def _settle(
     for attempts in {task.attempts for task in done}:
         ids = [task.task_id for task in done if task.attempts == attempts]
         made = attempts if counted else attempts + 1
-        TaskInfoLog.objects.filter(task_id__in=ids).executed(
-            now=now, attempts=made, worker=worker
-        )
-    dropped = {
-        task_id: verdict
-        for task_id, verdict in verdicts.items()
-        if isinstance(verdict, Drop)
-    }
+        TaskInfoLog.objects.filter(task_id__in=ids).executed(now=now, attempts=made, worker=worker)
+    dropped = {task_id: verdict for task_id, verdict in verdicts.items() if isinstance(verdict, Drop)}
     for reason in {verdict.reason for verdict in dropped.values()}:
-        ids = [
-            task_id for task_id, verdict in dropped.items() if verdict.reason == reason
-        ]
+        ids = [task_id for task_id, verdict in dropped.items() if verdict.reason == reason]
         logs = TaskInfoLog.objects.filter(task_id__in=ids)
-        logs.change(
-            now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker
-        )
+        logs.change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker)
     by_ids([task.task_id for task in done] + list(dropped)).delete()
     report.executed += len(done)
     report.dropped += len(dropped)

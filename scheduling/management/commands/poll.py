@@ -19,9 +19,7 @@ from scheduling.worker import Worker
 class Command(BaseCommand):
     """Arguments, then a `Worker`."""
 
-    help = (
-        "Run due tasks until there are none, or keep working with --for or --forever."
-    )
+    help = "Run due tasks until there are none, or keep working with --for or --forever."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         duration = parser.add_mutually_exclusive_group()
@@ -41,9 +39,7 @@ class Command(BaseCommand):
             "--type", action="append", default=[], dest="types", metavar="TYPE",
             help="run only this type of task; may be repeated",
         )  # fmt: skip
-        parser.add_argument(
-            "--batch", type=int, metavar="N", help="tasks in one transaction at most"
-        )
+        parser.add_argument("--batch", type=int, metavar="N", help="tasks in one transaction at most")
         parser.add_argument(
             "--processes", type=int, default=1, metavar="N",
             help="with --forever: so many supervised worker processes, each started anew when it dies",
@@ -63,32 +59,20 @@ class Command(BaseCommand):
         except SchedulingError as error:
             raise CommandError(str(error)) from error
         except Error as error:
-            raise CommandError(
-                f"the database failed, the tasks are still pending: {error}"
-            ) from error
+            raise CommandError(f"the database failed, the tasks are still pending: {error}") from error
 
     def _check(self, options: dict[str, Any]) -> None:
         if options["seconds"] is not None and options["seconds"] <= 0:
-            raise CommandError(
-                f"--for takes a number of seconds above 0, not {options['seconds']:g}"
-            )
+            raise CommandError(f"--for takes a number of seconds above 0, not {options['seconds']:g}")
         if options["batch"] is not None and options["batch"] < 1:
-            raise CommandError(
-                f"--batch takes a number from 1 up, not {options['batch']}"
-            )
-        if options["processes"] < 1 or (
-            options["processes"] > 1 and not options["forever"]
-        ):
-            raise CommandError(
-                "--processes takes a number from 1 up, and goes with --forever"
-            )
+            raise CommandError(f"--batch takes a number from 1 up, not {options['batch']}")
+        if options["processes"] < 1 or (options["processes"] > 1 and not options["forever"]):
+            raise CommandError("--processes takes a number from 1 up, and goes with --forever")
 
     def _work(self, options: dict[str, Any], stopping: threading.Event) -> None:
         worker = Worker(task_types=options["types"], batch=options["batch"])
         if options["forever"] or options["seconds"]:
-            self.stderr.write(
-                f"{worker.name} runs {', '.join(sorted(worker.task_types)) or 'nothing'}"
-            )
+            self.stderr.write(f"{worker.name} runs {', '.join(sorted(worker.task_types)) or 'nothing'}")
             report = worker.run(stopping, seconds=options["seconds"])
         else:
             report = worker.drain()
@@ -97,6 +81,4 @@ class Command(BaseCommand):
 
 def _line(report: RunReport) -> str:
     late_max_ms = round(report.late_max.total_seconds() * 1000)
-    return (
-        f"executed={report.executed} failed={report.failed} late_max_ms={late_max_ms}"
-    )
+    return f"executed={report.executed} failed={report.failed} late_max_ms={late_max_ms}"

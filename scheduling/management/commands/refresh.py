@@ -27,9 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, seconds: float | None, **options: Any) -> None:
         if seconds is not None and seconds <= 0:
-            raise CommandError(
-                f"--for takes a number of seconds above 0, not {seconds:g}"
-            )
+            raise CommandError(f"--for takes a number of seconds above 0, not {seconds:g}")
         deadline = time.monotonic() + (seconds or 0)
         with stop_on_signals() as stopping:
             while True:
@@ -45,9 +43,7 @@ class Command(BaseCommand):
             report = refresh()
         except Error as error:
             connections.close_all()
-            raise CommandError(
-                f"the database failed, nothing is lost, run it again: {error}"
-            ) from error
+            raise CommandError(f"the database failed, nothing is lost, run it again: {error}") from error
         self.stdout.write(
             f"loaded={report.loaded} promoted={report.promoted} requeued={report.requeued} healed={report.healed}"
         )
