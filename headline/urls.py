@@ -8,5 +8,8 @@ from django.urls import include, path
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", include("headline.api.urls")),
+    path("api/v1/", include("articles.api.urls")),
     path("api/v1/tasks/", include("scheduling.urls")),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("", include("articles.site.urls")),
 ]

@@ -1,0 +1,72 @@
+"""What anybody may read: live articles and the channels they are in."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import Q, QuerySet
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins
+from rest_framework.permissions import AllowAny
+from rest_framework.serializers import BaseSerializer
+from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
+
+from articles.api.serializers import (
+    ChannelSerializer,
+    HeadlineSerializer,
+    LiveArticleSerializer,
+    LiveFilterSerializer,
+)
+from articles.models import Article, Channel
+from scheduling.services import database_now
+
+
+def narrowed(articles: QuerySet[Article], wanted: dict[str, Any]) -> QuerySet[Article]:
+    """Those of `articles` that the values of `LiveFilterSerializer` ask for."""
+    lookups = {"channel": "channel__slug", "since": "publish_at__gte", "until": "publish_at__lt"}
+    articles = articles.filter(**{lookup: wanted[name] for name, lookup in lookups.items() if name in wanted})
+    for word in wanted.get("q", "").split():
+        articles = articles.filter(Q(title__icontains=word) | Q(summary__icontains=word) | Q(body__icontains=word))
+    return articles
+
+
+@extend_schema_view(
+    list=extend_schema(summary="Live articles, newest first", parameters=[LiveFilterSerializer]),
+    retrieve=extend_schema(summary="One live article"),
+)
+class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
+    """Articles that readers may see at this instant, by the database's clock."""
+
+    authentication_classes: ClassVar = []
+    permission_classes: ClassVar = [AllowAny]
+    queryset = Article.objects.none()
+    lookup_value_converter = "int"
+    ordering = ("-publish_at", "-id")
+
+    def get_queryset(self) -> QuerySet[Article]:
+        """The same condition for everybody and every address: an article not yet live does not exist."""
+        live = Article.objects.live(database_now()).select_related("channel", "author").prefetch_related("tags")
+        return live.defer("body") if self.action == "list" else live
+
+    def get_serializer_class(self) -> type[BaseSerializer[Article]]:
+        """Lists leave the body out."""
+        return HeadlineSerializer if self.action == "list" else LiveArticleSerializer
+
+    def filter_queryset(self, queryset: QuerySet[Article]) -> QuerySet[Article]:
+        """Only what the parameters ask for, in a list."""
+        if self.action != "list":
+            return queryset
+        wanted = LiveFilterSerializer(data=self.request.query_params)
+        wanted.is_valid(raise_exception=True)
+        return narrowed(queryset, wanted.validated_data)
+
+
+@extend_schema_view(list=extend_schema(summary="Channels, in the order of the site"))
+class ChannelViewSet(mixins.ListModelMixin, GenericViewSet[Channel]):
+    """The sections of the site; disabled ones are not listed."""
+
+    authentication_classes: ClassVar = []
+    permission_classes: ClassVar = [AllowAny]
+    serializer_class = ChannelSerializer
+    pagination_class = None
+    queryset = Channel.objects.enabled()

@@ -1,0 +1,16 @@
+"""Addresses of the newsroom's REST APIs, below `/api/v1/`."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+from rest_framework.routers import SimpleRouter
+
+from articles.api.desk import DeskArticleViewSet
+from articles.api.reader import ChannelViewSet, LiveArticleViewSet
+
+router = SimpleRouter(use_regex_path=False)
+router.register("articles", LiveArticleViewSet, basename="live-article")
+router.register("channels", ChannelViewSet, basename="channel")
+router.register("desk/articles", DeskArticleViewSet, basename="desk-article")
+
+urlpatterns = [path("", include(router.urls))]

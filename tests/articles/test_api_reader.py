@@ -1,0 +1,218 @@
+"""What anybody may read over HTTP: live articles, and nothing that is not live."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.contrib.auth.models import User
+from rest_framework.test import APIClient
+
+from articles.models import Article, Tag
+from tests.articles.factories import make_article, make_channel, soon
+
+URL = "/api/v1/articles/"
+Status = Article.Status
+
+pytestmark = pytest.mark.django_db
+
+
+def get(url: str = URL, **query: Any) -> Any:
+    return APIClient().get(url, query)
+
+
+def titles(**query: Any) -> list[str]:
+    """The titles of the page that the query brings."""
+    return [article["title"] for article in get(**query).json()["results"]]
+
+
+def publish(title: str = "Harbour bridge reopens", **values: Any) -> Article:
+    """An article that is out since a minute."""
+    return make_article(title, **({"status": Status.PUBLISHED, "publish_at": soon(minutes=-1)} | values))
+
+
+def test_a_live_article_is_shown_whole() -> None:
+    author = User.objects.create_user("ada", first_name="Ada", last_name="Lin")
+    channel = make_channel("Politics", description="Who decides what")
+    article = publish(body="<p>Cars roll again.</p><script>alert(1)</script>", channel=channel, author=author)
+    article.tags.add(Tag.objects.create(name="高铁"))
+    shown = get(f"{URL}{article.pk}/").json()
+    assert shown["body"] == "<p>Cars roll again.</p>"
+    assert shown["byline"] == "Ada Lin"
+    assert shown["channel"] == {"name": "Politics", "slug": "politics", "description": "Who decides what"}
+    assert shown["tags"] == [{"name": "高铁", "slug": "高铁"}]
+    assert shown["url"].startswith("http") and shown["url"].endswith(article.get_absolute_url())
+    assert datetime.fromisoformat(shown["publish_at"]) == article.publish_at
+    assert "body" not in get().json()["results"][0]
+
+
+def test_log_in_names_are_never_shown() -> None:
+    article = publish(author=User.objects.create_user("ada.l"))
+    assert "ada.l" not in get(f"{URL}{article.pk}/").content.decode()
+
+
+def hidden_articles() -> dict[str, Article]:
+    """One of each kind that readers must not see."""
+    past, future = soon(minutes=-1), soon(minutes=1)
+    hidden: dict[str, dict[str, Any]] = {
+        status.label: {"status": status, "publish_at": past} for status in set(Status) - set(Status.visible())
+    }
+    hidden["scheduled"] = {"status": Status.APPROVED, "publish_at": future}
+    hidden["embargoed"] = {"status": Status.PUBLISHED, "publish_at": past, "embargo_until": future}
+    hidden["over"] = {"status": Status.PUBLISHED, "publish_at": soon(hours=-1), "unpublish_at": past}
+    hidden["no time"] = {"status": Status.APPROVED}
+    return {name: make_article(name, **values) for name, values in hidden.items()}
+
+
+def test_what_is_not_live_does_not_exist() -> None:
+    unknown = get(f"{URL}987654321/")
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
+    for article in hidden_articles().values():
+        answer = get(f"{URL}{article.pk}/")
+        assert (answer.status_code, answer.content) == (404, unknown.content)
+    assert titles() == []
+
+
+def test_an_approved_article_is_visible_at_its_second_without_any_worker() -> None:
+    article = publish(status=Status.APPROVED)
+    assert titles() == [article.title]
+    assert get(f"{URL}{article.pk}/").json()["published_at"] is None
+
+
+def test_a_web_server_with_a_wrong_clock_shows_nothing_early() -> None:
+    """The database's clock decides."""
+    article = publish(status=Status.APPROVED, publish_at=soon(hours=1))
+    with time_machine.travel(datetime.now(UTC) + timedelta(hours=2)):
+        assert get(f"{URL}{article.pk}/").status_code == 404
+
+
+def test_the_list_is_newest_first_and_filtered() -> None:
+    """R5.8"""
+    politics, sport = make_channel("Politics"), make_channel("Sport")
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    publish("Old", publish_at=noon, channel=sport, summary="Rowing in the rain")
+    publish("Middle", publish_at=noon + timedelta(hours=1), channel=politics, body="<p>rain and budget</p>")
+    publish("新闻 New", publish_at=noon + timedelta(hours=2))
+    assert titles() == ["新闻 New", "Middle", "Old"]
+    assert titles(channel="sport") == ["Old"]
+    assert titles(channel="nothing") == []
+    assert titles(q="RAIN") == ["Middle", "Old"]
+    assert titles(q="rain budget") == ["Middle"]
+    assert titles(q="新闻") == ["新闻 New"]
+    assert titles(q="100%") == []
+    assert titles(since="2026-03-01T13:00:00Z") == ["新闻 New", "Middle"]
+    assert titles(until="2026-03-01T21:00:00+08:00") == ["Old"]
+    assert titles(since="2026-03-01T13:00:00Z", until="2026-03-01T14:00:00Z") == ["Middle"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "code"),
+    [
+        ({"since": "2026-03-01T12:00:00"}, "since", "naive_time"),
+        ({"until": "2026-03-01"}, "until", "naive_time"),
+        ({"since": "yesterday"}, "since", "invalid"),
+        ({"until": "0001-01-01T00:00:00+14:00"}, "until", "out_of_range"),
+        ({"until": "9999-12-31T23:59:59-14:00"}, "until", "out_of_range"),
+        ({"q": "x" * 101}, "q", "max_length"),
+        ({"q": "a\0b"}, "q", "null_characters_not_allowed"),
+        ({"page_size": "0"}, "page_size", "invalid"),
+        ({"page_size": "-1"}, "page_size", "invalid"),
+        ({"page_size": "many"}, "page_size", "invalid"),
+        ({"page_size": "٣"}, "page_size", "invalid"),
+    ],
+)
+def test_a_wrong_parameter_is_named(query: dict[str, str], field: str, code: str) -> None:
+    response = get(**query)
+    assert (response.status_code, response.json()["code"]) == (400, code)
+    assert response.json()[field]
+
+
+def test_a_naive_time_is_refused_with_advice() -> None:
+    assert "give one with an offset" in get(since="2026-03-01T12:00:00").json()["since"][0]
+
+
+def test_pages_lead_through_articles_of_the_same_instant() -> None:
+    """Neither skipped nor repeated, also when one more goes live in between."""
+    instant = soon(minutes=-5)
+    expected = [publish(f"Result {number}", publish_at=instant).title for number in range(7)][::-1]
+    page, found, back = get(page_size=3).json(), [], []
+    publish("Breaking")
+    while True:
+        found += [article["title"] for article in page["results"]]
+        if page["next"] is None:
+            break
+        page = get(page["next"]).json()
+    assert found == expected
+    while page["previous"] is not None:
+        page = get(page["previous"]).json()
+        back = [article["title"] for article in page["results"]] + back
+    assert back == ["Breaking", *expected[:6]]
+
+
+def test_a_page_keeps_its_filter() -> None:
+    sport = make_channel("Sport")
+    for number in range(3):
+        publish(f"Match {number}", channel=sport)
+        publish(f"Other {number}")
+    page = get(page_size=2, channel="sport").json()
+    assert [article["title"] for article in get(page["next"]).json()["results"]] == ["Match 0"]
+
+
+def test_no_page_is_longer_than_fifty() -> None:
+    Article.objects.bulk_create(
+        Article(title=f"Item {number}", status=Status.PUBLISHED, publish_at=soon(minutes=-1)) for number in range(60)
+    )
+    assert (len(titles()), len(titles(page_size=1000)), len(titles(page_size="9" * 5000))) == (20, 50, 50)
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "cD0yMDI2", "WzEsMl0:forged", "ü", "a" * 4000, "\0"])
+def test_a_hand_made_cursor_is_refused(cursor: str) -> None:
+    response = get(cursor=cursor)
+    assert (response.status_code, response.json()["code"]) == (404, "invalid_cursor")
+
+
+@pytest.mark.parametrize("pk", ["0", "-1", "9" * 30, "9" * 5000, "x", "1e3"])
+def test_an_impossible_id_is_not_found(pk: str) -> None:
+    assert get(f"{URL}{pk}/").status_code == 404
+
+
+def test_a_list_costs_two_queries_however_long_it_is(django_assert_num_queries: Any) -> None:
+    author = User.objects.create_user("ada")
+    tag = Tag.objects.create(name="elections")
+    for number in range(8):
+        channel = make_channel(f"Channel {number}")
+        article = publish(f"Item {number}", channel=channel, author=author)
+        article.tags.add(tag)
+    with django_assert_num_queries(2):  # articles with channel and author; tags
+        assert len(titles()) == 8
+    with django_assert_num_queries(2):
+        get(f"{URL}{article.pk}/")
+    with django_assert_num_queries(1):
+        get("/api/v1/channels/")
+
+
+def test_channels_come_in_the_order_of_the_site_without_disabled_ones() -> None:
+    """R5.6"""
+    make_channel("Weather", position=2)
+    make_channel("Politics", position=1)
+    make_channel("Closed", position=0, enabled=False)
+    assert [channel["slug"] for channel in get("/api/v1/channels/").json()] == ["politics", "weather"]
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+def test_nothing_can_be_changed_here(method: str) -> None:
+    article = publish()
+    for url in (URL, f"{URL}{article.pk}/", "/api/v1/channels/"):
+        response = getattr(APIClient(), method)(url, {})
+        assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")
+
+
+def test_a_flood_from_one_address_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rest_framework.throttling.AnonRateThrottle.rate", "2/min", raising=False)
+    answers = [get() for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[2].json()["code"] == "throttled"
+    spoofed = APIClient().get(URL, headers={"X-Forwarded-For": "10.0.0.9"})
+    assert spoofed.status_code == 429
