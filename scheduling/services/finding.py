@@ -1,0 +1,81 @@
+"""Finding tasks for people, in the order in which they matter, without reading a million rows."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from scheduling.clock import read_database_clock
+from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet, by_ids, topics_with_tasks
+from scheduling.services.measuring import overdue_before
+
+PENDING, OVERDUE, ALL = "pending", "overdue", "all"
+CLOSED = {
+    "executed": TaskInfoLog.Status.EXECUTED,
+    "cancelled": TaskInfoLog.Status.CANCELLED,
+    "failed": TaskInfoLog.Status.FAILED,
+}
+STATUSES = (PENDING, OVERDUE, *CLOSED, ALL)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTask:
+    """The record of a task, and its row while it is pending."""
+
+    log: TaskInfoLog
+    task: TaskInfo | None
+
+    @property
+    def status(self) -> str:
+        """One of `STATUSES` but "overdue" and "all"."""
+        return next((name for name, status in CLOSED.items() if status == self.log.status), PENDING)
+
+    @property
+    def next_attempt(self) -> datetime | None:
+        """When a pending task runs: later than it was due if it has failed before."""
+        return self.task and self.task.execute_time
+
+
+def find_task(task_id: int) -> FoundTask | None:
+    """The task with this id, or None: there never was one, or its record was pruned."""
+    return next(iter(_found(TaskInfoLog.objects.filter(task_id=task_id))), None)
+
+
+def find_tasks(status: str = PENDING, *, task_type: str = "", key: str = "", limit: int) -> list[FoundTask]:
+    """Up to `limit` tasks of a status: pending ones soonest first, closed ones latest first, all newest first."""
+    if status in (PENDING, OVERDUE):
+        before = overdue_before(read_database_clock()) if status == OVERDUE else None
+        ids = [task.task_id for task in _soonest(task_type, key, before, limit)]
+        found = {item.log.task_id: item for item in _found(TaskInfoLog.objects.filter(task_id__in=ids))}
+        return [found[task_id] for task_id in ids if task_id in found]
+    logs = TaskInfoLog.objects.order_by("-task_id")
+    if status != ALL:
+        logs = logs.filter(status=CLOSED[status]).order_by("-updated_at", "-task_id")
+    return _found(_narrowed(logs, task_type, key)[:limit])
+
+
+def _narrowed(logs: TaskInfoLogQuerySet, task_type: str, key: str) -> TaskInfoLogQuerySet:
+    wanted = {"task_type": task_type, "key": key}
+    return logs.filter(**{name: value for name, value in wanted.items() if value})
+
+
+def _soonest(task_type: str, key: str, before: datetime | None, limit: int) -> Iterable[TaskInfo]:
+    """Merges the heads of the topics, because the due index is sorted within a topic only."""
+    heads = []
+    for found_type, priority, _ in topics_with_tasks():
+        tasks = TaskInfo.objects.topic(found_type, priority)
+        tasks = tasks.filter(key=key) if key else tasks
+        tasks = tasks.due(before).free(read_database_clock()) if before else tasks
+        if not task_type or task_type == found_type:
+            heads.append(tasks.oldest_first()[:limit])
+    return islice(heapq.merge(*heads, key=lambda task: (task.execute_time, task.task_id)), limit)
+
+
+def _found(logs: Iterable[TaskInfoLog]) -> list[FoundTask]:
+    kept: Sequence[TaskInfoLog] = list(logs)
+    pending: Collection[int] = [log.task_id for log in kept if log.status == TaskInfoLog.Status.SCHEDULED]
+    tasks = {task.task_id: task for task in by_ids(pending)}
+    return [FoundTask(log, tasks.get(log.task_id)) for log in kept]
