@@ -86,7 +86,7 @@ class Importer:
 
     def _is_first(self, record: Record, article: ImportedArticle) -> bool:
         """False for a repeated record without an id; two with the same id are a mistake. Costs 60 bytes a record."""
-        identity = hash(article.external_id.casefold())
+        identity = hash(article.external_id)
         if identity not in self._seen:
             self._seen.add(identity)
             return True

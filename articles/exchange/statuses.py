@@ -123,7 +123,7 @@ def _status(word: str) -> Status:
     if word in OTHER_NAMES:
         return OTHER_NAMES[word]
     if word.upper() in Status.names:
-        return Status[word.upper()]
+        return Status.__members__[word.upper()]
     known = ", ".join(sorted({name.lower() for name in Status.names} | OTHER_NAMES.keys() - {""}))
     raise Refused("status", _('"%(word)s" is not known; use one of %(known)s') % {"word": word, "known": known})
 

@@ -15,6 +15,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.changes import SavesOnlyChanges
+from scheduling.fields import ExactCharField
 
 Instant = datetime | Combinable
 """A point in time for SQL: an aware datetime, or an expression such as `database_now()`."""
@@ -111,7 +112,7 @@ class Article(SavesOnlyChanges):
     published_at = models.DateTimeField(
         _("went live"), null=True, blank=True, editable=False, help_text=_("The real time, stamped by the task.")
     )
-    external_id = models.CharField(  # noqa: DJ001 (unique unless null)
+    external_id = ExactCharField(  # noqa: DJ001 (unique unless null)
         _("external id"), max_length=191, null=True, blank=True, unique=True, editable=False
     )
     external_digest = models.CharField(
@@ -154,7 +155,12 @@ class Article(SavesOnlyChanges):
     def clean(self) -> None:
         """Refuse a time to be taken off that does not come after the time to go live."""
         if self.unpublish_at and self.goes_live_at and self.unpublish_at <= self.goes_live_at:
-            raise ValidationError({"unpublish_at": _("The article would be taken off before it goes live.")})
+            raise ValidationError(_("The article would be taken off before it goes live."))
+
+    @property
+    def signed(self) -> str:
+        """Who it is by, as readers see it; empty if nobody is named."""
+        return self.byline or (self.author.get_full_name() if self.author else "")
 
     @property
     def goes_live_at(self) -> datetime | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import count
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import Max, Q
+from django.db.models.functions import Lower
 from django.utils.text import slugify
 
 from articles.models import Channel, Tag
@@ -31,14 +33,12 @@ def tags_named(names: Iterable[str]) -> dict[str, Tag]:
 def people_named(names: Iterable[str]) -> dict[str, AbstractBaseUser]:
     """The users with these names or e-mail addresses, by the name given; an address of two users is nobody's."""
     wanted = set(names)
-    users = list(get_user_model()._default_manager.filter(Q(username__in=wanted) | Q(email__in=wanted)))
-    by_name = {user.get_username().casefold(): user for user in users}
-    addresses = [str(getattr(user, "email", "")).casefold() for user in users]
-    by_address = {
-        address: user for address, user in zip(addresses, users, strict=True) if addresses.count(address) == 1
-    }
-    known = by_address | by_name
-    return {name: known[name.casefold()] for name in wanted if name.casefold() in known}
+    people = get_user_model()._default_manager.annotate(address=Lower("email"))
+    users = list(people.filter(Q(username__in=wanted) | Q(address__in={name.lower() for name in wanted})))
+    shared = Counter(user.address for user in users)
+    by_address = {user.address: user for user in users if shared[user.address] == 1}
+    known = by_address | {user.get_username().lower(): user for user in users}
+    return {name: known[name.lower()] for name in wanted if name.lower() in known}
 
 
 def _new_channel(name: str) -> Channel:
@@ -47,7 +47,7 @@ def _new_channel(name: str) -> Channel:
 
 
 def _free_slug(model: type[Channel | Tag], name: str) -> str:
-    longest = model._meta.get_field("slug").max_length - 8  # type: ignore[union-attr, operator]
+    longest = model._meta.get_field("slug").max_length - 8  # type: ignore[operator]
     base = slugify(name, allow_unicode=True)[:longest] or "x"
     taken = set(model.objects.filter(slug__startswith=base).values_list("slug", flat=True))
     return base if base not in taken else next(slug for n in count(2) if (slug := f"{base}-{n}") not in taken)

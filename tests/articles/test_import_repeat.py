@@ -1,0 +1,141 @@
+"""An import can be repeated: after a correction over there, after an edit here, after a crash in the middle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from articles.models import Article
+from scheduling.models import TaskInfo
+from tests.articles.factories import publish_tasks, soon
+from tests.articles.imports import counts, run_import, write_lines
+from tests.conftest import Manage, StartManage
+from tests.harness import eventually
+
+Status = Article.Status
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "articles.jsonl"
+
+
+@pytest.mark.django_db
+def test_a_repeat_skips_what_is_in(file: Path) -> None:
+    write_lines(file, {"external_id": "1", "title": "One"}, {"title": "Without an id"})
+    run_import(file)
+
+    assert run_import(file).summary == counts(skipped=2)
+    assert Article.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_a_repeat_updates_what_has_changed_over_there(file: Path) -> None:
+    write_lines(file, {"external_id": "1", "title": "One", "tags": "a"}, {"external_id": "2", "title": "Two"})
+    run_import(file)
+    write_lines(file, {"external_id": "1", "title": "Uno", "tags": "b"}, {"external_id": "2", "title": "Two"})
+
+    assert run_import(file).summary == counts(updated=1, skipped=1)
+
+    article = Article.objects.get(external_id="1")
+    assert (article.title, [tag.name for tag in article.tags.all()]) == ("Uno", ["b"])
+
+
+@pytest.mark.django_db
+def test_a_time_moved_over_there_moves_the_task(file: Path) -> None:
+    """R1.19"""
+    first, second = soon(hours=1), soon(hours=2)
+    write_lines(file, {"external_id": "1", "title": "One", "status": "scheduled", "publish_at": first.isoformat()})
+    run_import(file)
+    write_lines(file, {"external_id": "1", "title": "One", "status": "scheduled", "publish_at": second.isoformat()})
+
+    run_import(file)
+
+    assert publish_tasks(Article.objects.get()) == [second]
+
+
+@pytest.mark.django_db
+def test_a_repeat_leaves_what_an_editor_improved_here(file: Path) -> None:
+    write_lines(file, {"external_id": "1", "title": "Teh harbour"})
+    run_import(file)
+    Article.objects.update(title="The harbour")
+
+    assert run_import(file).summary == counts(skipped=1)
+    assert Article.objects.get().title == "The harbour"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("status", [Status.PUBLISHED, Status.WITHDRAWN, Status.REJECTED, Status.MANUALLY_APPROVED])
+def test_a_correction_over_there_changes_the_text_but_not_what_became_of_the_article_here(
+    file: Path, status: Status
+) -> None:
+    due = soon(hours=1).isoformat()
+    write_lines(file, {"external_id": "1", "title": "One", "status": "scheduled", "publish_at": due})
+    run_import(file)
+    Article.objects.update(status=status)
+    write_lines(file, {"external_id": "1", "title": "Uno", "status": "draft"})
+
+    assert run_import(file).summary == counts(updated=1)
+
+    article = Article.objects.get()
+    assert (article.title, article.status) == ("Uno", status)
+
+
+@pytest.mark.django_db
+def test_an_article_that_readers_see_is_never_taken_back_by_a_repeat(file: Path) -> None:
+    """Its worker is late, but its time has come: it is live."""
+    due = soon(seconds=-1).isoformat()
+    write_lines(file, {"external_id": "1", "title": "One", "status": "scheduled", "publish_at": due})
+    run_import(file, "--past-due", "publish")
+    write_lines(file, {"external_id": "1", "title": "Uno", "status": "draft"})
+
+    run_import(file)
+
+    assert Article.objects.get().status == Status.APPROVED
+
+
+@pytest.mark.django_db
+def test_the_same_id_twice_in_a_file_is_a_mistake(file: Path) -> None:
+    write_lines(file, {"external_id": "1", "title": "One"}, {"external_id": "1", "title": "Two"})
+
+    result = run_import(file)
+
+    assert result.summary == counts(created=1, failed=1)
+    assert result.remarks == ['line 2: failed: external_id: "1" is in the file already; give each article its own']
+
+
+@pytest.mark.django_db
+def test_the_same_record_twice_without_an_id_comes_in_once(file: Path) -> None:
+    write_lines(file, {"title": "One"}, {"title": "One"})
+
+    assert run_import(file).summary == counts(created=1, skipped=1)
+
+
+def test_a_killed_import_is_completed_by_its_repeat(
+    file: Path, start_manage: StartManage, manage: Manage
+) -> None:
+    due = soon(hours=1).isoformat()
+    records = ({"external_id": str(n), "title": f"Story {n}", "status": "8", "publish_at": due} for n in range(4000))
+    write_lines(file, *records)
+
+    process = start_manage("import_articles", str(file))
+    eventually(Article.objects.exists, 30)
+    process.kill()
+    after_the_kill = Article.objects.count()
+
+    assert after_the_kill % 500 == 0, "a chunk came in by halves"
+    assert TaskInfo.objects.count() == after_the_kill
+    assert after_the_kill < 4000, "it was over before it was killed"
+    repeat = manage("import_articles", str(file))
+    assert repeat.stdout.splitlines()[-1] == counts(created=4000 - after_the_kill, skipped=after_the_kill)
+    assert Article.objects.count() == TaskInfo.objects.count() == 4000
+
+
+@pytest.mark.django_db
+def test_ids_that_differ_in_case_or_accents_only_are_different(file: Path) -> None:
+    ids = ["aB3", "ab3", "áb3", "😀", "😎"]
+    write_lines(file, *({"external_id": id_, "title": id_} for id_ in ids))
+
+    assert run_import(file).summary == counts(created=5)
+    assert run_import(file).summary == counts(skipped=5)
