@@ -1,0 +1,97 @@
+"""The jobs that `manage.py crontab add` installs work where cron runs them: in an empty environment."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+from django.conf import settings
+
+from articles.models import Article
+from scheduling.models import TaskInfo, TaskInfoLog
+from tests.articles.factories import make_article, soon
+from tests.conftest import Manage
+from tests.harness import Process, eventually
+
+Crontab = Callable[[str], "CompletedProcess[str]"]
+
+# Keeps the installed lines beside itself, so that this machine's own crontab is left alone.
+FAKE_CRONTAB = """#!/bin/sh
+case $1 in
+    -l) cat "$0.installed" 2> /dev/null ;;
+    *) cat "$1" > "$0.installed" ;;
+esac
+"""
+OTHER_JOB = "5 4 * * * /usr/bin/backup  # not ours\n"
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """The file that holds the lines of the crontab, among them somebody else's job."""
+    program = tmp_path / "crontab"
+    program.write_text(FAKE_CRONTAB)
+    program.chmod(0o755)
+    file = tmp_path / "crontab.installed"
+    file.write_text(OTHER_JOB)
+    return file
+
+
+@pytest.fixture
+def crontab(installed: Path, manage: Manage) -> Crontab:
+    """`crontab("add")` is `manage.py crontab add` with the crontab program above."""
+    path = f"{installed.parent}:{os.environ['PATH']}"
+    return lambda verb: manage("crontab", verb, env={"PATH": path})
+
+
+def _commands(installed: Path) -> list[str]:
+    return re.findall(r"^\* \* \* \* \* (.+) # django-cronjobs for headline$", installed.read_text(), re.MULTILINE)
+
+
+def _as_cron_does(command: str) -> Process:
+    return Process(["sh", "-c", command], env={"PATH": "/usr/bin:/bin", "HOME": "/"}, cwd=Path("/"))
+
+
+def test_both_jobs_are_installed_for_each_minute_and_removed(crontab: Crontab, installed: Path) -> None:
+    """R3.2"""
+    assert crontab("add").returncode == 0
+    assert crontab("add").returncode == 0
+    assert len(_commands(installed)) == 2
+    shown = crontab("show").stdout
+    assert "'refresh'" in shown
+    assert "'poll', '--for', '60'" in shown
+    crontab("remove")
+    assert installed.read_text() == OTHER_JOB
+    assert not settings.CRON_ENVIRONMENT.exists()
+
+
+def test_secrets_are_for_the_owners_eyes_alone(crontab: Crontab, installed: Path) -> None:
+    settings.CRON_ENVIRONMENT.touch(mode=0o644)
+    crontab("add")
+    assert "DATABASE_URL" in settings.CRON_ENVIRONMENT.read_text()
+    assert stat.S_IMODE(settings.CRON_ENVIRONMENT.stat().st_mode) == 0o600
+    assert "sqlite" not in installed.read_text()
+    assert "mysql" not in installed.read_text()
+
+
+def test_an_installed_job_publishes_what_is_due(crontab: Crontab, installed: Path) -> None:
+    """R3.2: cron runs the lines, the due task is executed and then removed."""
+    article = make_article(status=Article.Status.APPROVED, publish_at=soon(seconds=1))
+    crontab("add")
+    with _as_cron_does(_commands(installed)[1]):
+        eventually(lambda: Article.objects.get(pk=article.pk).status == Article.Status.PUBLISHED, timeout=30)
+    assert not TaskInfo.objects.exists()
+    assert TaskInfoLog.objects.get().status == TaskInfoLog.Status.EXECUTED
+
+
+def test_the_installed_refresh_ends_well_and_leaves_its_report(crontab: Crontab, installed: Path) -> None:
+    """R3.2"""
+    settings.CRON_LOG.unlink(missing_ok=True)
+    crontab("add")
+    with _as_cron_does(_commands(installed)[0]) as job:
+        assert job.wait() == 0
+    assert "loaded=" in settings.CRON_LOG.read_text()
