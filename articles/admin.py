@@ -1,0 +1,5 @@
+"""Django looks for screens here; they live in `articles.desk`."""
+
+from articles.desk import article, channel
+
+__all__ = ["article", "channel"]

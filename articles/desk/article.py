@@ -1,0 +1,168 @@
+"""The editors' screens for articles. They change where an article stands through `articles.services` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+from unfold.dataclasses import UnfoldAction
+from unfold.decorators import display
+
+from articles import services
+from articles.desk.bulk import BULK_ACTIONS
+from articles.desk.forms import ArticleForm
+from articles.desk.steps import may_take, offered, standing, take
+from articles.exceptions import ArticleError
+from articles.models import Article
+from articles.services.editing import TIMES
+from articles.times import spoken, spoken_exactly
+from articles.workflow import STEPS, Step
+from scheduling.services import read_database_clock
+
+Status = Article.Status
+
+BADGES = {
+    Status.DRAFT: "default",
+    Status.SUBMITTED: "info",
+    Status.REJECTED: "danger",
+    Status.MANUAL_REVIEW: "warning",
+    Status.MANUALLY_APPROVED: "primary",
+    Status.APPROVED: "primary",
+    Status.PUBLISHED: "success",
+    Status.WITHDRAWN: "danger",
+}
+ICONS = {
+    Step.SUBMIT: "send",
+    Step.APPROVE: "check",
+    Step.REFUSE: "block",
+    Step.SCHEDULE: "schedule",
+    Step.CANCEL_SCHEDULE: "event_busy",
+    Step.PUBLISH_NOW: "bolt",
+    Step.WITHDRAW: "visibility_off",
+    Step.RESTORE: "undo",
+}
+STEP_BUTTON = "_step_"
+
+
+@admin.register(Article)
+class ArticleAdmin(ModelAdmin):
+    """The list with what is due next, and the form that writes, reviews, schedules and publishes."""
+
+    form = ArticleForm
+    actions = BULK_ACTIONS
+    list_display = ["title", "badge", "goes_live", "channel", "author", "changed"]
+    list_filter = ["status", "channel", ("publish_at", admin.DateFieldListFilter), "author"]
+    list_select_related = ["channel", "author"]
+    list_per_page = 50
+    show_full_result_count = False
+    search_fields = ["title", "summary", "byline"]
+    search_help_text = _("Headline, summary or byline")
+    ordering = ["-updated_at"]
+    autocomplete_fields = ["tags", "author"]
+    change_form_before_template = "articles/desk/standing.html"
+    warn_unsaved_form = True
+    view_on_site = False  # the form links to the page itself, once there is one
+
+    @display(description=_("status"), ordering="status", label={str(status): BADGES[status] for status in Status})
+    def badge(self, article: Article) -> tuple[str, str]:
+        """The status in its colour."""
+        return str(article.status), article.get_status_display()
+
+    @display(description=_("goes live"), ordering="publish_at", empty_value="—")
+    def goes_live(self, article: Article) -> str | None:
+        """When it goes, or went, live, with the zone."""
+        moment = article.published_at or article.goes_live_at
+        return spoken_exactly(moment) if moment else None
+
+    @display(description=_("last change"), ordering="updated_at")
+    def changed(self, article: Article) -> str:
+        """When it was last saved."""
+        return spoken(article.updated_at)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Article | None = None) -> list[Any]:
+        """The text, its place, and those of its times that this person may set."""
+        times = [name for name in ("publish_at", "embargo_until", "unpublish_at") if self._may_set(request, obj, name)]
+        shown: list[Any] = [
+            (None, {"fields": ["title", "summary", "body"]}),
+            (_("Placement"), {"fields": ["channel", "tags", "author", "byline", "slug"]}),
+        ]
+        return [*shown, (_("Times"), {"fields": times})] if times else shown
+
+    def get_form(
+        self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any
+    ) -> type[ArticleForm]:
+        """The form, which knows why the services refused what was typed."""
+        form = super().get_form(request, obj, change=change, **options)
+        form.refusal = getattr(request, "refusal", None)
+        return form
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str]:
+        """Whoever writes is the author."""
+        return {"author": str(request.user.pk), **super().get_changeform_initial_data(request)}
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """Save as one transaction; when the services refuse, nothing is saved and the form comes back as typed."""
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except ArticleError as refusal:
+            request.refusal = refusal  # type: ignore[attr-defined]
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
+    ) -> HttpResponse:
+        """Add where the article stands and the buttons for what can be done with it."""
+        article = context.get("original") or Article()
+        now = read_database_clock()
+        context |= {
+            "badge": BADGES[Status(article.status)],
+            "standing": standing(article, now),
+            "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
+            "may_refuse": Step.REFUSE in offered(article, request.user),
+            "actions_submit_line": [_button(step) for step in offered(article, request.user)],
+            "show_save_and_add_another": False,
+        }
+        return super().render_change_form(request, context, *args, **options)
+
+    def save_model(self, request: HttpRequest, obj: Article, form: ModelForm[Article], change: bool) -> None:
+        """Write the edits, then take the step whose button was pressed."""
+        assert isinstance(form, ArticleForm)
+        typed = form.cleaned_data
+        if change:
+            services.edit(obj, by=request.user, changes=form.edits(), seen=form.seen_version())
+        else:
+            obj.save()
+        for step in _pressed(request):
+            take(step, obj, by=request.user, publish_at=typed.get("publish_at"), reason=typed["reason"])
+        self.message_user(request, standing(obj, read_database_clock()), messages.INFO)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Offer the steps in bulk that this person may take."""
+        barred = {step.value for step in Step if not may_take(step, request.user)}
+        return {name: action for name, action in super().get_actions(request).items() if name not in barred}
+
+    def _may_set(self, request: HttpRequest, article: Article | None, name: str) -> bool:
+        if article is None or name not in TIMES:
+            return True
+        if name == "publish_at" and article.status in (Status.PUBLISHED, Status.WITHDRAWN):
+            return False
+        return article.status not in Status.visible() or may_take(Step.SCHEDULE, request.user)
+
+
+def _button(step: Step) -> UnfoldAction:
+    return UnfoldAction(
+        action_name=f"{STEP_BUTTON}{step}", method=None, path="", description=STEPS[step].label, icon=ICONS[step]
+    )
+
+
+def _pressed(request: HttpRequest) -> Iterable[Step]:
+    return [step for step in Step if f"{STEP_BUTTON}{step}" in request.POST]
+

@@ -1,0 +1,39 @@
+"""The editors' screens for channels and tags."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+
+from articles.models import Channel, Tag
+
+
+@admin.register(Channel)
+class ChannelAdmin(ModelAdmin):
+    """Channels in the site's order, with the number of their articles."""
+
+    list_display = ["name", "position", "enabled", "article_count"]
+    list_editable = ["position", "enabled"]
+    search_fields = ["name"]
+    prepopulated_fields = {"slug": ["name"]}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Channel]:
+        """With the number of articles."""
+        return super().get_queryset(request).annotate(number=Count("articles"))
+
+    @admin.display(description=_("articles"), ordering="number")
+    def article_count(self, channel: Channel) -> int:
+        """How many articles are in it, whatever their status."""
+        return channel.number  # type: ignore[attr-defined,no-any-return]
+
+
+@admin.register(Tag)
+class TagAdmin(ModelAdmin):
+    """Tags by name."""
+
+    list_display = ["name", "slug"]
+    search_fields = ["name"]
+    prepopulated_fields = {"slug": ["name"]}

@@ -1,0 +1,91 @@
+"""The forms of the article screens."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
+
+from articles.desk.timefield import ZonedTimeField
+from articles.exceptions import ArticleError, StaleEdit
+from articles.models import Article, Channel
+from articles.services.editing import EDITABLE
+
+
+class VersionField(forms.Field):
+    """The `updated_at` of the version on the screen, to the microsecond."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """As ISO 8601, which loses nothing."""
+        return value.isoformat() if isinstance(value, datetime) else value
+
+    def to_python(self, value: Any) -> datetime | None:
+        """An aware time, or None for an article that is new."""
+        try:
+            return datetime.fromisoformat(value) if value else None
+        except ValueError as error:
+            raise ValidationError(_("Open the article again."), code="invalid") from error
+
+
+class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
+    """What an editor types. `refusal` is why the services refused it the first time; nothing typed is lost then."""
+
+    refusal: ArticleError | None = None
+
+    publish_at = ZonedTimeField(
+        label=_("Publish at"), required=False, help_text=_("The article goes live at this second, once it is approved.")
+    )
+    embargo_until = ZonedTimeField(
+        label=_("Embargo until"), required=False, help_text=_("Not shown to readers before this time, whatever happens.")
+    )
+    unpublish_at = ZonedTimeField(label=_("Take off at"), required=False)
+    seen = VersionField(required=False, widget=forms.HiddenInput)
+    overwrite = forms.BooleanField(
+        label=_("Save mine over the other version"), required=False, widget=UnfoldBooleanWidget
+    )
+    reason = forms.CharField(
+        label=_("Reason"), required=False, max_length=500, widget=UnfoldAdminTextInputWidget,
+        help_text=_("The author reads this when you refuse the article."),
+    )
+
+    class Meta:
+        model = Article
+        fields = "__all__"  # noqa: DJ007 (the screen names its fields; status and stamps are never among them)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["seen"].initial = self.instance.updated_at
+        if "channel" in self.fields:
+            offered = Channel.objects.filter(Q(enabled=True) | Q(pk=self.instance.channel_id))
+            self.fields["channel"].queryset = offered  # type: ignore[attr-defined]
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether somebody else saved the article meanwhile."""
+        return isinstance(self.refusal, StaleEdit)
+
+    def clean(self) -> dict[str, Any] | None:
+        """Repeat why the services refused."""
+        cleaned = super().clean()
+        if self.refusal is not None:
+            raise ValidationError(str(self.refusal), code=self.refusal.code)
+        return cleaned
+
+    def edits(self) -> dict[str, Any]:
+        """The fields of the article that the editor changed, with their new values."""
+        return {name: self.cleaned_data[name] for name in self.changed_data if name in EDITABLE}
+
+    def seen_version(self) -> datetime | None:
+        """The version the editor started from; None when it is to be overwritten."""
+        return None if self.cleaned_data["overwrite"] else self.cleaned_data["seen"]
+
+
+class ScheduleForm(forms.Form):
+    """One time for many articles."""
+
+    publish_at = ZonedTimeField(label=_("Publish at"))

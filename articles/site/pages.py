@@ -1,0 +1,33 @@
+"""Pages of a list that grows at its head while people read: each begins after the last article of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from django.db.models import Q
+
+from articles.models import Article
+from articles.models.article import ArticleQuerySet
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some articles, newest first, and where the next page begins."""
+
+    SIZE: ClassVar[int] = 25
+
+    articles: Sequence[Article]
+    is_first: bool
+    last: Article | None  #: the next page begins after this one; None on the last page
+
+
+def page_of(articles: ArticleQuerySet, *, before: Article | None = None) -> Page:
+    """The newest of `articles`, or those that are older than `before`."""
+    if before is not None:
+        older = Q(publish_at__lt=before.publish_at) | Q(publish_at=before.publish_at, pk__lt=before.pk)
+        articles = articles.filter(older)
+    rows = list(articles.defer("body").newest_first()[: Page.SIZE + 1])
+    shown = rows[: Page.SIZE]
+    return Page(shown, is_first=before is None, last=shown[-1] if len(rows) > Page.SIZE else None)

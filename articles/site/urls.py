@@ -1,0 +1,15 @@
+"""The readers' addresses."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from articles.site import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("latest/", views.latest, name="latest"),
+    path("channel/<str:slug>/", views.channel, name="channel"),
+    path("channel/<str:slug>/latest/", views.latest, name="channel-latest"),
+    path("article/<int:pk>/<str:slug>/", views.article, name="article"),
+]

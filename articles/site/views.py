@@ -1,0 +1,77 @@
+"""The readers' pages. Each asks for `live` articles by the database's clock, so none shows anything early."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import get_language
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import condition, require_safe
+
+from articles.models import Article, Channel
+from articles.models.article import ArticleQuerySet
+from articles.site.pages import Page, page_of
+from scheduling.services import database_now
+
+READ_NEXT = 4
+
+
+@require_safe
+@cache_control(no_cache=True)
+def home(request: HttpRequest) -> HttpResponse:
+    """The front page: the newest of all channels."""
+    return render(request, "articles/home.html", {"page": _page(request, live_articles())})
+
+
+@require_safe
+@cache_control(no_cache=True)
+def channel(request: HttpRequest, slug: str) -> HttpResponse:
+    """The newest of one channel."""
+    found = get_object_or_404(Channel.objects.enabled(), slug=slug)
+    page = _page(request, live_articles().filter(channel=found))
+    return render(request, "articles/channel.html", {"channel": found, "page": page})
+
+
+@require_safe
+@cache_control(no_cache=True)
+def article(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
+    """One article, at the one address that carries its present slug."""
+    found = get_object_or_404(live_articles().prefetch_related("tags"), pk=pk)
+    if request.path != found.get_absolute_url():
+        return redirect(found)
+    more = live_articles().filter(channel=found.channel).exclude(pk=pk).defer("body").newest_first()[:READ_NEXT]
+    return render(request, "articles/article.html", {"article": found, "more": more})
+
+
+def version_of_latest(request: HttpRequest, slug: str | None = None) -> str:
+    """Changes when the list does: which articles, in which version, in which language."""
+    rows = _of_channel(slug).newest_first().values_list("pk", "updated_at")[: Page.SIZE + 1]
+    return f'"{sha256(repr((list(rows), get_language())).encode()).hexdigest()[:32]}"'
+
+
+@require_safe
+@cache_control(no_cache=True)
+@condition(etag_func=version_of_latest)
+def latest(request: HttpRequest, slug: str | None = None) -> HttpResponse:
+    """The list of a front page alone, for pages that are open; it costs one small query while nothing changes."""
+    return render(request, "articles/cards.html", {"page": page_of(_of_channel(slug))})
+
+
+def live_articles() -> ArticleQuerySet:
+    """What readers may see now, with what a page says about each."""
+    return Article.objects.live(database_now()).select_related("channel", "author")
+
+
+def _of_channel(slug: str | None) -> ArticleQuerySet:
+    return live_articles() if slug is None else live_articles().filter(channel__slug=slug, channel__enabled=True)
+
+
+def _page(request: HttpRequest, articles: ArticleQuerySet) -> Page:
+    before = request.GET.get("before", "")
+    if not before:
+        return page_of(articles)
+    if not before.isdecimal():
+        raise Http404
+    return page_of(articles, before=get_object_or_404(live_articles(), pk=before))

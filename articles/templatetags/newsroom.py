@@ -1,0 +1,39 @@
+"""What the templates of the site and the desk say about articles."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django import template
+from django.utils.safestring import SafeString, mark_safe
+
+from articles import times
+from articles.html import add_paragraphs, clean_html
+from articles.models import Channel
+from articles.models.channel import ChannelQuerySet
+
+register = template.Library()
+
+
+@register.filter
+def spoken(moment: datetime) -> str:
+    """Date, time and zone."""
+    return times.spoken(moment)
+
+
+@register.filter
+def prose(body: str) -> SafeString:
+    """An article's text as HTML: plain text gets paragraphs, and whatever is not harmless is taken out."""
+    return mark_safe(clean_html(add_paragraphs(body)))  # noqa: S308 (cleaned in this line)
+
+
+@register.simple_tag
+def enabled_channels() -> ChannelQuerySet:
+    """The channels of the navigation."""
+    return Channel.objects.enabled()
+
+
+@register.simple_tag
+def zone_name() -> str:
+    """The zone in which times are shown."""
+    return times.zone_label()
