@@ -1,0 +1,96 @@
+"""The order of the house: who may import what, and how long a thing may grow."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.harness import base_dir, python
+
+APPS = ("articles", "headline", "scheduling")
+EVERYTHING = (*APPS, "bench", "tests")
+MODULE_LINES = 300
+FUNCTION_LINES = 40
+ENTRY_POINTS = {"manage.py", "headline/asgi.py", "headline/wsgi.py"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _modules(*folders: str) -> list[str]:
+    files = (file.relative_to(base_dir) for folder in folders for file in (base_dir / folder).rglob("*.py"))
+    return sorted(str(file) for file in files if "migrations" not in file.parts)
+
+
+def _tree(module: str) -> ast.Module:
+    return ast.parse((base_dir / module).read_text())
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    """The top-level packages that a tree imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").partition(".")[0]
+
+
+def _functions(module: str) -> Iterator[Function]:
+    return (node for node in ast.walk(_tree(module)) if isinstance(node, Function))
+
+
+def _importers(package: str) -> set[str]:
+    return {module for module in _modules(*APPS) if package in _imports(_tree(module))}
+
+
+def _is_for_programs(module: str) -> bool:
+    path = Path(module)
+    return "api" in path.parts or path.stem in {"api", "serializers"}
+
+
+def test_imports_point_down_only() -> None:
+    linter = Path(python).parent / "lint-imports"
+    done = subprocess.run([linter, "--no-cache"], cwd=base_dir, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_one_module_speaks_redis() -> None:
+    assert _importers("redis") == {"scheduling/queues/redis.py"}
+
+
+def test_only_modules_for_programs_know_rest_framework() -> None:
+    assert not {module for module in _importers("rest_framework") if not _is_for_programs(module)}
+
+
+def test_the_environment_is_read_in_one_place() -> None:
+    """Entry points may name the settings that Django falls back on."""
+    modules = {*_modules(*APPS), "manage.py"} - {"headline/env.py"}
+    naming = 'os.environ.setdefault("DJANGO_SETTINGS_MODULE", '
+    naming_once = {module for module in ENTRY_POINTS if (base_dir / module).read_text().count(naming) == 1}
+    assert naming_once == ENTRY_POINTS
+    assert {module: _reads(module) for module in modules if _reads(module)} == dict.fromkeys(ENTRY_POINTS, 1)
+
+
+def _reads(module: str) -> int:
+    names = {"os.environ", "os.environb", "os.getenv"}
+    return sum(isinstance(node, ast.Attribute) and ast.unparse(node) in names for node in ast.walk(_tree(module)))
+
+
+def test_no_import_hides_in_a_function() -> None:
+    functions = ((module, function) for module in _modules(*EVERYTHING) for function in _functions(module))
+    assert not [f"{module}: {function.name}" for module, function in functions if any(_imports(function))]
+
+
+def test_no_function_is_too_long() -> None:
+    functions = ((module, function) for module in _modules(*EVERYTHING) for function in _functions(module))
+    assert not [f"{module}: {function.name}" for module, function in functions if _length(function) > FUNCTION_LINES]
+
+
+def _length(function: Function) -> int:
+    return (function.end_lineno or 0) - function.lineno + 1
+
+
+def test_no_module_is_too_long() -> None:
+    lengths = {module: len((base_dir / module).read_text().splitlines()) for module in _modules(*EVERYTHING)}
+    assert not {module: length for module, length in lengths.items() if length > MODULE_LINES}
