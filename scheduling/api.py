@@ -7,7 +7,7 @@ without their effect, so it may look at them and nothing more.
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
@@ -28,7 +28,7 @@ from scheduling.exceptions import (
     SchedulingError,
     TaskNotPending,
 )
-from scheduling.models import TaskInfoLog, TaskInfoLogQuerySet
+from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet
 from scheduling.serializers import (
     FailedSerializer,
     FailureSerializer,
@@ -74,7 +74,7 @@ class MayOperateTasks(BasePermission):
 class TaskViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]):
     """Tasks that run at a given time."""
 
-    permission_classes: ClassVar = [MayOperateTasks]
+    permission_classes = (MayOperateTasks,)
     serializer_class = TaskSerializer
     queryset = TaskInfoLog.objects.all()
     lookup_field = "task_id"
@@ -96,19 +96,17 @@ class TaskViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewS
         request=NewTaskSerializer,
         responses={
             201: TaskSerializer,
-            200: OpenApiResponse(TaskSerializer, "Moved: it was pending with this key."),
+            200: OpenApiResponse(TaskSerializer, "It was pending with this key, and says this now."),
         },
     )
     def create(self, request: Request) -> Response:
         """Add a task, or move the one that is pending with this type and key."""
         values = _checked(NewTaskSerializer, request.data)
         _refuse_handled(values["task_type"])
+        task_type, key = values["task_type"], values["key"]
+        is_there = key is not None and TaskInfo.objects.filter(task_type=task_type, key=key).exists()
         task = services.add_task(**values)
-        is_new = task.version == 1
-        return Response(
-            self._told(task.task_id),
-            status.HTTP_201_CREATED if is_new else status.HTTP_200_OK,
-        )
+        return Response(self._told(task.task_id), status.HTTP_200_OK if is_there else status.HTTP_201_CREATED)
 
     @extend_schema(summary="Move a pending task to another time", request=MoveSerializer)
     def partial_update(self, request: Request, task_id: int) -> Response:

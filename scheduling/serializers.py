@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from scheduling.conf import conf
@@ -31,6 +32,14 @@ class InstantField(serializers.DateTimeField):
         return value
 
 
+@extend_schema_field({"type": ["object", "array", "string", "number", "boolean"]})
+class ParametersField(serializers.JSONField):
+    """What the task's program needs to know: anything that JSON can say."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_null=True, **options)
+
+
 class PriorityField(serializers.IntegerField):
     """A small integer; lower runs first."""
 
@@ -47,6 +56,7 @@ class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
     """A task and what became of it."""
 
     task_id = TaskIdField()
+    parameters = ParametersField(read_only=True)
     lateness_ms = serializers.FloatField(
         read_only=True,
         allow_null=True,
@@ -66,6 +76,7 @@ class LeasedTaskSerializer(serializers.ModelSerializer[TaskInfo]):
     """A task given to a program until `leased_until`; the token proves that it is still the program's."""
 
     task_id = TaskIdField()
+    parameters = ParametersField(read_only=True)
 
     class Meta:
         model = TaskInfo
@@ -81,7 +92,7 @@ class NewTaskSerializer(serializers.Serializer[Any]):
 
     task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False)
     execute_time = InstantField(help_text=_("With an offset; now or earlier means at once."))
-    parameters = serializers.JSONField(default=dict)
+    parameters = ParametersField(default=dict)
     priority = PriorityField()
     key = serializers.CharField(max_length=KEY_LENGTH, trim_whitespace=False, allow_null=True, default=None)
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.exceptions import RequestDataTooBig
 from django.db import OperationalError, transaction
 from django.http import (
@@ -73,9 +73,7 @@ class IdempotencyMiddleware:
             return _refusal(409, "idempotency_key_in_use", message)
 
 
-def answer_once(
-    request: HttpRequest, user: AbstractBaseUser, key: str, view: Callable[[], Response]
-) -> HttpResponseBase:
+def answer_once(request: HttpRequest, user: User, key: str, view: Callable[[], Response]) -> HttpResponseBase:
     """The view's answer, or the one it gave before to this user, key and request. Raises `KeyInUseError`."""
     fingerprint = _fingerprint(request)
     with transaction.atomic():
@@ -88,7 +86,7 @@ def answer_once(
     return HttpResponse(record.body, status=record.status, content_type="application/json", headers={REPLAYED: "true"})
 
 
-def _claim(user: AbstractBaseUser, key: str, fingerprint: str) -> tuple[IdempotentRequest, bool]:
+def _claim(user: User, key: str, fingerprint: str) -> tuple[IdempotentRequest, bool]:
     """Insert the row, waiting for a rival that holds the same key to commit or roll back."""
     try:
         return IdempotentRequest.objects.get_or_create(user=user, key=key, defaults={"fingerprint": fingerprint})
@@ -98,7 +96,8 @@ def _claim(user: AbstractBaseUser, key: str, fingerprint: str) -> tuple[Idempote
 
 def _run(record: IdempotentRequest, view: Callable[[], Response]) -> Response:
     """Call the view within the transaction of `record`; keep its answer, or forget everything if it refused."""
-    response = view().render()
+    response = view()
+    response.render()
     if response.status_code >= 400:
         transaction.set_rollback(True)
     else:
@@ -107,7 +106,7 @@ def _run(record: IdempotentRequest, view: Callable[[], Response]) -> Response:
     return response
 
 
-def _signed_in_user(request: HttpRequest, view: View) -> AbstractBaseUser | None:
+def _signed_in_user(request: HttpRequest, view: View) -> User | None:
     """Whom the view will take the request to come from; None when it will refuse or treat it as anybody's."""
     authenticators = [authenticator() for authenticator in view.cls.authentication_classes]  # type: ignore[attr-defined]
     before = request.user

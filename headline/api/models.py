@@ -39,4 +39,4 @@ class IdempotentRequest(models.Model):
         constraints = [models.UniqueConstraint(fields=["user", "key"], name="idempotent_request_once")]
 
     def __str__(self) -> str:
-        return self.key
+        return str(self.key)

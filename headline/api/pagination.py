@@ -48,7 +48,9 @@ class CursorPages(BasePagination):
     page_size = 20
     max_page_size = 50
 
-    def paginate_queryset(self, queryset: QuerySet[M], request: Request, view: APIView | None = None) -> list[M]:
+    def paginate_queryset(  # type: ignore[override]  # lists cannot be read from a cursor on
+        self, queryset: QuerySet[M], request: Request, view: APIView | None = None
+    ) -> list[M]:
         """The rows of the page that the request asks for."""
         self.url = request.build_absolute_uri()
         self.ordering: Sequence[str] = view.ordering  # type: ignore[union-attr]

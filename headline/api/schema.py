@@ -67,7 +67,9 @@ class Schema(AutoSchema):
             yield "404"
         if "requestBody" in operation:
             yield from ("413", "415")
+        if is_private and self.method != "GET":
+            yield "409"
         if is_private and self.method == "POST":
-            yield from ("409", "422")
+            yield "422"
         if self.view.get_throttles():
             yield "429"

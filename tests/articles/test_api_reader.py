@@ -57,7 +57,7 @@ def hidden_articles() -> dict[str, Article]:
     """One of each kind that readers must not see."""
     past, future = soon(minutes=-1), soon(minutes=1)
     hidden: dict[str, dict[str, Any]] = {
-        status.label: {"status": status, "publish_at": past} for status in set(Status) - set(Status.visible())
+        str(status.label): {"status": status, "publish_at": past} for status in set(Status) - set(Status.visible())
     }
     hidden["scheduled"] = {"status": Status.APPROVED, "publish_at": future}
     hidden["embargoed"] = {"status": Status.PUBLISHED, "publish_at": past, "embargo_until": future}
@@ -137,7 +137,7 @@ def test_pages_lead_through_articles_of_the_same_instant() -> None:
     """Neither skipped nor repeated, also when one more goes live in between."""
     instant = soon(minutes=-5)
     expected = [publish(f"Result {number}", publish_at=instant).title for number in range(7)][::-1]
-    page, found, back = get(page_size=3).json(), [], []
+    page, found, back = get(page_size=3).json(), list[str](), list[str]()
     publish("Breaking")
     while True:
         found += [article["title"] for article in page["results"]]

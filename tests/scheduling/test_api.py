@@ -33,8 +33,8 @@ def program() -> APIClient:
 
 def add(**values: Any) -> TaskInfo:
     """A task that is due now."""
-    values = {"execute_time": read_database_clock(), "parameters": {"to": "desk"}} | values
-    return add_task(values.pop("task_type", TYPE), **values)
+    usual: dict[str, Any] = {"task_type": TYPE, "execute_time": read_database_clock(), "parameters": {"to": "desk"}}
+    return add_task(**usual | values)
 
 
 def leased(program: APIClient, **values: Any) -> dict[str, Any]:

@@ -1,0 +1,177 @@
+"""The OpenAPI document tells the truth: every operation is called, and every answer is what the document says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.urls import URLPattern, URLResolver, get_resolver
+from jsonschema import Draft202012Validator, FormatChecker
+from rest_framework.test import APIClient
+
+from articles.models import Article
+from scheduling.services import add_task, poll, read_database_clock
+from tests.articles.factories import make_article, make_channel, soon
+
+Status = Article.Status
+Operation = dict[str, Any]
+
+NOON = "2100-01-01T12:00:00Z"
+OPEN_COMPONENTS = {"Error"}  # may hold more than is listed: the fields in question
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    """The document as programs get it, with components that allow nothing they do not list."""
+    schema: dict[str, Any] = (
+        APIClient().get("/api/schema/", headers={"Accept": "application/vnd.oai.openapi+json"}).json()
+    )
+    for name, component in schema["components"]["schemas"].items():
+        if component.get("type") == "object" and name not in OPEN_COMPONENTS:
+            component["additionalProperties"] = False
+    return schema
+
+
+@pytest.fixture
+def admin() -> APIClient:
+    client = APIClient()
+    client.force_login(User.objects.create_superuser("alice", password="secret"))  # noqa: S106
+    return client
+
+
+def operations(document: dict[str, Any]) -> dict[str, tuple[str, str, Operation]]:
+    """Operation id to path, method and description."""
+    return {
+        operation["operationId"]: (path, method, operation)
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    }
+
+
+def complaints(document: dict[str, Any], content: dict[str, Any], value: Any) -> list[str]:
+    """Where `value` differs from what the document says about it."""
+    schema = content["application/json"]["schema"] | {"components": document["components"]}
+    validator = Draft202012Validator(schema, format_checker=FormatChecker())
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
+
+
+def check_answer(document: dict[str, Any], operation: Operation, response: Any) -> None:
+    """The status is documented, and the body is of the documented shape."""
+    described = operation["responses"].get(str(response.status_code))
+    assert described, f"{operation['operationId']} answered {response.status_code}, which is not documented"
+    if "content" in described:
+        assert complaints(document, described["content"], response.json()) == []
+    else:
+        assert response.content == b""
+
+
+def steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    """For every operation: its id, the path's parameter, the body and the status to expect."""
+    live = make_article(
+        channel=make_channel(), status=Status.PUBLISHED, publish_at=soon(minutes=-1), unpublish_at=soon(days=1)
+    )
+    yield "articles_list", None, None, 200
+    yield "articles_retrieve", live.pk, None, 200
+    yield "channels_list", None, None, 200
+    yield "token_create", None, {"username": "alice", "password": "secret"}, 200
+    yield "desk_articles_create", None, {"title": "新闻", "channel": "politics", "publish_at": NOON}, 201
+    draft = Article.objects.latest("pk").pk
+    yield "desk_articles_list", None, None, 200
+    yield "desk_articles_retrieve", draft, None, 200
+    yield "desk_articles_partial_update", draft, {"summary": "What we know"}, 200
+    yield "desk_articles_submit", draft, None, 200
+    yield "desk_articles_refuse", draft, {"reason": "Too short"}, 200
+    yield "desk_articles_submit", draft, None, 200
+    yield "desk_articles_approve", draft, None, 200
+    yield "desk_articles_schedule", draft, {"publish_at": NOON}, 200
+    yield "desk_articles_cancel", draft, None, 200
+    yield "desk_articles_publish", draft, None, 200
+    yield "desk_articles_withdraw", draft, None, 200
+    yield "desk_articles_restore", draft, None, 200
+    yield from task_steps()
+
+
+def task_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    task = {"task_type": "mail.send", "execute_time": NOON, "parameters": {"to": ["desk"]}, "key": "7"}
+    yield "tasks_create", None, task, 201
+    yield "tasks_create", None, task, 200
+    pending = add_task("mail.send", execute_time=read_database_clock(), parameters=None).task_id
+    yield "tasks_list", None, None, 200
+    yield "tasks_retrieve", pending, None, 200
+    yield "tasks_partial_update", pending, {"execute_time": NOON}, 200
+    yield "tasks_destroy", pending, None, 204
+    yield "tasks_destroy", pending, None, 409
+    for operation, report in (("tasks_complete", {}), ("tasks_fail", {"error": "no answer"})):
+        add_task("mail.send", execute_time=read_database_clock(), parameters=None)
+        (leased,) = poll("mail.send")
+        yield operation, leased.task_id, report | {"lease_token": leased.lease_token}, 200
+        yield operation, leased.task_id, report | {"lease_token": "stale"}, 409
+    add_task("mail.send", execute_time=read_database_clock(), parameters=None)
+    yield "tasks_poll", None, {"task_type": "mail.send", "limit": 5, "lease": 10}, 200
+
+
+def test_every_operation_answers_as_documented(admin: APIClient, document: dict[str, Any]) -> None:
+    """R1.21"""
+    documented, called = operations(document), set()
+    for operation_id, parameter, body, status in steps():
+        path, method, operation = documented[operation_id]
+        called.add(operation_id)
+        if body is not None:
+            assert complaints(document, operation["requestBody"]["content"], body) == []
+        response = getattr(admin, method)(re.sub(r"\{\w+\}", str(parameter), path), body)
+        assert response.status_code == status, f"{operation_id}: {response.content.decode()}"
+        check_answer(document, operation, response)
+    assert called == documented.keys()
+
+
+def test_every_refusal_is_as_documented(admin: APIClient, document: dict[str, Any]) -> None:
+    stranger, reader = APIClient(), APIClient()
+    reader.force_login(User.objects.create_user("reader"))
+    for path, method, operation in operations(document).values():
+        address = re.sub(r"\{\w+\}", "987654321", path)
+        answers = [getattr(client, method)(address) for client in (stranger, reader, admin)]
+        if "requestBody" in operation:
+            answers.append(getattr(admin, method)(address, b"{", content_type="application/json"))
+            answers.append(getattr(admin, method)(address, b"x", content_type="text/plain"))
+        for response in answers:
+            check_answer(document, operation, response)
+        if operation.get("security", [{}]) != [{}]:
+            assert [answer.status_code for answer in answers[:2]] == [401, 403]
+
+
+def test_the_document_is_valid_and_made_without_warnings(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("spectacular", "--validate", "--fail-on-warn")
+    assert capsys.readouterr().err == ""
+
+
+def test_every_address_of_the_api_is_documented(document: dict[str, Any]) -> None:
+    """Nothing lives below /api/v1/ that the document does not mention."""
+    shapes = {re.sub(r"\{\w+\}", "<>", path) for path in document["paths"]}
+    found = {
+        re.sub(r"<[^>]*>", "<>", address) for address in addresses(get_resolver()) if address.startswith("/api/v1/")
+    }
+    assert found == shapes
+
+
+def addresses(resolver: URLResolver, prefix: str = "/") -> Iterator[str]:
+    """Every address below `resolver`, with its parameters in angle brackets."""
+    for pattern in resolver.url_patterns:
+        address = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLPattern):
+            yield address
+        else:
+            yield from addresses(pattern, address)
+
+
+def test_the_page_of_the_document_needs_no_other_server() -> None:
+    page = APIClient().get("/api/docs/")
+    assert page.status_code == 200
+    links = re.findall(r"""(?:src|href)=["']([^"']+)""", page.content.decode())
+    assert links
+    assert [link for link in links if not link.startswith("/static/")] == []
