@@ -36,10 +36,8 @@ def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return _run(take_off_due, tasks, "withdrew")
 
 
-def _run(
-    effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str
-) -> Mapping[int, Verdict]:
-    subjects = {task.task_id: int(task.parameters["article_id"]) for task in tasks}
+def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:
+    subjects = {task.task_id: _subject(task) for task in tasks}
     outcome = effect(set(subjects.values()))
     if outcome.early:
         transaction.on_commit(partial(_give_the_right_task, outcome.early), robust=True)
@@ -58,6 +56,11 @@ def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:
     verdicts |= dict.fromkeys(outcome.early, Drop("the article's time has not come"))
     verdicts |= dict.fromkeys(outcome.busy, Postpone())
     return verdicts
+
+
+def _subject(task: TaskInfo) -> int:
+    """The article a task is about. Anything that is not one raises, and so fails this task alone."""
+    return int(dict(task.parameters or {})["article_id"])
 
 
 def _give_the_right_task(article_ids: Collection[int]) -> None:

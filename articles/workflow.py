@@ -49,18 +49,14 @@ STEPS: dict[Step, Transition] = {
     Step.APPROVE: Transition(
         _("Approve"), frozenset({Status.MANUAL_REVIEW}), Status.MANUALLY_APPROVED, "articles.review_article"
     ),
-    Step.REFUSE: Transition(
-        _("Refuse"), frozenset({Status.MANUAL_REVIEW}), Status.REJECTED, "articles.review_article"
-    ),
+    Step.REFUSE: Transition(_("Refuse"), frozenset({Status.MANUAL_REVIEW}), Status.REJECTED, "articles.review_article"),
     Step.SCHEDULE: Transition(_("Schedule"), WAITING, None, "articles.schedule_article"),
     Step.CANCEL_SCHEDULE: Transition(_("Cancel the schedule"), WAITING, None, "articles.schedule_article"),
     Step.PUBLISH_NOW: Transition(_("Publish now"), WAITING, Status.PUBLISHED, "articles.publish_article"),
     Step.WITHDRAW: Transition(
         _("Withdraw"), frozenset({Status.PUBLISHED}), Status.WITHDRAWN, "articles.publish_article"
     ),
-    Step.RESTORE: Transition(
-        _("Restore"), frozenset({Status.WITHDRAWN}), Status.PUBLISHED, "articles.publish_article"
-    ),
+    Step.RESTORE: Transition(_("Restore"), frozenset({Status.WITHDRAWN}), Status.PUBLISHED, "articles.publish_article"),
 }
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin, messages
-from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
@@ -64,27 +63,28 @@ class ArticleAdmin(ModelAdmin):
     search_help_text = _("Headline, summary or byline")
     ordering = ["-updated_at"]
     autocomplete_fields = ["tags", "author"]
-    change_form_before_template = "articles/desk/standing.html"
+    change_form_before_template = "articles/desk/standing.html"  # type: ignore[assignment]
     warn_unsaved_form = True
     view_on_site = False  # the form links to the page itself, once there is one
 
-    @display(description=_("status"), ordering="status", label={str(status): BADGES[status] for status in Status})
+    @display(label={str(status.value): colour for status, colour in BADGES.items()})
+    @admin.display(description=_("status"), ordering="status")
     def badge(self, article: Article) -> tuple[str, str]:
         """The status in its colour."""
         return str(article.status), article.get_status_display()
 
-    @display(description=_("goes live"), ordering="publish_at", empty_value="—")
+    @admin.display(description=_("goes live"), ordering="publish_at", empty_value="—")
     def goes_live(self, article: Article) -> str | None:
         """When it goes, or went, live, with the zone."""
         moment = article.published_at or article.goes_live_at
         return spoken_exactly(moment) if moment else None
 
-    @display(description=_("last change"), ordering="updated_at")
+    @admin.display(description=_("last change"), ordering="updated_at")
     def changed(self, article: Article) -> str:
         """When it was last saved."""
         return spoken(article.updated_at)
 
-    def get_fieldsets(self, request: HttpRequest, obj: Article | None = None) -> list[Any]:
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """The text, its place, and those of its times that this person may set."""
         times = [name for name in ("publish_at", "embargo_until", "unpublish_at") if self._may_set(request, obj, name)]
         shown: list[Any] = [
@@ -93,20 +93,21 @@ class ArticleAdmin(ModelAdmin):
         ]
         return [*shown, (_("Times"), {"fields": times})] if times else shown
 
-    def get_form(
-        self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any
-    ) -> type[ArticleForm]:
+    def get_form(self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any) -> Any:
         """The form, which knows why the services refused what was typed."""
-        form = super().get_form(request, obj, change=change, **options)
+        form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
         return form
 
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str]:
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
         """Whoever writes is the author."""
         return {"author": str(request.user.pk), **super().get_changeform_initial_data(request)}
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "",
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
         """Save as one transaction; when the services refuse, nothing is saved and the form comes back as typed."""
@@ -132,9 +133,8 @@ class ArticleAdmin(ModelAdmin):
         }
         return super().render_change_form(request, context, *args, **options)
 
-    def save_model(self, request: HttpRequest, obj: Article, form: ModelForm[Article], change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:  # type: ignore[override]
         """Write the edits, then take the step whose button was pressed."""
-        assert isinstance(form, ArticleForm)
         typed = form.cleaned_data
         if change:
             services.edit(obj, by=request.user, changes=form.edits(), seen=form.seen_version())
@@ -158,11 +158,10 @@ class ArticleAdmin(ModelAdmin):
 
 
 def _button(step: Step) -> UnfoldAction:
-    return UnfoldAction(
-        action_name=f"{STEP_BUTTON}{step}", method=None, path="", description=STEPS[step].label, icon=ICONS[step]
-    )
+    """A button that saves the form and takes the step; `save_model` looks for its name."""
+    name, label = f"{STEP_BUTTON}{step}", str(STEPS[step].label)
+    return UnfoldAction(name, method=cast(Any, None), description=label, path="", icon=ICONS[step])
 
 
 def _pressed(request: HttpRequest) -> Iterable[Step]:
     return [step for step in Step if f"{STEP_BUTTON}{step}" in request.POST]
-

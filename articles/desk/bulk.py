@@ -79,9 +79,8 @@ def _report(screen: ModelAdmin[Article], request: HttpRequest, done: int, refusa
         screen.message_user(request, text, messages.SUCCESS)
     for refusal in refusals[:SHOWN_REFUSALS]:
         screen.message_user(request, refusal, messages.WARNING)
-    if more := len(refusals) - SHOWN_REFUSALS:
-        if more > 0:
-            screen.message_user(request, _("… and %d more.") % more, messages.WARNING)
+    if (more := len(refusals) - SHOWN_REFUSALS) > 0:
+        screen.message_user(request, _("… and %d more.") % more, messages.WARNING)
 
 
 BULK_ACTIONS: list[Action] = [

@@ -22,7 +22,8 @@ class ChannelAdmin(ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Channel]:
         """With the number of articles."""
-        return super().get_queryset(request).annotate(number=Count("articles"))
+        channels: QuerySet[Channel] = super().get_queryset(request)
+        return channels.annotate(number=Count("articles"))
 
     @admin.display(description=_("articles"), ordering="number")
     def article_count(self, channel: Channel) -> int:

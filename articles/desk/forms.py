@@ -41,7 +41,9 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         label=_("Publish at"), required=False, help_text=_("The article goes live at this second, once it is approved.")
     )
     embargo_until = ZonedTimeField(
-        label=_("Embargo until"), required=False, help_text=_("Not shown to readers before this time, whatever happens.")
+        label=_("Embargo until"),
+        required=False,
+        help_text=_("Not shown to readers before this time, whatever happens."),
     )
     unpublish_at = ZonedTimeField(label=_("Take off at"), required=False)
     seen = VersionField(required=False, widget=forms.HiddenInput)
@@ -49,7 +51,10 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         label=_("Save mine over the other version"), required=False, widget=UnfoldBooleanWidget
     )
     reason = forms.CharField(
-        label=_("Reason"), required=False, max_length=500, widget=UnfoldAdminTextInputWidget,
+        label=_("Reason"),
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminTextInputWidget,
         help_text=_("The author reads this when you refuse the article."),
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -29,8 +29,13 @@ class ZonedTimeWidget(forms.MultiWidget):
 
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
         wall = forms.TextInput({"type": "datetime-local", "step": "1", "class": " ".join(DATETIME_CLASSES)})
-        which = forms.Select({"class": " ".join(SELECT_CLASSES), "aria-label": _("Which of the two")})
+        which = forms.Select({"class": " ".join(SELECT_CLASSES), "aria-label": gettext_lazy("Which of the two")})
         super().__init__({"": wall, "which": which}, attrs)
+
+    @property
+    def which(self) -> forms.Select:
+        """The choice between two times; read anew, as forms copy their widgets."""
+        return cast(forms.Select, self.widgets[1])
 
     def id_for_label(self, id_: str) -> str:
         """The label belongs to the time, not to the choice."""
@@ -50,7 +55,7 @@ class ZonedTimeWidget(forms.MultiWidget):
         wall = parse_wall(values[0])
         zone = timezone.get_current_timezone()
         both = happens_twice(wall, zone) if wall else None
-        self.widgets[1].choices = _choices(both) if both else []
+        self.which.choices = _choices(both) if both else []
         context = super().get_context(name, values, attrs)
         context["widget"]["zone"] = zone_label(_label_moment(wall, both))
         context["widget"]["happens_twice"] = both is not None
@@ -94,7 +99,7 @@ class ZonedTimeField(forms.MultiValueField):
 
     def has_changed(self, initial: datetime | None, data: Any) -> bool:
         """Whether the typed time means another instant than the one shown; what cannot be understood has changed."""
-        shown = self.widget.decompress(initial)
+        shown = ZonedTimeWidget().decompress(initial)
         try:
             return bool(self.clean(data) != self.clean(shown))
         except ValidationError:

@@ -89,18 +89,29 @@ class Article(SavesOnlyChanges):
 
     title = models.CharField(_("headline"), max_length=200)
     slug = models.SlugField(
-        _("slug"), max_length=SLUG_LENGTH, allow_unicode=True, blank=True,
+        _("slug"),
+        max_length=SLUG_LENGTH,
+        allow_unicode=True,
+        blank=True,
         help_text=_("The last part of the address; made from the headline when left empty."),
     )
     summary = models.CharField(_("summary"), max_length=500, blank=True)
     body = models.TextField(_("body"), blank=True)
     channel = models.ForeignKey(
-        "articles.Channel", on_delete=models.PROTECT, related_name="articles", verbose_name=_("channel"),
-        null=True, blank=True,
+        "articles.Channel",
+        on_delete=models.PROTECT,
+        related_name="articles",
+        verbose_name=_("channel"),
+        null=True,
+        blank=True,
     )
     tags = models.ManyToManyField("articles.Tag", related_name="articles", blank=True, verbose_name=_("tags"))
     author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="articles",
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="articles",
         verbose_name=_("author"),
     )
     byline = models.CharField(_("byline"), max_length=120, blank=True, help_text=_("Shown instead of the author."))

@@ -26,14 +26,16 @@ class SavesOnlyChanges(models.Model):
         self._remember()
 
     @classmethod
-    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any]) -> Self:
+    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **options: Any) -> Self:
         """Remember what was loaded."""
-        instance = super().from_db(db, field_names, values)
+        instance = super().from_db(db, field_names, values, **options)
         instance._remember()
         return instance
 
     def refresh_from_db(
-        self, using: str | None = None, fields: Iterable[str] | None = None,
+        self,
+        using: str | None = None,
+        fields: Iterable[str] | None = None,
         from_queryset: models.QuerySet[Self] | None = None,
     ) -> None:
         """Load again, and remember that."""
@@ -47,7 +49,8 @@ class SavesOnlyChanges(models.Model):
         return frozenset(
             field.name
             for field in self._meta.concrete_fields
-            if field.attname in present and not field.primary_key
+            if field.attname in present
+            and not field.primary_key
             and (field.attname not in loaded or loaded[field.attname] != present[field.attname])
         )
 

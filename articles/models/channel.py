@@ -24,7 +24,11 @@ class Channel(models.Model):
 
     name = models.CharField(_("name"), max_length=80, unique=True)
     slug = models.SlugField(
-        _("slug"), max_length=80, unique=True, allow_unicode=True, blank=True,
+        _("slug"),
+        max_length=80,
+        unique=True,
+        allow_unicode=True,
+        blank=True,
         help_text=_("The last part of the address; made from the name when left empty."),
     )
     description = models.CharField(_("description"), max_length=300, blank=True)

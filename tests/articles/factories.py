@@ -25,8 +25,18 @@ def make_person(name: str, *permissions: str, is_superuser: bool = False) -> Use
 def make_editor(name: str = "alice") -> User:
     """An editor who may do everything with articles."""
     return make_person(
-        name, "add_article", "change_article", "view_article", "delete_article", "review_article", "schedule_article",
-        "publish_article", "view_channel", "add_channel", "change_channel", "delete_channel",
+        name,
+        "add_article",
+        "change_article",
+        "view_article",
+        "delete_article",
+        "review_article",
+        "schedule_article",
+        "publish_article",
+        "view_channel",
+        "add_channel",
+        "change_channel",
+        "delete_channel",
     )
 
 
