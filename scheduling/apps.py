@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.utils.module_loading import autodiscover_modules
 from django.utils.translation import gettext_lazy as _
@@ -16,4 +18,5 @@ class SchedulingConfig(AppConfig):
 
     def ready(self) -> None:
         """Register checks and handlers."""
+        import_module("scheduling.checks")  # not before the models are there
         autodiscover_modules("handlers")

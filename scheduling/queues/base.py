@@ -105,5 +105,9 @@ class DelayQueue(ABC):
         """Return quickly if the queue answers."""
 
     @abstractmethod
+    def facts(self) -> dict[str, str]:
+        """What the system checks want to know of the server, such as its version; empty where there is none."""
+
+    @abstractmethod
     def close(self) -> None:
         """Give connections back."""

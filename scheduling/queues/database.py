@@ -73,5 +73,8 @@ class DatabaseQueue(DelayQueue):
     def ping(self) -> None:
         pass
 
+    def facts(self) -> dict[str, str]:
+        return {}
+
     def close(self) -> None:
         pass

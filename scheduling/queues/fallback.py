@@ -63,6 +63,9 @@ class FallbackQueue(DelayQueue):
     def ping(self) -> None:
         self.preferred.ping()
 
+    def facts(self) -> dict[str, str]:
+        return self.preferred.facts()
+
     def close(self) -> None:
         self.preferred.close()
         self.reserve.close()

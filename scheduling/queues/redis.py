@@ -39,6 +39,7 @@ logger = logging.getLogger(__name__)
 _LUA = Path(__file__).parent / "lua"
 _TAKE = (_LUA / "take.lua").read_text()
 _RELEASE = (_LUA / "release.lua").read_text()
+_FACTS = {"redis_version": "server", "maxmemory_policy": "memory"}  # to the section of INFO that tells it
 _ZADD_CHUNK = 1000  # members in one command at most
 
 
@@ -167,6 +168,11 @@ class RedisQueue(DelayQueue):
     def ping(self) -> None:
         with _answering():
             self._client(conf.PUSH_TIMEOUT).ping()
+
+    def facts(self) -> dict[str, str]:
+        with _answering():
+            client = self._client(conf.POP_TIMEOUT)
+            return {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
 
     def close(self) -> None:
         self._forget_wake_ups()

@@ -36,7 +36,7 @@ class FoundTask:
     @property
     def next_attempt(self) -> datetime | None:
         """When a pending task runs: later than it was due if it has failed before."""
-        return self.task and self.task.execute_time
+        return self.task.execute_time if self.task else None
 
 
 def find_task(task_id: int) -> FoundTask | None:

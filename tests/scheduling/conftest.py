@@ -30,16 +30,22 @@ def queue(request: pytest.FixtureRequest, settings: Any, transactional_db: None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Without Redis the tests of the Redis queue are not collected, so that none of them counts as skipped."""
+    """Without servers the tests that need them are not collected, so that none of them counts as skipped."""
     if not os.environ.get("REDIS_URL"):
-        items[:] = [item for item in items if not _needs_redis(item)]
+        items[:] = [item for item in items if not _needs_servers(item)]
 
 
-def _needs_redis(item: pytest.Item) -> bool:
+def _needs_servers(item: pytest.Item) -> bool:
     callspec = getattr(item, "callspec", None)
     if callspec is not None and "queue" in callspec.params:
         return bool(callspec.params["queue"] == "redis")
-    return "keys" in getattr(item, "fixturenames", ())
+    return not {"keys", "mariadb"}.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture
+def mariadb(transactional_db: None) -> None:
+    """Marks a test that SQLite has nothing to say to."""
+    assert connection.vendor == "mysql"
 
 
 class Travel(Protocol):

@@ -1,0 +1,191 @@
+"""System checks: what would make tasks late, lost or doubled is named before it does.
+
+Settings are always checked. Servers are only asked when that is wanted: by `migrate` and by
+`check --database default`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from django.apps import apps
+from django.conf import settings
+from django.core import checks
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.db import connection
+
+from scheduling.conf import Settings, conf
+from scheduling.exceptions import QueueUnavailable
+from scheduling.queues import make_queue
+
+_MAY_BE_ZERO = frozenset({"SWEEP_GRACE", "SUSPECT_AFTER", "LOG_RETENTION_DAYS"})
+_SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")
+_ORDERED = (
+    ("REFRESH_INTERVAL", "PRELOAD_WINDOW", "Otherwise tasks become due between two refreshes unknown to Redis."),
+    ("SWEEP_GRACE", "OVERDUE_ALARM", "Otherwise tasks count as overdue before anybody looks for them."),
+    ("LEASE", "MAX_LEASE", "Otherwise the usual lease is longer than the longest."),
+    ("BACKOFF", "MAX_BACKOFF", "Otherwise the first wait before a retry is longer than the longest."),
+)
+_LARGEST_PROMOTION = 5000  # members; Lua's `unpack` ends at some 8000
+
+_OLDEST_MARIADB = (10, 6)  # SKIP LOCKED
+_OLDEST_MYSQL = (8, 0, 1)  # the same
+_OLDEST_REDIS = (6, 2)  # LPOP with a count
+_VARIABLES = ("tx_isolation", "transaction_isolation", "sql_mode", "character_set_connection", "character_set_database")
+
+
+@register
+def check_settings(app_configs: object, **options: Any) -> list[CheckMessage]:
+    """Types and sizes of `SCHEDULING_*`, and that they fit together."""
+    return list(_check_values()) or [*_check_order(), *_check_spelling(), *_check_names(), *_check_cache()]
+
+
+def _check_values() -> Iterator[CheckMessage]:
+    for name, kind in Settings.__annotations__.items():
+        value = getattr(conf, name)
+        if kind == "str" and not isinstance(value, str):
+            yield Error(f"SCHEDULING_{name} is {value!r}.", hint="Give it a text.", id="scheduling.E001")
+        elif kind != "str" and not _is_size(value, whole=kind == "int", may_be_zero=name in _MAY_BE_ZERO):
+            hint = f"Give it {'a whole' if kind == 'int' else 'a'} number above 0."
+            yield Error(f"SCHEDULING_{name} is {value!r}.", hint=hint, id="scheduling.E001")
+
+
+def _is_size(value: object, *, whole: bool, may_be_zero: bool) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        return False
+    return 0 < value < float("inf") or (may_be_zero and value == 0)
+
+
+def _check_order() -> Iterator[CheckMessage]:
+    for smaller, greater, hint in _ORDERED:
+        if getattr(conf, smaller) >= getattr(conf, greater):
+            message = f"SCHEDULING_{smaller} is not less than SCHEDULING_{greater}."
+            yield Error(message, hint=hint, id="scheduling.E002")
+    if conf.PROMOTE_LIMIT > _LARGEST_PROMOTION:
+        hint = f"A script moves {_LARGEST_PROMOTION} members at most."
+        yield Error(f"SCHEDULING_PROMOTE_LIMIT is {conf.PROMOTE_LIMIT}.", hint=hint, id="scheduling.E002")
+
+
+def _check_spelling() -> Iterator[CheckMessage]:
+    for name in dir(settings):
+        if name.startswith("SCHEDULING_") and name.removeprefix("SCHEDULING_") not in Settings.__annotations__:
+            hint = "scheduling/conf.py lists the settings there are."
+            yield checks.Warning(f"{name} is no setting.", hint=hint, id="scheduling.W003")
+
+
+def _check_names() -> Iterator[CheckMessage]:
+    if not re.fullmatch(r"[\w.:-]+", conf.KEY_PREFIX):
+        hint = "Use letters, digits and . : - only: a brace would send a topic's keys to different nodes of a cluster."
+        yield Error(f"SCHEDULING_KEY_PREFIX is {conf.KEY_PREFIX!r}.", hint=hint, id="scheduling.E004")
+    if conf.REDIS_URL and conf.REDIS_URL.partition("://")[0] not in _SCHEMES:
+        hint = f"Begin it with one of {', '.join(_SCHEMES)}, then ://."
+        yield Error("SCHEDULING_REDIS_URL has a form that is not understood.", hint=hint, id="scheduling.E005")
+
+
+def _check_cache() -> Iterator[CheckMessage]:
+    for alias, cache in settings.CACHES.items():
+        locations = cache.get("LOCATION") or ()
+        for url in [locations] if isinstance(locations, str) else locations:
+            if conf.REDIS_URL and _store(url) == _store(conf.REDIS_URL):
+                hint = "Give the cache a database number of its own: cache.clear() would empty the queue."
+                message = f"The cache {alias!r} lives in the queue's Redis database."
+                yield Error(message, hint=hint, id="scheduling.E006")
+
+
+def _store(url: str) -> tuple[str, str | int | None, str]:
+    """What makes two Redis URLs mean the same keys."""
+    parts = urlsplit(url)
+    number = dict(parse_qsl(parts.query)).get("db")
+    if parts.scheme == "unix":
+        return "", parts.path, number or "0"
+    if "," in parts.netloc or parts.scheme not in ("redis", "rediss"):
+        return parts.netloc, "", parts.path.strip("/")
+    return parts.hostname or "localhost", parts.port or 6379, number or parts.path.strip("/") or "0"
+
+
+@register(Tags.database)
+def check_database(app_configs: object, databases: Collection[str] | None, **options: Any) -> list[CheckMessage]:
+    """That the database keeps what the engine relies on: row locks passed over, one isolation, every character."""
+    if connection.alias not in (databases or ()):
+        return []
+    if connection.vendor == "sqlite":
+        return []
+    if connection.vendor != "mysql":
+        hint = "Use MariaDB, MySQL or SQLite."
+        return [Error(f"The engine does not speak {connection.display_name}.", hint=hint, id="scheduling.E010")]
+    return [*_check_version(), *_check_variables(), *_check_tables()]
+
+
+def _check_version() -> Iterator[CheckMessage]:
+    is_mariadb: bool = connection.mysql_is_mariadb  # type: ignore[attr-defined]
+    version: tuple[int, ...] = connection.mysql_version  # type: ignore[attr-defined]
+    if version < (_OLDEST_MARIADB if is_mariadb else _OLDEST_MYSQL):
+        name = f"{'MariaDB' if is_mariadb else 'MySQL'} {'.'.join(map(str, version))}"
+        hint = "Workers need SKIP LOCKED: MariaDB from 10.6, MySQL from 8.0.1."
+        yield Error(f"{name} is too old.", hint=hint, id="scheduling.E010")
+
+
+def _check_variables() -> Iterator[CheckMessage]:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW SESSION VARIABLES WHERE Variable_name IN %s", [_VARIABLES])
+        variables: dict[str, str] = dict(cursor.fetchall())
+    isolation = variables.get("transaction_isolation") or variables["tx_isolation"]
+    if isolation != "READ-COMMITTED":
+        hint = 'Set OPTIONS["isolation_level"] to "read committed": workers would lock gaps and block each other.'
+        yield Error(f"The isolation level is {isolation}.", hint=hint, id="scheduling.E011")
+    if "STRICT_" not in variables["sql_mode"]:
+        hint = "Add STRICT_TRANS_TABLES to sql_mode: what does not fit would be cut and stored."
+        yield Error("The database is not in strict mode.", hint=hint, id="scheduling.E012")
+    for name in ("character_set_connection", "character_set_database"):
+        if variables[name] != "utf8mb4":
+            hint = 'Set OPTIONS["charset"], or the database\'s CHARACTER SET, to utf8mb4: emoji would be lost.'
+            yield Error(f"{name} is {variables[name]}.", hint=hint, id="scheduling.E013")
+
+
+def _check_tables() -> Iterator[CheckMessage]:
+    ours = [model._meta.db_table for model in apps.get_app_config("scheduling").get_models()]
+    sql = "SELECT table_name, engine, table_collation FROM information_schema.tables"
+    with connection.cursor() as cursor:
+        cursor.execute(f"{sql} WHERE table_schema = DATABASE() AND table_name IN %s", [ours])  # noqa: S608 (no input)
+        tables: list[tuple[str, str, str]] = list(cursor.fetchall())
+    for table, engine, collation in tables:
+        if not collation.startswith("utf8mb4"):
+            hint = f"ALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4."
+            yield Error(f"The table {table} is in {collation}.", hint=hint, id="scheduling.E013")
+        if engine != "InnoDB":
+            hint = f"ALTER TABLE {table} ENGINE = InnoDB: only it locks rows and rolls back."
+            yield Error(f"The table {table} is kept by {engine}.", hint=hint, id="scheduling.E014")
+
+
+@register(Tags.database)
+def check_redis(app_configs: object, databases: Collection[str] | None, **options: Any) -> list[CheckMessage]:
+    """That Redis answers, knows what is asked of it and keeps it."""
+    if not conf.REDIS_URL or connection.alias not in (databases or ()):
+        return []
+    queue = make_queue(conf.REDIS_URL)
+    try:
+        facts = queue.facts()
+    except QueueUnavailable as error:
+        hint = "Tasks run from the database until Redis answers, up to 0.25 s late."
+        return [checks.Warning(str(error), hint=hint, id="scheduling.W020")]
+    finally:
+        queue.close()
+    return [*_check_redis_version(facts.get("redis_version", "")), *_check_eviction(facts.get("maxmemory_policy", ""))]
+
+
+def _check_redis_version(version: str) -> Iterator[CheckMessage]:
+    numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    if numbers and numbers < _OLDEST_REDIS:
+        yield Error(f"Redis {version} is too old.", hint="Use Redis 6.2 or newer.", id="scheduling.E021")
+
+
+def _check_eviction(policy: str) -> Iterator[CheckMessage]:
+    """The volatile policies only take keys that expire, of which the queue has none but its short locks."""
+    if policy.startswith("allkeys-"):
+        hint = "Set maxmemory-policy to noeviction: tasks that Redis forgets run late, from the database."
+        yield checks.Warning(
+            f"Redis may evict the queue: maxmemory-policy is {policy}.", hint=hint, id="scheduling.W022"
+        )
