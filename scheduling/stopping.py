@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ def stop_on_signals() -> Iterator[threading.Event]:
         if stopping.is_set():
             raise SystemExit(1)
         stopping.set()
+        os.write(2, b"Stopping after the work in hand; a second signal stops at once.\n")
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 from headline.settings import *  # noqa: F403
 from headline.settings import INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.probe"]
+
+# Other values for a process that a test starts, as JSON: {"SCHEDULING_REFRESH_INTERVAL": 0.4}.
+globals().update(json.loads(os.environ.get("TEST_SETTINGS", "{}")))

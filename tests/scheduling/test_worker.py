@@ -1,0 +1,307 @@
+"""Workers as real processes: on time, woken, stopped politely, killed, supervised, and none of them indispensable."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sqlite3
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
+from scheduling.services import add_tasks, read_database_clock
+from tests.conftest import Manage, StartManage
+from tests.harness import Process, eventually, free_port
+from tests.probe.models import Effect
+from tests.scheduling.conftest import Keys
+
+Status = TaskInfoLog.Status
+StartWorker = Callable[..., Process]
+
+
+@pytest.fixture(params=["redis", "database"])
+def queue(request: pytest.FixtureRequest, transactional_db: None, settings: Any) -> dict[str, str]:
+    """The environment of worker processes on each queue."""
+    if request.param == "database":
+        settings.SCHEDULING_REDIS_URL = ""
+        return {"REDIS_URL": ""}
+    return {}
+
+
+@pytest.fixture
+def start_worker(start_manage: StartManage) -> StartWorker:
+    """Starts `poll --forever` and waits for its first sign of life."""
+
+    def start(*args: str, env: dict[str, str] | None = None) -> Process:
+        known = WorkerHeartbeat.objects.count()
+        worker = start_manage("poll", "--forever", *args, env=env)
+        try:
+            eventually(lambda: WorkerHeartbeat.objects.count() > known, 30)
+        except AssertionError as error:
+            raise AssertionError(f"no sign of life:\n{worker.output}") from error
+        return worker
+
+    return start
+
+
+def add_probes(task_type: str, count: int = 1, *, due_in: float = 0, parameters: Any = None) -> list[TaskInfo]:
+    due = read_database_clock() + timedelta(seconds=due_in)
+    task = {"task_type": f"probe.{task_type}", "execute_time": due, "parameters": parameters or {}}
+    return add_tasks([task] * count)
+
+
+def nothing_is_pending() -> bool:
+    return not TaskInfo.objects.exists()
+
+
+def assert_each_ran_once(tasks: list[TaskInfo]) -> None:
+    assert sorted(Effect.objects.values_list("task_id", flat=True)) == sorted(task.task_id for task in tasks)
+    assert not TaskInfoLog.objects.exclude(status=Status.EXECUTED).exists()
+    assert not TaskInfoLog.objects.filter(lateness__lt=timedelta()).exists()
+
+
+def is_in_hand(task: TaskInfo) -> bool:
+    """Whether a worker holds the task's row at this moment; SQLite knows one lock for the whole database only."""
+    if connection.vendor == "sqlite":
+        try:
+            with sqlite3.connect(connection.settings_dict["NAME"], timeout=0, isolation_level=None) as other:
+                other.execute("BEGIN IMMEDIATE")
+                other.execute("ROLLBACK")
+        except sqlite3.OperationalError:
+            return True
+        return False
+    with transaction.atomic():
+        return not TaskInfo.objects.filter(pk=task.pk).select_for_update(skip_locked=True).exists()
+
+
+def test_a_worker_runs_tasks_when_they_are_due(queue: dict[str, str], start_worker: StartWorker) -> None:
+    """R1.15, R2.1, R0.4"""
+    start_worker(env=queue)
+    tasks = [*add_probes("note"), *add_probes("note", due_in=1.5), *add_probes("note", due_in=2.25)]
+    eventually(nothing_is_pending, 30)
+    assert_each_ran_once(tasks)
+
+
+def test_a_sleeping_worker_is_woken_by_something_earlier(keys: Keys, start_worker: StartWorker) -> None:
+    """R2.4"""
+    start_worker()
+    add_probes("note", due_in=120)
+    (soon,) = add_probes("note", due_in=0.3)
+    eventually(Effect.objects.filter(task_id=soon.task_id).exists, 30)
+    assert TaskInfo.objects.count() == 1
+
+
+def test_a_wake_up_that_nobody_hears_costs_no_task(keys: Keys, start_worker: StartWorker) -> None:
+    """R2.5"""
+    tasks = add_probes("note", 3, due_in=1)
+    keys.client.flushall()
+    start_worker()
+    tasks += add_probes("note", 3, due_in=0.5)
+    keys.client.flushall()
+    eventually(nothing_is_pending, 30)
+    assert_each_ran_once(tasks)
+
+
+def test_polling_once_runs_what_is_due_and_ends(queue: dict[str, str], manage: Manage) -> None:
+    """R3.2"""
+    due, later = add_probes("note", 3), add_probes("note", 2, due_in=600)
+    done = manage("poll", env=queue)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"executed=3 failed=0 late_max_ms=\d+\n", done.stdout)
+    assert set(TaskInfo.objects.values_list("pk", flat=True)) == {task.pk for task in later}
+    assert Effect.objects.count() == len(due)
+
+
+def test_polling_once_finds_what_redis_has_no_hint_of(keys: Keys, manage: Manage) -> None:
+    """R3.4"""
+    tasks = add_probes("note", 5)
+    keys.client.flushall()
+    assert manage("poll").stdout.startswith("executed=5 failed=0")
+    assert_each_ran_once(tasks)
+
+
+def test_runs_that_overlap_execute_nothing_twice(queue: dict[str, str], start_manage: StartManage) -> None:
+    """R3.3, R3.6, R0.6"""
+    tasks = add_probes("note", 300)
+    workers = [start_manage("poll", "--for", "5", "--batch", "20", env=queue) for _ in range(3)]
+    tasks += add_probes("note", 300, due_in=2)
+    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
+    assert_each_ran_once(tasks)
+    executed = [re.search(r"^executed=(\d+) failed=0 late_max_ms=", worker.output, re.M) for worker in workers]
+    assert sum(int(match[1]) for match in executed if match) == 600
+
+
+def test_only_the_types_asked_for_are_run(queue: dict[str, str], manage: Manage) -> None:
+    add_probes("note", 2)
+    add_probes("fail", parameters={"times": 0})
+    assert manage("poll", "--type", "probe.fail", env=queue).stdout.startswith("executed=1 ")
+    assert TaskInfo.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--for", "0"], "--for takes a number"),
+        (["--for", "soon"], "invalid float value"),
+        (["--batch", "0"], "--batch takes a number"),
+        (["--processes", "2"], "goes with --forever"),
+        (["--forever", "--for", "3"], "not allowed with"),
+        (["--type", "nobody.knows"], "no handler for nobody.knows"),
+    ],
+)
+def test_odd_arguments_are_refused_with_a_sentence(manage: Manage, arguments: list[str], complaint: str) -> None:
+    refused = manage("poll", *arguments)
+    assert refused.returncode != 0
+    assert complaint in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_worker_finishes_its_batch_and_says_goodbye(
+    queue: dict[str, str], start_worker: StartWorker, number: signal.Signals
+) -> None:
+    worker = start_worker(env=queue)
+    (task,) = add_probes("slow", parameters={"seconds": 1})
+    eventually(lambda: is_in_hand(task), 30)
+    worker.send_signal(number)
+    assert worker.wait(30) == 0
+    assert "executed=1 failed=0" in worker.output
+    assert_each_ran_once([task])
+    assert not WorkerHeartbeat.objects.exists()
+
+
+def test_the_second_signal_ends_a_worker_at_once_and_loses_nothing(
+    queue: dict[str, str], start_worker: StartWorker
+) -> None:
+    worker = start_worker(env=queue)
+    (task,) = add_probes("slow", parameters={"seconds": 60})
+    eventually(lambda: is_in_hand(task), 30)
+    worker.send_signal(signal.SIGTERM)
+    worker.wait_for("a second signal stops at once")
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(30) == 1
+    assert TaskInfo.objects.get().pk == task.pk
+
+
+def test_tasks_of_a_killed_worker_are_run_by_the_next(
+    queue: dict[str, str], start_worker: StartWorker, manage: Manage
+) -> None:
+    """R0.5, R2.6"""
+    worker = start_worker(env=queue)
+    (task,) = add_probes("slow", parameters={"seconds": 1})
+    eventually(lambda: is_in_hand(task), 30)
+    worker.kill()
+    assert Effect.objects.count() == 0
+    start_worker(env=queue)
+    eventually(nothing_is_pending, 30)
+    assert_each_ran_once([task])
+
+
+def test_a_task_that_kills_its_worker_is_given_up_and_the_others_run(
+    queue: dict[str, str], start_worker: StartWorker
+) -> None:
+    """R2.6, R0.8"""
+    (poison,) = add_probes("kill")
+    notes = add_probes("note", 5)
+    start_worker("--processes", "2", env={**queue, "TEST_SETTINGS": '{"SCHEDULING_MAX_ATTEMPTS": 2}'})
+    eventually(nothing_is_pending, 90)
+    log = TaskInfoLog.objects.get(pk=poison.pk)
+    assert log.status == Status.FAILED
+    assert "Its worker died" in log.error
+    assert sorted(Effect.objects.values_list("task_id", flat=True)) == sorted(task.task_id for task in notes)
+
+
+def test_a_dead_worker_is_started_again_and_goes_on(keys: Keys, start_worker: StartWorker) -> None:
+    """R2.6"""
+    supervisor = start_worker("--processes", "2")
+    eventually(lambda: len(children_of(supervisor)) == 2, 30)
+    victims = children_of(supervisor)
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+    eventually(lambda: len(children_of(supervisor) - victims) == 2, 30)
+    tasks = add_probes("note", 3)
+    eventually(nothing_is_pending, 30)
+    assert_each_ran_once(tasks)
+    assert supervisor.stop() == 0
+    assert "is started again" in supervisor.output
+
+
+def test_workers_whose_supervisor_was_killed_go_too(keys: Keys, start_worker: StartWorker) -> None:
+    supervisor = start_worker("--processes", "2")
+    eventually(lambda: len(children_of(supervisor)) == 2, 30)
+    orphans = children_of(supervisor)
+    supervisor.kill()
+    eventually(lambda: not any(is_alive(pid) for pid in orphans), 30)
+
+
+def children_of(process: Process) -> set[int]:
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
+        return {int(pid) for pid in children.read().split()}
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_failing_handler_stops_nobody(queue: dict[str, str], start_worker: StartWorker) -> None:
+    """R1.16, R0.8, R2.2"""
+    worker = start_worker(env=queue)
+    (bad,) = add_probes("fail", parameters={"times": 1})
+    notes = add_probes("note", 5)
+    eventually(nothing_is_pending, 60)
+    assert_each_ran_once([bad, *notes])
+    assert "this task refuses to work" in worker.output
+    assert TaskInfoLog.objects.get(pk=bad.pk).attempts == 2
+
+
+def test_a_worker_outlives_the_loss_of_its_database_connection(
+    queue: dict[str, str], start_worker: StartWorker
+) -> None:
+    """R1.16"""
+    worker = start_worker(env=queue)
+    if connection.vendor == "mysql":
+        kill_other_connections()
+    tasks = add_probes("note", 2) + add_probes("note", 2, due_in=1)
+    eventually(nothing_is_pending, 30)
+    assert_each_ran_once(tasks)
+    assert worker.alive()
+
+
+def kill_other_connections() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CONNECTION_ID(), DATABASE()")
+        (own, database) = cursor.fetchone()
+        cursor.execute("SELECT ID FROM information_schema.PROCESSLIST WHERE DB = %s AND ID <> %s", [database, own])
+        for (other,) in cursor.fetchall():
+            cursor.execute(f"KILL {other}")
+
+
+def test_refresh_reports_what_it_did(keys: Keys, manage: Manage) -> None:
+    add_probes("note", 3, due_in=60)
+    keys.client.flushall()
+    done = manage("refresh")
+    assert (done.returncode, done.stdout) == (0, "loaded=3 promoted=0 requeued=0 healed=0\n")
+
+
+def test_refresh_repeats_on_its_interval(queue: dict[str, str], manage: Manage) -> None:
+    """R3.5"""
+    done = manage("refresh", "--for", "1", env={**queue, "TEST_SETTINGS": '{"SCHEDULING_REFRESH_INTERVAL": 0.4}'})
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) in {2, 3}
+
+
+def test_refresh_fails_loudly_when_the_database_is_away(manage: Manage) -> None:
+    url = f"mysql://nobody@127.0.0.1:{free_port()}/headline"
+    failed = manage("refresh", env={"DATABASE_URL": url, "REDIS_URL": ""})
+    assert failed.returncode != 0
+    assert "the database failed" in failed.stderr
+    assert "Traceback" not in failed.stderr
