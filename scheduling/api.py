@@ -17,6 +17,7 @@ from rest_framework.exceptions import APIException, NotFound, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.routers import SimpleRouter
 from rest_framework.serializers import BaseSerializer, Serializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
@@ -188,3 +189,7 @@ def _refuse_handled(task_type: str) -> None:
     if registry.get(task_type) is not None:
         message = _("Tasks of the type “%(type)s” are run by this application itself; programs may only look at them.")
         raise PermissionDenied(message % {"type": task_type}, code="handled_here")
+
+
+router = SimpleRouter(use_regex_path=False)
+router.register("", TaskViewSet, basename="task")

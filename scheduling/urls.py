@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from django.urls import include, path
-from rest_framework.routers import SimpleRouter
+from scheduling.api import router
 
-from scheduling.api import TaskViewSet
-
-router = SimpleRouter(use_regex_path=False)
-router.register("", TaskViewSet, basename="task")
-
-urlpatterns = [path("", include(router.urls))]
+urlpatterns = router.urls

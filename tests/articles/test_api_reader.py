@@ -194,7 +194,6 @@ def test_a_list_costs_two_queries_however_long_it_is(django_assert_num_queries: 
 
 
 def test_channels_come_in_the_order_of_the_site_without_disabled_ones() -> None:
-    """R5.6"""
     make_channel("Weather", position=2)
     make_channel("Politics", position=1)
     make_channel("Closed", position=0, enabled=False)
