@@ -52,17 +52,17 @@ packages:
 	@.ci/packages
 
 .venv/bin/pip:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headline needs Python 3.11 or newer; this is " + sys.version)'
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headline needs Python 3.11 or newer; this is " + sys.version)'
+	@$(PYTHON) -m venv .venv
 
 # SQLite does without mysqlclient, which needs a compiler and MySQL's headers.
 .venv/run: requirements.txt | .venv/bin/pip
 	@echo "Installing packages into .venv (once) ..."
-	@grep -v '^mysqlclient' requirements.txt | $(PIP) install -r /dev/stdin
+	@grep -v '^mysqlclient' requirements.txt | $(PIP) install --use-pep517 -r /dev/stdin
 	@$(PIP) install "$$(grep '^mysqlclient' requirements.txt)" > /dev/null 2>&1 \
 	|| echo "Going on without mysqlclient, which could not be built here: SQLite works, MySQL does not."
 	@touch $@
 
 .venv/test: requirements.txt requirements-dev.txt | .venv/bin/pip
-	$(PIP) install -r requirements-dev.txt
+	$(PIP) install --use-pep517 -r requirements-dev.txt
 	@touch $@ .venv/run
