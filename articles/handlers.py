@@ -41,13 +41,18 @@ def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo]
     outcome = effect(set(subjects.values()))
     if outcome.early:
         transaction.on_commit(partial(_give_the_right_task, outcome.early), robust=True)
-    if outcome.at is not None and outcome.done:
-        done_ids = set(outcome.done)
-        latest = max(outcome.at - task.due for task in tasks if subjects[task.task_id] in done_ids)
-        report = partial(logger.info, "%s %d articles, late %.0f ms at most", done, len(outcome.done), _ms(latest))
-        transaction.on_commit(report, robust=True)
+    _report(outcome, [task for task in tasks if subjects[task.task_id] in outcome.done], done)
     verdicts = _verdicts(outcome)
     return {task_id: verdicts[pk] for task_id, pk in subjects.items() if pk in verdicts}
+
+
+def _report(outcome: Outcome, tasks: Sequence[TaskInfo], done: str) -> None:
+    """After the commit, a line in the log with how late the latest was."""
+    if outcome.at is not None and tasks:
+        latest = max(outcome.at - task.due for task in tasks) / timedelta(milliseconds=1)
+        noun = "article" if len(outcome.done) == 1 else "articles"
+        line = partial(logger.info, "%s %d %s, late %.0f ms at most", done, len(outcome.done), noun, latest)
+        transaction.on_commit(line, robust=True)
 
 
 def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:
@@ -68,7 +73,3 @@ def _give_the_right_task(article_ids: Collection[int]) -> None:
     with transaction.atomic():
         free = Article.objects.filter(pk__in=article_ids).locked_if_free()
         sync_tasks(list(free.values_list("pk", flat=True)))
-
-
-def _ms(duration: timedelta) -> float:
-    return duration / timedelta(milliseconds=1)

@@ -56,7 +56,7 @@ class Outcome:
     """What became of a batch of articles at the instant `at`, by the database's clock."""
 
     at: datetime | None = None
-    done: list[int] = field(default_factory=list)
+    done: set[int] = field(default_factory=set)
     early: list[int] = field(default_factory=list)  #: in the right status, but its time has not come
     void: dict[int, str] = field(default_factory=dict)  #: nothing to do, and why
     busy: set[int] = field(default_factory=set)  #: somebody else holds the row
@@ -95,7 +95,7 @@ def _take(article_ids: Collection[int], statuses: Collection[Status], condition:
         if status not in statuses:
             outcome.void[pk] = f"the article is {Status(status).name.lower()}"
         elif is_due_now:
-            outcome.done.append(pk)
+            outcome.done.add(pk)
         else:
             outcome.early.append(pk)
     _sort_missing(missing, outcome)

@@ -1,0 +1,161 @@
+"""Going live and being taken off: what the worker does with a batch."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+import pytest
+from django.test import TestCase
+
+from articles.handlers import publish, unpublish
+from articles.models import Article
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.registry import Drop, Verdict
+from scheduling.services import run_due
+from tests.articles.factories import APPROVED, make_article, make_editor, publish_tasks, soon, unpublish_tasks
+
+Status = Article.Status
+
+
+def verdicts_of_publishing() -> Mapping[int, Verdict]:
+    return publish(list(TaskInfo.objects.filter(task_type="articles.publish"))) or {}
+
+
+def reason(verdicts: Mapping[int, Verdict]) -> str:
+    (verdict,) = verdicts.values()
+    assert isinstance(verdict, Drop)
+    return verdict.reason
+
+
+@pytest.mark.django_db
+def test_a_due_article_is_published_and_stamped() -> None:
+    """R0.4 R1.15"""
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    before = soon()
+    assert verdicts_of_publishing() == {}
+    article.refresh_from_db()
+    assert article.status == Status.PUBLISHED
+    assert article.published_at is not None
+    assert before <= article.published_at <= soon()
+
+
+@pytest.mark.django_db
+def test_publishing_counts_as_no_edit() -> None:
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    verdicts_of_publishing()
+    assert Article.objects.get().updated_at == article.updated_at
+
+
+@pytest.mark.django_db
+def test_500_articles_take_two_statements(django_assert_num_queries: pytest.FixtureRequest) -> None:
+    past = soon(seconds=-1)
+    Article.objects.bulk_create(
+        Article(title=f"No. {number}", status=APPROVED, publish_at=past) for number in range(500)
+    )
+    ids = list(Article.objects.values_list("pk", flat=True))
+    tasks = [TaskInfo(task_id=pk, parameters={"article_id": pk}, execute_time=soon(), promised_at=soon()) for pk in ids]
+    with django_assert_num_queries(2):  # type: ignore[operator]
+        assert publish(tasks) == {}
+    assert Article.objects.filter(status=Status.PUBLISHED).count() == 500
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("status", set(Status) - set(Status.waiting()))
+def test_an_article_that_is_not_approved_any_more_is_not_published(status: Status) -> None:
+    """R0.3"""
+    make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    Article.objects.update(status=status)
+    assert status.name.lower() in reason(verdicts_of_publishing())
+    assert Article.objects.get().status == status
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["publish_at", "embargo_until"])
+def test_an_article_moved_later_behind_the_tasks_back_is_not_published_early(name: str) -> None:
+    """R1.19"""
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    Article.objects.update(**{name: (later := soon(hours=1))})
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        assert "not come" in reason(verdicts_of_publishing())
+    assert Article.objects.get().status == APPROVED
+    assert publish_tasks(article) == [later]
+
+
+@pytest.mark.django_db
+def test_the_task_of_an_article_deleted_behind_its_back_is_dropped() -> None:
+    make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    Article.objects.all()._raw_delete(using="default")
+    assert "deleted" in reason(verdicts_of_publishing())
+
+
+@pytest.mark.django_db
+def test_a_void_task_does_not_stop_the_others() -> None:
+    """R0.8"""
+    drafts = [make_article(status=APPROVED, publish_at=soon(seconds=-1)) for _ in range(2)]
+    Article.objects.filter(pk=drafts[0].pk).update(status=Status.DRAFT)
+    assert len(verdicts_of_publishing()) == 1
+    assert Article.objects.get(pk=drafts[1].pk).status == Status.PUBLISHED
+
+
+@pytest.mark.django_db
+def test_an_article_whose_whole_span_was_missed_is_taken_off_and_never_put_out() -> None:
+    make_article(status=APPROVED, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        verdicts_of_publishing()
+    assert Article.objects.get().status == APPROVED
+    assert unpublish(list(TaskInfo.objects.filter(task_type="articles.unpublish"))) == {}
+    assert Article.objects.values_list("status", "published_at").get() == (Status.WITHDRAWN, None)
+
+
+@pytest.mark.django_db
+def test_an_article_is_taken_off_at_its_end() -> None:
+    """R5.5"""
+    make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2), unpublish_at=soon(seconds=-1))
+    assert unpublish(list(TaskInfo.objects.all())) == {}
+    assert Article.objects.get().status == Status.WITHDRAWN
+
+
+@pytest.mark.django_db
+def test_an_end_moved_later_behind_the_tasks_back_is_kept() -> None:
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2), unpublish_at=soon(seconds=-1))
+    Article.objects.update(unpublish_at=(later := soon(hours=1)))
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        reason(unpublish(list(TaskInfo.objects.all())) or {})
+    assert Article.objects.get().status == Status.PUBLISHED
+    assert unpublish_tasks(article) == [later]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_engine_publishes_a_due_article_and_forgets_the_task(caplog: pytest.LogCaptureFixture) -> None:
+    """R0.4"""
+    caplog.set_level(logging.INFO, "articles")
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    assert run_due(100) == 1
+    assert Article.objects.get().status == Status.PUBLISHED
+    assert publish_tasks(article) == []
+    assert TaskInfoLog.objects.get().status == TaskInfoLog.Status.EXECUTED
+    assert "published 1 article, late" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_engine_closes_the_task_of_a_cancelled_article() -> None:
+    """R1.18"""
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    Article.objects.update(status=Status.DRAFT)
+    run_due(100)
+    assert Article.objects.get().status == Status.DRAFT
+    assert TaskInfoLog.objects.get(key=str(article.pk)).status == TaskInfoLog.Status.CANCELLED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_without_an_article_fails_alone() -> None:
+    """R0.8"""
+    make_editor()
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    TaskInfo.objects.update(parameters=["nonsense"])
+    healthy = make_article("Healthy", status=APPROVED, publish_at=soon(seconds=-1))
+    run_due(100)
+    assert Article.objects.get(pk=healthy.pk).status == Status.PUBLISHED
+    assert Article.objects.get(pk=article.pk).status == APPROVED
+    assert TaskInfo.objects.get().attempts == 1

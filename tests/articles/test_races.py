@@ -1,0 +1,140 @@
+"""Editors and workers at the same time, with real threads on a real database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from articles import services
+from articles.exceptions import StaleEdit, WrongState
+from articles.models import Article
+from scheduling.models import TaskInfoLog
+from scheduling.services import refresh, run_due
+from tests.articles.factories import APPROVED, make_article, make_editor, publish_tasks, soon
+from tests.harness import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+
+
+def together(*actions: Callable[[], Any]) -> list[Any]:
+    """Run the actions at the same time, each in its own thread; returns what each returned or raised."""
+    barrier = Barrier(len(actions))
+
+    def run(action: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait()
+            return action()
+        except Exception as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(actions)) as pool:
+        return list(pool.map(run, actions))
+
+
+def run_until_published() -> bool:
+    refresh()
+    run_due(100)
+    return Article.objects.filter(status=Status.PUBLISHED).exists()
+
+
+def test_of_two_editors_who_save_the_same_version_one_is_told() -> None:
+    article, editor = make_article(), make_editor()
+    copies = [Article.objects.get(), Article.objects.get()]
+    outcomes = together(
+        *(
+            lambda copy=copy, title=title: services.edit(
+                copy, by=editor, changes={"title": title}, seen=article.updated_at
+            )
+            for copy, title in zip(copies, ("One", "Two"), strict=True)
+        )
+    )
+    assert {type(outcome) for outcome in outcomes} == {type(None), StaleEdit}
+    assert Article.objects.get().title in ("One", "Two")
+
+
+def test_of_two_editors_who_schedule_the_last_one_counts_and_there_is_one_task() -> None:
+    make_article(status=APPROVED)
+    editor, times = make_editor(), [soon(hours=1), soon(hours=2)]
+    together(
+        *(
+            lambda moment=moment: services.schedule(Article.objects.get(), publish_at=moment, by=editor)
+            for moment in times
+        )
+    )
+    article = Article.objects.get()
+    assert article.publish_at in times
+    assert publish_tasks(article) == [article.publish_at]
+
+
+@pytest.mark.parametrize("attempt", range(10))
+def test_of_a_cancellation_and_the_worker_one_wins_and_both_know(attempt: int) -> None:
+    """R1.17"""
+    article, editor = make_article(status=APPROVED, publish_at=soon()), make_editor()
+    refused, _ = together(lambda: services.cancel_schedule(Article.objects.get(), by=editor), lambda: run_due(10))
+    eventually(lambda: run_until_published() or not publish_tasks(article))
+    article.refresh_from_db()
+    if isinstance(refused, WrongState):
+        assert article.status == Status.PUBLISHED
+        assert TaskInfoLog.objects.get().status == TaskInfoLog.Status.EXECUTED
+    else:
+        assert refused is None
+        assert (article.status, article.publish_at, article.published_at) == (APPROVED, None, None)
+        assert TaskInfoLog.objects.get().status == TaskInfoLog.Status.CANCELLED
+
+
+def test_a_worker_does_not_wait_for_an_article_that_an_editor_holds() -> None:
+    """R1.19"""
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    held, released = Event(), Event()
+
+    def edit_slowly() -> None:
+        with transaction.atomic():
+            copy = Article.objects.locked().get()
+            held.set()
+            released.wait(10)
+            copy.publish_at = soon(hours=1)
+            copy.save()
+
+    def work() -> str:
+        held.wait(10)
+        run_due(10)
+        status = Status(Article.objects.get().status)
+        released.set()
+        return status.name
+
+    assert together(edit_slowly, work)[1] == "APPROVED"
+    run_due(10)
+    refresh()
+    run_due(10)
+    article.refresh_from_db()
+    assert article.status == APPROVED
+    assert publish_tasks(article) == [article.publish_at]
+
+
+def test_two_workers_publish_each_article_once() -> None:
+    """R0.6"""
+    for number in range(40):
+        make_article(f"No. {number}", status=APPROVED, publish_at=soon(seconds=-1))
+    together(lambda: run_due(15), lambda: run_due(15), lambda: run_due(15))
+    eventually(lambda: [refresh(), run_due(100)] and not Article.objects.exclude(status=Status.PUBLISHED).exists())
+    logs = TaskInfoLog.objects.all()
+    assert logs.count() == logs.filter(status=TaskInfoLog.Status.EXECUTED, attempts=1).count() == 40
+
+
+def test_scheduling_overlapping_lists_in_opposite_order_does_not_deadlock() -> None:
+    articles = [make_article(f"No. {number}", status=APPROVED) for number in range(30)]
+    editor = make_editor()
+    outcomes = together(
+        lambda: services.schedule_many(articles, publish_at=soon(hours=1), by=editor),
+        lambda: services.schedule_many(articles[::-1], publish_at=soon(hours=2), by=editor),
+    )
+    assert outcomes == [30, 30]
