@@ -30,9 +30,14 @@ def text(fields: Fields, name: str, longest: int) -> str:
         raise Refused(name, _("is not a text"))
     value = _CONTROLS.sub("", str(value)).strip()
     if len(value) > longest:
-        raise Refused(name, _("has %(found)d characters; shorten it to %(limit)d") % {
-            "found": len(value), "limit": longest,
-        })
+        raise Refused(
+            name,
+            _("has %(found)d characters; shorten it to %(limit)d")
+            % {
+                "found": len(value),
+                "limit": longest,
+            },
+        )
     if _SURROGATES.search(value):
         raise Refused(name, _("holds half a character (a lone surrogate); write the character whole"))
     return value
@@ -57,9 +62,13 @@ def moment(fields: Fields, name: str) -> datetime | None:
     try:
         parsed = datetime.fromisoformat(str(value).strip())
     except ValueError as error:
-        raise Refused(name, _('"%(value)s" is not a time such as 2026-11-21T07:00:00+08:00') % {
-            "value": str(value)[:40],
-        }) from error
+        raise Refused(
+            name,
+            _('"%(value)s" is not a time such as 2026-11-21T07:00:00+08:00')
+            % {
+                "value": str(value)[:40],
+            },
+        ) from error
     if parsed.tzinfo is None:
         raise Refused(name, _('"%(value)s" has no time zone; add an offset such as +08:00 or Z') % {"value": value})
     return _in_range(name, parsed)

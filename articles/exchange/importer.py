@@ -91,9 +91,13 @@ class Importer:
             self._seen.add(identity)
             return True
         if record.fields.get("external_id"):
-            raise Refused("external_id", _('"%(id)s" is in the file already; give each article its own') % {
-                "id": article.external_id,
-            })
+            raise Refused(
+                "external_id",
+                _('"%(id)s" is in the file already; give each article its own')
+                % {
+                    "id": article.external_id,
+                },
+            )
         return False
 
     def _pass_on(self, remark: Remark) -> None:
@@ -111,7 +115,8 @@ class Importer:
         except DatabaseError as error:
             place = _("%(first)s to %(last)s") % {"first": chunk.places[0], "last": chunk.places[-1]}
             message = _("none of these %(count)d is in, because the database refused: %(error)s") % {
-                "count": len(chunk.articles), "error": error,
+                "count": len(chunk.articles),
+                "error": error,
             }
             self._fail(place, message, len(chunk.articles))
 

@@ -63,5 +63,6 @@ def _parse(place: str, line: bytes, encoding: str) -> Record | Remark:
 
 def _not_decodable(error: UnicodeDecodeError) -> str:
     return _("byte %(position)d is not %(encoding)s; save the file as UTF-8 or name its --encoding") % {
-        "position": error.start + 1, "encoding": error.encoding.upper(),
+        "position": error.start + 1,
+        "encoding": error.encoding.upper(),
     }

@@ -11,8 +11,20 @@ from typing import Protocol
 from articles.exceptions import ArticleError
 
 FIELDS = {
-    "external_id", "title", "slug", "summary", "body", "status", "publish_at", "unpublish_at", "embargo_until",
-    "published_at", "author", "byline", "channel", "tags",
+    "external_id",
+    "title",
+    "slug",
+    "summary",
+    "body",
+    "status",
+    "publish_at",
+    "unpublish_at",
+    "embargo_until",
+    "published_at",
+    "author",
+    "byline",
+    "channel",
+    "tags",
 }
 """The names that a record may use, in any format."""
 

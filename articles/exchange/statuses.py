@@ -73,7 +73,9 @@ class Timetable:
         self.now = now
         self._next_slot = now.replace(second=0, microsecond=0)
         self._late: Callable[[Outcome], Outcome] = {
-            PastDue.HOLD: self._hold, PastDue.PUBLISH: self._publish, PastDue.RESCHEDULE: self._reschedule,
+            PastDue.HOLD: self._hold,
+            PastDue.PUBLISH: self._publish,
+            PastDue.RESCHEDULE: self._reschedule,
         }[past_due]
 
     def decide(self, word: str, times: Times) -> Outcome:
@@ -112,7 +114,8 @@ class Timetable:
     def _reschedule(self, outcome: Outcome) -> Outcome:
         self._next_slot += timedelta(minutes=1)
         note = _("was due at %(time)s; goes live at %(slot)s") % {
-            "time": _shown(outcome.publish_at), "slot": _shown(self._next_slot),
+            "time": _shown(outcome.publish_at),
+            "slot": _shown(self._next_slot),
         }
         return replace(outcome, publish_at=self._next_slot, note=note)
 

@@ -80,8 +80,16 @@ _POST = """<item><title><![CDATA[{title}]]></title><pubDate>{pub_date}</pubDate>
 def post(number: int, **changes: str) -> str:
     """A post of WordPress as XML."""
     values = {
-        "title": f"Post {number}", "body": "Some text.", "summary": "", "date": "2024-03-01 08:30:00", "pub_date": "",
-        "slug": f"post-{number}", "status": "publish", "kind": "post", "password": "", "terms": "",
+        "title": f"Post {number}",
+        "body": "Some text.",
+        "summary": "",
+        "date": "2024-03-01 08:30:00",
+        "pub_date": "",
+        "slug": f"post-{number}",
+        "status": "publish",
+        "kind": "post",
+        "password": "",
+        "terms": "",
     }
     return _POST.format(number=number, **{**values, **changes})
 

@@ -24,12 +24,23 @@ def file(tmp_path: Path) -> Path:
 
 def test_it_imports_every_field(file: Path) -> None:
     alice = make_person("alice")
-    write_lines(file, {
-        "external_id": "gazette-7", "title": "Ferry fares frozen", "slug": "ferry-fares", "summary": "Until spring.",
-        "body": "<p>The council agreed.</p>", "status": "published", "publish_at": "2026-03-01T08:00:00+08:00",
-        "unpublish_at": "2126-03-01T00:00:00Z", "author": "alice", "byline": "Our harbour desk",
-        "channel": "港口", "tags": ["ferries", "fares"],
-    })
+    write_lines(
+        file,
+        {
+            "external_id": "gazette-7",
+            "title": "Ferry fares frozen",
+            "slug": "ferry-fares",
+            "summary": "Until spring.",
+            "body": "<p>The council agreed.</p>",
+            "status": "published",
+            "publish_at": "2026-03-01T08:00:00+08:00",
+            "unpublish_at": "2126-03-01T00:00:00Z",
+            "author": "alice",
+            "byline": "Our harbour desk",
+            "channel": "港口",
+            "tags": ["ferries", "fares"],
+        },
+    )
 
     result = run_import(file)
 
@@ -37,12 +48,15 @@ def test_it_imports_every_field(file: Path) -> None:
     article = Article.objects.get()
     assert (article.title, article.slug, article.summary) == ("Ferry fares frozen", "ferry-fares", "Until spring.")
     assert (article.body, article.byline, article.author) == (
-        "<p>The council agreed.</p>", "Our harbour desk", alice,
+        "<p>The council agreed.</p>",
+        "Our harbour desk",
+        alice,
     )
     assert article.status == Status.PUBLISHED
     assert article.publish_at == article.published_at == datetime(2026, 3, 1, tzinfo=UTC)
     assert (article.channel, {tag.name for tag in article.tags.all()}) == (
-        Channel.objects.get(name="港口"), {"ferries", "fares"},
+        Channel.objects.get(name="港口"),
+        {"ferries", "fares"},
     )
     assert unpublish_tasks(article) == [datetime(2126, 3, 1, tzinfo=UTC)]
 
@@ -82,9 +96,15 @@ def test_published_in_the_future_waits_for_its_time(file: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "status"),
     [
-        ("", Status.DRAFT), ("draft", Status.DRAFT), ("private", Status.DRAFT), ("pending", Status.MANUAL_REVIEW),
-        ("Submitted", Status.MANUAL_REVIEW), ("REJECTED", Status.REJECTED), ("8", Status.APPROVED),
-        ("manually_approved", Status.MANUALLY_APPROVED), ("withdrawn", Status.WITHDRAWN),
+        ("", Status.DRAFT),
+        ("draft", Status.DRAFT),
+        ("private", Status.DRAFT),
+        ("pending", Status.MANUAL_REVIEW),
+        ("Submitted", Status.MANUAL_REVIEW),
+        ("REJECTED", Status.REJECTED),
+        ("8", Status.APPROVED),
+        ("manually_approved", Status.MANUALLY_APPROVED),
+        ("withdrawn", Status.WITHDRAWN),
     ],
 )
 def test_statuses_are_understood_by_name_number_and_in_words_of_wordpress(
@@ -103,7 +123,8 @@ def test_a_past_due_article_is_held_as_a_draft_and_named(file: Path) -> None:
 
     assert Article.objects.get().status == Status.DRAFT
     assert (result.code, result.remarks) == (
-        0, ["line 1: note: was due at 2026-01-01 07:00:00 UTC; held as a draft"],
+        0,
+        ["line 1: note: was due at 2026-01-01 07:00:00 UTC; held as a draft"],
     )
 
 
@@ -141,10 +162,15 @@ def test_a_held_article_can_be_published_by_a_repeat(file: Path) -> None:
 
 def test_an_embargo_in_the_future_is_not_past_due(file: Path) -> None:
     until = soon(hours=1)
-    write_lines(file, {
-        "title": "Budget", "status": "scheduled", "publish_at": "2026-01-01T07:00:00Z",
-        "embargo_until": until.isoformat(),
-    })
+    write_lines(
+        file,
+        {
+            "title": "Budget",
+            "status": "scheduled",
+            "publish_at": "2026-01-01T07:00:00Z",
+            "embargo_until": until.isoformat(),
+        },
+    )
 
     run_import(file)
 
@@ -224,7 +250,10 @@ def test_people_are_found_by_name_or_address_and_strangers_sign_with_a_byline(fi
 
     articles = Article.objects.order_by("pk")
     assert [(article.author, article.byline) for article in articles] == [
-        (alice, ""), (bob, ""), (None, "Zhou Min"), (None, ""),
+        (alice, ""),
+        (bob, ""),
+        (None, "Zhou Min"),
+        (None, ""),
     ]
 
 

@@ -112,9 +112,7 @@ def test_the_same_record_twice_without_an_id_comes_in_once(file: Path) -> None:
     assert run_import(file).summary == counts(created=1, skipped=1)
 
 
-def test_a_killed_import_is_completed_by_its_repeat(
-    file: Path, start_manage: StartManage, manage: Manage
-) -> None:
+def test_a_killed_import_is_completed_by_its_repeat(file: Path, start_manage: StartManage, manage: Manage) -> None:
     due = soon(hours=1).isoformat()
     records = ({"external_id": str(n), "title": f"Story {n}", "status": "8", "publish_at": due} for n in range(4000))
     write_lines(file, *records)

@@ -38,7 +38,9 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=sorted(READERS), help="guessed from the file when left out")
         parser.add_argument("--dry-run", action="store_true", help="check and count everything, store nothing")
         parser.add_argument(
-            "--past-due", choices=[policy.value for policy in PastDue], default=PastDue.HOLD.value,
+            "--past-due",
+            choices=[policy.value for policy in PastDue],
+            default=PastDue.HOLD.value,
             help="what becomes of scheduled articles whose time is past: hold makes them drafts (default), publish"
             " lets them go live at once, reschedule lets one a minute go live from the next full minute on",
         )
@@ -72,9 +74,14 @@ class Command(BaseCommand):
             reset_queries()  # which Django keeps when debugging, megabytes of them
             if done == total or time.monotonic() - shown_at >= PROGRESS_INTERVAL:
                 shown_at = time.monotonic()
-                self.stderr.write(_("%(done)d of %(total)d read: %(tally)s") % {
-                    "done": done, "total": total, "tally": importer.tally,
-                })
+                self.stderr.write(
+                    _("%(done)d of %(total)d read: %(tally)s")
+                    % {
+                        "done": done,
+                        "total": total,
+                        "tally": importer.tally,
+                    }
+                )
 
     def _tell(self, remark: Remark) -> None:
         word = _("failed") if remark.kind is Kind.FAILED else _("note")

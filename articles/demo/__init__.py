@@ -1,0 +1,1 @@
+"""The newsroom that a newcomer finds: a paper of the invented harbour city of Lanhai, in English and Chinese."""

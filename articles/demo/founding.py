@@ -1,0 +1,146 @@
+"""Filling an empty database with the newsroom of newsroom.json, whose times count from now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import Permission, User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils.dateparse import parse_duration
+
+from articles.models import Article, Channel
+from articles.services.references import tags_named
+
+Status = Article.Status
+
+SOURCE = Path(__file__).with_name("newsroom.json")
+ORIGIN = "demo:"
+"""What the external ids of the demo's articles begin with."""
+
+FIRST, APART = timedelta(seconds=25), timedelta(seconds=9)
+"""How soon bulletins go live that were missed while nothing ran, and how far apart."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A person of the newsroom and what the role permits: "app.codename", "app.*", or "*" for everything."""
+
+    name: str
+    shown: str
+    role: str
+    may: tuple[str, ...]
+
+    def permissions(self) -> QuerySet[Permission]:
+        """The permissions behind `may`."""
+        wanted = Q(pk__in=[])
+        for permission in self.may:
+            app, _dot, codename = permission.partition(".")
+            wanted |= Q(content_type__app_label=app) & (Q() if codename == "*" else Q(codename=codename))
+        return Permission.objects.filter(wanted)
+
+
+def members() -> list[Member]:
+    """The newsroom's people, in the order of the log-in table."""
+    return [Member(**{**person, "may": tuple(person["may"])}) for person in _source()["people"]]
+
+
+def is_empty() -> bool:
+    """Whether nothing has been written or imported yet."""
+    return not Article.objects.exists()
+
+
+def is_password(password: str) -> bool:
+    """Whether the newsroom was founded with this password and its administrator kept it."""
+    admin = User.objects.filter(username=members()[-1].name).first()
+    return admin is not None and admin.check_password(password)
+
+
+@transaction.atomic
+def found(*, now: datetime, password: str) -> None:
+    """Make channels, people and articles. Somebody who is there already keeps the password and gets the role."""
+    source = _source()
+    channels = {channel["name"]: _channel(position, **channel) for position, channel in enumerate(source["channels"])}
+    hashed = make_password(password)
+    people = {member.name: _person(member, hashed) for member in members()}
+    start = now.replace(microsecond=0)
+    for text in source["articles"]:
+        _article(text, channels[text["channel"]], people[text["author"]], start)
+
+
+@transaction.atomic
+def renew_missed(*, now: datetime) -> int:
+    """Give new times to bulletins that went past theirs while no worker ran; returns how many those are."""
+    missed = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__lte=now)
+    articles = list(missed.locked().order_by("publish_at"))
+    for number, article in enumerate(articles):
+        article.publish_at = now.replace(microsecond=0) + FIRST + number * APART
+        article.save()
+    return len(articles)
+
+
+def going_live(now: datetime) -> Iterable[Article]:
+    """The demo's articles that are still to come, soonest first."""
+    waiting = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__gt=now)
+    return waiting.select_related("channel").order_by("publish_at")
+
+
+def _source() -> dict[str, Any]:
+    return dict(json.loads(SOURCE.read_text(encoding="utf-8")))
+
+
+def _channel(position: int, *, name: str, slug: str, description: str) -> Channel:
+    values = {"slug": slug, "description": description, "position": position}
+    return Channel.objects.get_or_create(name=name, defaults=values)[0]
+
+
+def _person(member: Member, hashed: str) -> User:
+    first, _space, last = member.shown.partition(" ")
+    values = {
+        "password": hashed,
+        "first_name": first,
+        "last_name": last,
+        "is_staff": True,
+        "is_superuser": "*" in member.may,
+    }
+    person, _is_new = User.objects.get_or_create(username=member.name, defaults=values)
+    person.user_permissions.add(*member.permissions())
+    return person
+
+
+def _article(text: dict[str, Any], channel: Channel, author: User, start: datetime) -> None:
+    status = Status.__members__[text["status"].upper()]
+    publish_at = _moment(text.get("at"), start)
+    article = Article.objects.create(
+        external_id=ORIGIN + text["key"],
+        title=text["title"],
+        summary=text["summary"],
+        body="\n\n".join(f"<p>{paragraph}</p>" for paragraph in text["body"]),
+        channel=channel,
+        author=author,
+        status=status,
+        status_reason=text.get("reason", ""),
+        publish_at=publish_at,
+        published_at=publish_at if status in {Status.PUBLISHED, Status.WITHDRAWN} else None,
+        embargo_until=_moment(text.get("embargo"), start),
+        unpublish_at=_moment(text.get("take_off"), start),
+    )
+    article.tags.set(tags_named(text["tags"]).values())
+
+
+def _moment(distance: str | None, start: datetime) -> datetime | None:
+    """`start` plus an ISO 8601 duration such as "-PT26M"; what is more than an hour ahead falls on a full quarter."""
+    if distance is None:
+        return None
+    offset = parse_duration(distance) or timedelta()
+    moment = start + offset
+    if offset <= timedelta(hours=1):
+        return moment
+    quarter = moment.replace(minute=moment.minute // 15 * 15, second=0)
+    return quarter + timedelta(minutes=15)

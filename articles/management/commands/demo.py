@@ -1,0 +1,85 @@
+"""Fill an empty newsroom so that there is something to see; on a filled one, only show the log-ins."""
+
+from __future__ import annotations
+
+import unicodedata
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from articles.demo.founding import ORIGIN, found, going_live, is_empty, is_password, members, renew_missed
+from articles.models import Article
+
+PASSWORD = "headline"  # noqa: S105 (public on purpose, and refused outside debugging)
+
+
+class Command(BaseCommand):
+    """Idempotent: what is there stays as it is, and nothing is scheduled twice."""
+
+    help = "Fill an empty newsroom: channels, people in each role, and articles in every state, some about to go live."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the password."""
+        parser.add_argument("--password", help="of everybody in the newsroom; required when DJANGO_DEBUG is off")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Found the newsroom if there is none, then tell who can log in and what goes live when."""
+        password = options["password"] or (PASSWORD if settings.DEBUG else "")
+        if not password:
+            raise CommandError(_("DJANGO_DEBUG is off, so everybody may be listening: choose a --password."))
+        if is_empty():
+            found(now=timezone.now(), password=password)
+            self._show_people(password)
+            self._show_times()
+        elif Article.objects.filter(external_id__startswith=ORIGIN).exists():
+            self._show_again()
+        else:
+            self.stdout.write(_("The newsroom has articles of its own already; nothing was added."))
+
+    def _show_again(self) -> None:
+        self.stdout.write(_("The demo newsroom is there already; nothing was added."))
+        missed = renew_missed(now=timezone.now())
+        if missed:
+            text = ngettext(
+                "%(count)d article that nobody was running to publish gets a new time.",
+                "%(count)d articles that nobody was running to publish get new times.",
+                missed,
+            )
+            self.stdout.write(text % {"count": missed})
+        self._show_people(PASSWORD if is_password(PASSWORD) else _("(as you chose it)"))
+        self._show_times()
+
+    def _show_people(self, password: str) -> None:
+        self.stdout.write(_("Log in at %(address)s") % {"address": f"{settings.SITE_URL}/admin/"})
+        self._table([(_("name"), _("password"), _("role"))] + [(one.name, password, one.role) for one in members()])
+
+    def _show_times(self) -> None:
+        now = timezone.now()
+        zone = timezone.localtime(now).tzname()
+        rows = [
+            (_spoken(article), article.channel.name, article.title) for article in going_live(now) if article.channel
+        ]
+        if rows:
+            self.stdout.write(_("Goes live by itself (%(zone)s)") % {"zone": zone})
+            self._table(rows)
+
+    def _table(self, rows: Sequence[Sequence[str]]) -> None:
+        widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
+        for row in rows:
+            cells = (cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True))
+            self.stdout.write("  " + "  ".join(cells).rstrip())
+
+
+def _spoken(article: Article) -> str:
+    return f"{timezone.localtime(article.goes_live_at):%Y-%m-%d %H:%M:%S}"
+
+
+def _width(text: str) -> int:
+    """Columns on a terminal: Chinese characters take two."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
