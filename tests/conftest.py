@@ -66,7 +66,7 @@ def _empty_stores(queue_redis: redis.Redis | None) -> None:
     cache.clear()
 
 
-def test_environment() -> dict[str, str]:
+def database_environment() -> dict[str, str]:
     """The environment in which another process works on this worker's test database."""
     name = str(connection.settings_dict["NAME"])
     if connection.vendor == "sqlite":
@@ -82,7 +82,7 @@ def manage(transactional_db: None) -> Manage:
 
     def run(*args: str, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         command = [python, "manage.py", *args]
-        environment = {**test_environment(), **(env or {})}
+        environment = {**database_environment(), **(env or {})}
         return subprocess.run(
             command, env=environment, cwd=base_dir, capture_output=True, text=True, timeout=timeout, check=False
         )
@@ -96,7 +96,7 @@ def start_manage(transactional_db: None) -> Iterator[StartManage]:
     with ExitStack() as stack:
 
         def start(*args: str, env: dict[str, str] | None = None) -> Process:
-            process = Process([python, "-u", "manage.py", *args], env={**test_environment(), **(env or {})})
+            process = Process([python, "-u", "manage.py", *args], env={**database_environment(), **(env or {})})
             return stack.enter_context(process)
 
         yield start
@@ -108,7 +108,7 @@ def site(transactional_db: None) -> Generator[Site]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [python, "-m", "gunicorn", "headline.wsgi", "--bind", f"127.0.0.1:{port}", "--threads", "4"]
-    with Process(command, env={**test_environment(), "SITE_URL": url}) as process:
+    with Process(command, env={**database_environment(), "SITE_URL": url}) as process:
         process.wait_for("Booting worker")
         yield Site(url, process)
 

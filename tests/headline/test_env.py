@@ -98,7 +98,9 @@ def test_a_password_is_never_repeated() -> None:
     assert "hunter2" not in done.stderr
 
 
-@pytest.mark.parametrize(("value", "meaning"), [("on", True), ("TRUE", True), ("1", True), ("off", False), ("no", False)])
+@pytest.mark.parametrize(
+    ("value", "meaning"), [("on", True), ("TRUE", True), ("1", True), ("off", False), ("no", False)]
+)
 def test_a_flag_has_the_usual_spellings(given: Given, value: str, meaning: bool) -> None:
     given(FLAG=value)
     assert env.flag("FLAG", default=not meaning) is meaning
