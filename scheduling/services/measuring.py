@@ -113,5 +113,9 @@ def failed_by_type() -> Counter[str]:
 
 def live_workers(now: datetime) -> list[WorkerHeartbeat]:
     """Workers that have given a sign of life lately, the latest first."""
-    since = now - timedelta(seconds=_SIGNS_MISSED * conf.HEARTBEAT_INTERVAL)
-    return list(WorkerHeartbeat.objects.filter(seen_at__gte=since).order_by("-seen_at"))
+    return list(WorkerHeartbeat.objects.filter(seen_at__gte=alive_since(now)).order_by("-seen_at"))
+
+
+def alive_since(now: datetime) -> datetime:
+    """A worker that was last seen before this is taken for dead."""
+    return now - timedelta(seconds=_SIGNS_MISSED * conf.HEARTBEAT_INTERVAL)

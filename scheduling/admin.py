@@ -1,0 +1,273 @@
+"""The engine's screens: what waits, what became of it, and who works.
+
+Rows are looked at, never typed in: a task and its record only change through the services, which keep both in step.
+The lists stay quick at a million rows, so they follow an index and count no further than they must.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.contrib.admin import ShowFacets
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.paginator import Paginator
+from django.db.models import Model, OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.functional import cached_property
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _text
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.admin import ModelAdmin
+from unfold.decorators import display
+
+from scheduling import registry
+from scheduling.clock import database_now, read_database_clock
+from scheduling.exceptions import SchedulingError
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat, topics_with_tasks
+from scheduling.services import cancel_tasks, retry_task
+from scheduling.services.measuring import COUNT_LIMIT, alive_since, overdue_before, overdue_tasks
+
+Status = TaskInfoLog.Status
+
+BADGES = {
+    Status.SCHEDULED: "primary",
+    Status.EXECUTED: "success",
+    Status.CANCELLED: "default",
+    Status.FAILED: "danger",
+}
+_ERROR_LENGTH = 100  # characters of an error in a list
+
+
+class CappedPaginator(Paginator[Any]):
+    """Counts to `COUNT_LIMIT`: to count a million rows takes longer than anybody looks at them."""
+
+    @cached_property
+    def count(self) -> int:
+        """How many rows there are, up to the limit."""
+        return cast("QuerySet[Any]", self.object_list).values_list("pk")[:COUNT_LIMIT].count()
+
+
+class TypeFilter(admin.SimpleListFilter):
+    """One type of task; reads the types from the head of an index instead of every row."""
+
+    title = _("type")
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The types there are."""
+        return [(task_type, task_type) for task_type in sorted(_types(model_admin.model))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Rows of the chosen type."""
+        return queryset.filter(task_type=self.value()) if self.value() else queryset
+
+
+class OverdueFilter(admin.SimpleListFilter):
+    """What should have run by now."""
+
+    title = _("overdue")
+    parameter_name = "overdue"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """One choice: the others are not worth a list."""
+        return [("yes", _("Overdue"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The overdue rows."""
+        return queryset & overdue_tasks(read_database_clock()) if self.value() else queryset
+
+
+class ReadOnlyAdmin(ModelAdmin):
+    """A list and a page for each row, without a way to type anything in."""
+
+    show_facets = ShowFacets.NEVER
+    show_full_result_count = False
+    list_disable_select_all = True  # a count that stops cannot say what "all" means
+    sortable_by = ()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Also whoever may operate tasks."""
+        return self.has_operate_permission(request) or super().has_view_permission(request, obj)
+
+    def has_operate_permission(self, request: HttpRequest) -> bool:
+        """Whether this person may cancel and retry."""
+        return request.user.has_perm("scheduling.operate_tasks")
+
+
+class TaskAdmin(ReadOnlyAdmin):
+    """What the lists of pending tasks and of records share."""
+
+    paginator = CappedPaginator
+    list_per_page = 50
+    search_fields = ("key",)
+    search_help_text = _("The task's number, or how its key begins")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Rows with this number or beginning of a key; naming the types lets the index of type and key serve."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        wanted = Q(task_type__in=_types(self.model), key__istartswith=term)
+        if term.isdecimal() and int(term) < 2**63:
+            wanted |= Q(pk=int(term))
+        return queryset.filter(wanted), False
+
+    @admin.display(description=_("due"))
+    def due_time(self, row: TaskInfo | TaskInfoLog) -> str:
+        """When it should run, to the millisecond, with the zone's name."""
+        return _spoken(row.execute_time)
+
+
+@admin.register(TaskInfo)
+class TaskInfoAdmin(TaskAdmin):
+    """Pending tasks, the soonest of each topic first."""
+
+    list_display = ["task_id", "task_type", "priority", "key", "due_time", "is_overdue", "attempts", "error"]
+    list_filter = [OverdueFilter, TypeFilter]
+    ordering = ["task_type", "priority", "execute_time", "task_id"]  # as the due index has them
+    actions = ["cancel"]
+    exclude = ["lease_token"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TaskInfo]:
+        """With the database's time, and with the error of the last attempt, which the record keeps."""
+        error = TaskInfoLog.objects.filter(pk=OuterRef("pk")).values("error")
+        tasks: QuerySet[TaskInfo] = super().get_queryset(request)
+        return tasks.annotate(asked_at=database_now(), last_error=Subquery(error))
+
+    @admin.display(description=_("overdue"), boolean=True)
+    def is_overdue(self, task: Any) -> bool:
+        """Whether it should have run by now; a program may have it in hand until its lease ends."""
+        is_leased = task.leased_until is not None and task.leased_until > task.asked_at
+        return task.execute_time <= overdue_before(task.asked_at) and not is_leased
+
+    @admin.display(description=_("last error"))
+    def error(self, task: Any) -> str:
+        """The last line of it."""
+        return _last_line(task.last_error or "")
+
+    @admin.action(description=_("Cancel selected tasks"), permissions=["operate"])
+    def cancel(self, request: HttpRequest, queryset: QuerySet[TaskInfo]) -> None:
+        """Take the selected tasks back and say of how many that came in time."""
+        handled = registry.task_types().intersection(queryset.values_list("task_type", flat=True))
+        selected = _selected(request)
+        done = cancel_tasks(selected, reason=_text("Cancelled by %(name)s.") % {"name": request.user.get_username()})
+        if done:
+            message = ngettext("%d task is cancelled.", "%d tasks are cancelled.", done)
+            self.message_user(request, message % done, messages.SUCCESS)
+        if left := len(selected) - done:
+            message = ngettext("%d task was no longer pending.", "%d tasks were no longer pending.", left)
+            self.message_user(request, message % left, messages.WARNING)
+        if done and handled:
+            message = _text(
+                "Tasks of %(types)s are added again while their subject asks for them: change that instead."
+            )
+            self.message_user(request, message % {"types": ", ".join(sorted(handled))}, messages.WARNING)
+
+
+@admin.register(TaskInfoLog)
+class TaskInfoLogAdmin(TaskAdmin):
+    """Every task there was within the retention time, the newest first."""
+
+    list_display = [
+        "task_id", "task_type", "key", "badge", "due_time", "executed_time", "late_ms", "attempts", "last_error",
+    ]  # fmt: skip
+    list_filter = ["status", TypeFilter]
+    ordering = ["-task_id"]
+    actions = ["retry"]
+
+    @display(label={str(status.value): colour for status, colour in BADGES.items()})
+    @admin.display(description=_("status"))
+    def badge(self, log: TaskInfoLog) -> tuple[str, str]:
+        """The status in its colour."""
+        return str(log.status), log.get_status_display()
+
+    @admin.display(description=_("executed"))
+    def executed_time(self, log: TaskInfoLog) -> str | None:
+        """When it ran, to the millisecond."""
+        return _spoken(log.executed_at) if log.executed_at else None
+
+    @admin.display(description=_("late (ms)"))
+    def late_ms(self, log: TaskInfoLog) -> str | None:
+        """How late it ran."""
+        return None if log.lateness_ms is None else f"{log.lateness_ms:.1f}"
+
+    @admin.display(description=_("error"))
+    def last_error(self, log: TaskInfoLog) -> str:
+        """The last line of it."""
+        return _last_line(log.error)
+
+    @admin.action(description=_("Retry selected tasks"), permissions=["operate"])
+    def retry(self, request: HttpRequest, queryset: QuerySet[TaskInfoLog]) -> None:
+        """Give failed and cancelled tasks another full set of attempts and say which could not get it, and why."""
+        retried = 0
+        for log in queryset:
+            try:
+                retry_task(log.task_id)
+            except SchedulingError as error:
+                self.message_user(request, f"{log.task_id}: {error}", messages.WARNING)
+            else:
+                self.log_change(request, log, _text("Retried"))
+                retried += 1
+        if retried:
+            message = ngettext("%d task is pending again.", "%d tasks are pending again.", retried)
+            self.message_user(request, message % retried, messages.SUCCESS)
+
+
+@admin.register(WorkerHeartbeat)
+class WorkerHeartbeatAdmin(ReadOnlyAdmin):
+    """The workers, and whether they live."""
+
+    list_display = ["name", "is_alive", "seen", "started_at", "queue", "clock_offset_ms", "task_types"]
+    ordering = ["-seen_at"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WorkerHeartbeat]:
+        """With the database's time."""
+        workers: QuerySet[WorkerHeartbeat] = super().get_queryset(request)
+        return workers.annotate(asked_at=database_now())
+
+    @admin.display(description=_("alive"), boolean=True)
+    def is_alive(self, worker: Any) -> bool:
+        """Whether it has given a sign of life lately."""
+        return bool(worker.seen_at >= alive_since(worker.asked_at))
+
+    @admin.display(description=_("last seen"))
+    def seen(self, worker: WorkerHeartbeat) -> str:
+        """When it last gave one."""
+        return _spoken(worker.seen_at)
+
+
+def _types(model: type[Model]) -> set[str]:
+    if model is TaskInfo:
+        return {task_type for task_type, _, _ in topics_with_tasks()}
+    return set(TaskInfoLog.objects.order_by().values_list("task_type", flat=True).distinct())
+
+
+def _selected(request: HttpRequest) -> list[int]:
+    return [int(task_id) for task_id in request.POST.getlist(ACTION_CHECKBOX_NAME)]
+
+
+def _spoken(moment: datetime) -> str:
+    local = timezone.localtime(moment)
+    return f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03} {local:%Z}"
+
+
+def _last_line(error: str) -> str:
+    return Truncator(error.strip().rpartition("\n")[2]).chars(_ERROR_LENGTH)

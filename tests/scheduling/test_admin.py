@@ -1,0 +1,194 @@
+"""The engine's screens: they show the truth, change tasks through the services alone, and stay quick."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from scheduling import registry
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
+from scheduling.services import cancel_task, read_database_clock, run_due
+from tests.scheduling.conftest import TYPE, Add, Notes
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = TaskInfoLog.Status
+TASKS, RECORDS, WORKERS = (f"/admin/scheduling/{name}/" for name in ("taskinfo", "taskinfolog", "workerheartbeat"))
+
+
+def person(name: str, *permissions: str) -> Client:
+    """A browser in which a member of staff with these permissions is logged in."""
+    user = User.objects.create_user(name, is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def operator(transactional_db: None) -> Client:
+    return person("alice", "operate_tasks")
+
+
+def rows(client: Client, url: str, **query: object) -> list[int]:
+    """Ids in the list, in its order."""
+    response = client.get(url, query)
+    assert response.status_code == 200
+    return [row.pk for row in response.context["cl"].result_list]
+
+
+def act(client: Client, url: str, action: str, *ids: int) -> str:
+    """Choose rows and an action; returns the messages."""
+    response = client.post(url, {"action": action, "_selected_action": ids}, follow=True)
+    assert response.status_code == 200
+    return " ".join(str(message) for message in response.context["messages"])
+
+
+def test_pending_tasks_are_listed_soonest_first_with_their_last_error(operator: Client, add: Add, notes: Notes) -> None:
+    def refuse(batch: Sequence[TaskInfo]) -> None:
+        raise ValueError("the printing press is on fire")
+
+    later, sooner = add(600, key="later"), add(300, key="sooner")
+    notes.fault = refuse
+    failing = add(key="failing")
+    run_due(10)
+    assert rows(operator, TASKS) == [failing.pk, sooner.pk, later.pk]
+    page = operator.get(TASKS).content.decode()
+    assert "ValueError: the printing press is on fire" in page
+    assert f"{sooner.execute_time:%Y-%m-%d %H:%M:%S}.{sooner.execute_time.microsecond // 1000:03} UTC" in page
+
+
+def test_the_list_narrows_to_what_is_overdue(operator: Client, add: Add) -> None:
+    overdue, leased, fresh = add(-60), add(-60), add(0)
+    TaskInfo.objects.filter(pk=leased.pk).update(leased_until=read_database_clock() + timedelta(seconds=60))
+    assert rows(operator, TASKS, overdue="yes") == [overdue.pk]
+    cancel_task(overdue.pk)
+    assert rows(operator, TASKS, overdue="yes") == []
+    assert set(rows(operator, TASKS)) == {leased.pk, fresh.pk}
+
+
+@pytest.mark.parametrize("url", [TASKS, RECORDS])
+def test_tasks_are_found_by_type_key_and_number(operator: Client, add: Add, url: str) -> None:
+    article, other = add(60, key="头条-1"), add(60, task_type="other", key="7")
+    assert rows(operator, url, type="other") == [other.pk]
+    assert rows(operator, url, q="头条") == [article.pk]
+    assert rows(operator, url, q=article.pk) == [article.pk]
+    assert rows(operator, url, q="7") == [other.pk]
+    assert rows(operator, url, q="条") == rows(operator, url, q="9" * 40) == []
+
+
+def test_records_show_the_lateness_and_are_found_by_status(operator: Client, add: Add, notes: Notes) -> None:
+    executed = add()
+    run_due(10)
+    waiting = add(60)
+    TaskInfoLog.objects.filter(pk=executed.pk).update(lateness=timedelta(milliseconds=12.3))
+    assert rows(operator, RECORDS) == [waiting.pk, executed.pk]
+    assert rows(operator, RECORDS, status__exact=Status.EXECUTED) == [executed.pk]
+    assert ">12.3<" in re.sub(r"\s", "", operator.get(RECORDS).content.decode())
+
+
+def test_cancelling_tells_how_many_came_in_time(operator: Client, add: Add, notes: Notes) -> None:
+    pending, executed = add(60, task_type="outside"), add()
+    run_due(10)
+    told = act(operator, TASKS, "cancel", pending.pk, executed.pk)
+    assert told == "1 task is cancelled. 1 task was no longer pending."
+    record = TaskInfoLog.objects.get(pk=pending.pk)
+    assert (record.status, record.error) == (Status.CANCELLED, "Cancelled by alice.")
+    assert TaskInfoLog.objects.get(pk=executed.pk).status == Status.EXECUTED
+
+
+def test_cancelling_what_an_application_will_add_again_says_so(operator: Client, add: Add, notes: Notes) -> None:
+    assert f"Tasks of {TYPE} are added again" in act(operator, TASKS, "cancel", add(60).pk)
+
+
+def test_retrying_tells_which_tasks_could_not_be_and_why(
+    operator: Client, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(batch: Sequence[TaskInfo]) -> None:
+        raise ValueError
+
+    monkeypatch.setitem(registry._handlers, TYPE, registry.Handler(refuse, max_attempts=1))
+    failed = add()
+    run_due(10)
+    waiting = add(60)
+    told = act(operator, RECORDS, "retry", failed.pk, waiting.pk)
+    assert f"{waiting.pk}: Only a task that failed" in told
+    assert "1 task is pending again." in told
+    assert set(TaskInfo.objects.values_list("pk", flat=True)) == {failed.pk, waiting.pk}
+    assert LogEntry.objects.get().object_id == str(failed.pk)
+
+
+@pytest.mark.parametrize("url", [TASKS, RECORDS, WORKERS])
+def test_nobody_adds_edits_or_deletes_rows_by_hand(admin_client: Client, add: Add, url: str) -> None:
+    task = add(60)
+    worker = WorkerHeartbeat.objects.create(name="w", started_at=task.created_at, seen_at=task.created_at)
+    row = worker.pk if url == WORKERS else task.pk
+    assert admin_client.get(f"{url}add/").status_code == 403
+    assert admin_client.get(f"{url}{row}/change/").status_code == 200
+    assert admin_client.post(f"{url}{row}/change/", {"key": "other"}).status_code == 403
+    assert admin_client.post(f"{url}{row}/delete/", {"post": "yes"}).status_code == 403
+    act(admin_client, url, "delete_selected", row)
+    assert (TaskInfo.objects.count(), TaskInfoLog.objects.count(), WorkerHeartbeat.objects.count()) == (1, 1, 1)
+
+
+def test_who_may_only_look_cannot_cancel_or_retry(add: Add) -> None:
+    task, viewer = add(60), person("bob", "view_taskinfo", "view_taskinfolog")
+    assert rows(viewer, TASKS) == [task.pk]
+    act(viewer, TASKS, "cancel", task.pk)
+    act(viewer, RECORDS, "retry", task.pk)
+    assert TaskInfo.objects.get().version == 1
+    assert person("charlie").get(TASKS).status_code == 403
+
+
+def test_a_lease_token_is_shown_to_nobody(admin_client: Client, add: Add) -> None:
+    task = add()
+    TaskInfo.objects.update(lease_token="0123456789abcdef")
+    for url in (TASKS, f"{TASKS}{task.pk}/change/"):
+        assert "0123456789abcdef" not in admin_client.get(url).content.decode()
+
+
+def test_workers_are_listed_alive_or_not(operator: Client) -> None:
+    now = read_database_clock()
+    for name, age in (("alive", 1), ("dead", 60)):
+        WorkerHeartbeat.objects.create(name=name, started_at=now, seen_at=now - timedelta(seconds=age))
+    response = operator.get(WORKERS)
+    assert [row.pk for row in response.context["cl"].result_list] == ["alive", "dead"]
+    screen = response.context["cl"].model_admin
+    assert [screen.is_alive(row) for row in response.context["cl"].result_list] == [True, False]
+
+
+@pytest.mark.parametrize("url", [TASKS, RECORDS])
+def test_a_list_counts_no_further_than_it_must(operator: Client, add: Add, url: str, monkeypatch: Any) -> None:
+    for _ in range(3):
+        add(60)
+    monkeypatch.setattr("scheduling.admin.COUNT_LIMIT", 2)
+    with CaptureQueriesContext(connection) as queries:
+        response = operator.get(url)
+    assert response.context["cl"].result_count == 2
+    counts = [query["sql"] for query in queries if "COUNT(" in query["sql"]]
+    assert counts
+    assert all("LIMIT 2" in sql for sql in counts)
+    assert len(queries) < 15
+
+
+@pytest.mark.parametrize("url", [TASKS, RECORDS])
+def test_the_number_of_queries_does_not_grow_with_the_rows(operator: Client, add: Add, url: str) -> None:
+    def count() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            operator.get(url)
+        return len(queries)
+
+    add(60)
+    few = count()
+    for _ in range(10):
+        add(60)
+    assert count() == few
