@@ -48,7 +48,7 @@ def _parse(place: str, line: bytes, encoding: str) -> Record | Remark:
     if len(line) >= LONGEST_LINE:
         return Remark(Kind.FAILED, place, _("longer than %(limit)d bytes") % {"limit": LONGEST_LINE})
     try:
-        value = json.loads(line.decode(encoding))
+        value = json.loads(line.decode(encoding).rstrip())
     except UnicodeDecodeError as error:
         return Remark(Kind.FAILED, place, _not_decodable(error))
     except json.JSONDecodeError as error:

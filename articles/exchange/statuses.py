@@ -20,7 +20,6 @@ Status = Article.Status
 
 OTHER_NAMES = {
     "": Status.DRAFT,
-    "auto-draft": Status.DRAFT,
     "private": Status.DRAFT,
     "submitted": Status.MANUAL_REVIEW,
     "pending": Status.MANUAL_REVIEW,

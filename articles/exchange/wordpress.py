@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # noqa: S405 (the type alone; defusedxml does the parsing)
 
 NO_DATE = "0000-00-00 00:00:00"
+NO_PUB_DATE = "-0001"
+"""The year that WordPress makes of it in `pubDate`, where Python reads 2000."""
+
+THROWN_AWAY = {"trash", "auto-draft"}
 NOT_FOR_ALL = "private"
 """WordPress's status of what only its editors may see; a post behind a password is treated likewise."""
 
@@ -99,6 +103,8 @@ def _record(number: int, element: Element, site: Site) -> Record | Remark:
     kind = post.get("wp:post_type", "post")
     if kind != "post":
         return Remark(Kind.FOREIGN, place, kind)
+    if post.get("wp:status") in THROWN_AWAY:
+        return Remark(Kind.FOREIGN, place, _("discarded post"))
     return Record(place, _fields(post, element, site))
 
 
@@ -122,14 +128,17 @@ def _fields(post: dict[str, str], element: Element, site: Site) -> dict[str, obj
 
 
 def _date(post: dict[str, str]) -> str | None:
-    """The date with its offset. Posts that lack the one in UTC still have `pubDate`, unless they have no date."""
-    stamp = post.get("wp:post_date_gmt", NO_DATE)
+    """The date with its offset, or as it is when it cannot be one. Without the one in UTC there is still `pubDate`."""
+    stamp = post.get("wp:post_date_gmt") or NO_DATE
     if stamp != NO_DATE:
         return f"{stamp}+00:00"
-    try:
-        return parsedate_to_datetime(post.get("pubDate", "")).isoformat()
-    except ValueError:
+    published = post.get("pubDate", "")
+    if not published or NO_PUB_DATE in published:
         return None
+    try:
+        return parsedate_to_datetime(published).isoformat()
+    except ValueError:
+        return published
 
 
 def _terms(element: Element) -> tuple[str | None, list[str]]:

@@ -190,7 +190,7 @@ def test_an_embargo_in_the_future_is_not_past_due(file: Path) -> None:
         ({"publish_at": "21.11.2026 07:00"}, 'publish_at: "21.11.2026 07:00" is not a time such as'),
         ({"publish_at": 1_800_000_000}, 'publish_at: "1800000000" is not a time such as'),
         ({"publish_at": "0001-01-01T00:00:00+14:00"}, "publish_at: lies outside the years 1000 to 9999"),
-        ({"status": "live"}, 'status: "live" is not known; use one of approved, auto-draft, draft'),
+        ({"status": "live"}, 'status: "live" is not known; use one of approved, draft, future'),
         ({"status": "scheduled"}, "publish_at: is missing; a scheduled article needs the time to go live"),
         ({"tags": 7}, "tags: is neither a list nor a text"),
         ({"tags": ["x" * 81]}, "tags: has 81 characters; shorten it to 80"),
