@@ -14,7 +14,7 @@ from scheduling import registry
 from scheduling.clock import clock, database_now
 from scheduling.conf import conf
 from scheduling.models import TaskInfo, topics_with_tasks
-from scheduling.queues import DelayQueue, Hint, Topic, get_queue
+from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
 from scheduling.services.failing import max_attempts, record_failure
 from scheduling.transactions import retried
 
@@ -100,13 +100,14 @@ def _pages_of_the_window(now: datetime) -> Iterator[list[Hint]]:
 
 def _pages_of_topic(topic: Topic, start: datetime, end: datetime) -> Iterator[list[Hint]]:
     window = TaskInfo.objects.topic(*topic).filter(execute_time__lte=end).oldest_first()
+    hints = window.values_list("task_id", "execute_time")  # all of it is in the due index
     last_id = -1
     while True:
-        later = window.filter(execute_time__gte=start).exclude(execute_time=start, task_id__lte=last_id)
+        later = hints.filter(execute_time__gte=start).exclude(execute_time=start, task_id__lte=last_id)
         page = list(later[: conf.PAGE_SIZE])
         if page:
-            yield [Hint.of(task) for task in page]
-            start, last_id = page[-1].execute_time, page[-1].task_id
+            yield [Hint(task_id, topic, to_milliseconds(due)) for task_id, due in page]
+            last_id, start = page[-1]
         if len(page) < conf.PAGE_SIZE:
             return
 
