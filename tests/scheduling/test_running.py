@@ -173,6 +173,18 @@ def test_a_postponed_task_stays_and_counts_no_attempt(
     assert run_due(10) == 1
 
 
+def test_a_leased_task_is_not_run(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
+    """R4.4"""
+    task = add(0)
+    until = read_database_clock() + timedelta(seconds=30)
+    TaskInfo.objects.filter(pk=task.pk).update(leased_until=until, lease_token="held")
+    queue.push([Hint.of(task)], now_ms=Hint.of(task).due_ms + 1)
+    assert run_due(10) == 0
+    travel(31)
+    sweep()
+    assert run_due(10) == 1
+
+
 def test_types_without_a_handler_wait_and_block_nobody(queue: DelayQueue, add: Add, notes: Notes) -> None:
     add(0, task_type="unknown.type", priority=-10)
     add(0, parameters="news")
