@@ -48,7 +48,7 @@ class CappedPaginator(Paginator[Any]):
     @cached_property
     def count(self) -> int:
         """How many rows there are, up to the limit."""
-        return cast("QuerySet[Any]", self.object_list).values_list("pk")[:COUNT_LIMIT].count()
+        return cast("QuerySet[Any]", self.object_list).order_by().values_list("pk")[:COUNT_LIMIT].count()
 
 
 class TypeFilter(admin.SimpleListFilter):
