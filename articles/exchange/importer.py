@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from django.db import DatabaseError
+from django.db import Error as DatabaseError  # with InterfaceError, which DatabaseError leaves out
 from django.utils.translation import gettext as _
 
 from articles.exchange.checking import Checker, unknown_fields

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
@@ -190,9 +190,7 @@ def _new_article(item: ImportedArticle, context: Context) -> Article:
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:
-    left, brought = Imprint.on(change.article), Imprint.of(change.item)
-    imprint = brought if change.state else replace(left, content=brought.content)
-    values = {"external_digest": str(imprint), "updated_at": read_database_clock()}
+    values = {"external_digest": str(Imprint.of(change.item)), "updated_at": read_database_clock()}
     if change.content:
         values |= context.content(change.item)
     return values | _state(change.item) if change.state else values

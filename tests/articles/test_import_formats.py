@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from articles.exchange.formats import READERS
 from articles.models import Article
 from tests.articles.factories import make_person, publish_tasks
 from tests.articles.imports import WXR, Result, counts, post, run_import, term, write_lines, write_wxr
@@ -91,6 +93,24 @@ def test_formats_that_are_not_built_are_not_offered(tmp_path: Path) -> None:
     result = run_import(tmp_path / "a.json", "--format", "ghost")
 
     assert "invalid choice" in result.error
+
+
+@pytest.mark.parametrize("name", ["jsonl", "csv", "wxr"])
+def test_reading_takes_little_memory_for_any_size_of_file(tmp_path: Path, name: str) -> None:
+    file, body = tmp_path / "large", "Ferry news. " * 500
+    if name == "wxr":
+        write_wxr(file, *(post(number, body=body) for number in range(2000)))
+    elif name == "csv":
+        file.write_text("title,body\n" + f'One,"{body}"\n' * 2000)
+    else:
+        write_lines(file, *[{"title": "One", "body": body}] * 2000)
+
+    tracemalloc.start()
+    assert sum(1 for _record in READERS[name](file, encoding="utf-8")) == 2000
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < file.stat().st_size / 5
 
 
 # JSON Lines

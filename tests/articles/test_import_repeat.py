@@ -96,6 +96,36 @@ def test_an_article_that_readers_see_is_never_taken_back_by_a_repeat(file: Path)
 
 
 @pytest.mark.django_db
+def test_publishing_a_held_article_by_a_repeat_keeps_its_text(file: Path) -> None:
+    write_lines(file, {"title": "Teh ferry", "status": "future", "publish_at": "2026-01-01T07:00:00Z"})
+    run_import(file)
+    Article.objects.update(title="The ferry")
+
+    run_import(file, "--past-due", "publish")
+
+    article = Article.objects.get()
+    assert (article.title, article.status) == ("The ferry", Status.APPROVED)
+
+
+@pytest.mark.django_db
+def test_a_time_chosen_here_outlives_corrections_over_there(file: Path) -> None:
+    first, chosen = soon(hours=1), soon(hours=3)
+    record = {"external_id": "1", "status": "scheduled", "publish_at": first.isoformat()}
+    write_lines(file, {**record, "title": "One"})
+    run_import(file)
+    article = Article.objects.get()
+    article.publish_at = chosen
+    article.save()
+
+    for title in ("Two", "Three"):
+        write_lines(file, {**record, "title": title})
+        run_import(file)
+
+    assert publish_tasks(article) == [chosen]
+    assert Article.objects.get().title == "Three"
+
+
+@pytest.mark.django_db
 def test_the_same_id_twice_in_a_file_is_a_mistake(file: Path) -> None:
     write_lines(file, {"external_id": "1", "title": "One"}, {"external_id": "1", "title": "Two"})
 
