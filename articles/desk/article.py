@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.dataclasses import UnfoldAction
@@ -19,6 +19,7 @@ from articles.desk.steps import may_take, offered, standing, take
 from articles.exceptions import ArticleError
 from articles.models import Article
 from articles.services.editing import TIMES
+from articles.services.steps import Person
 from articles.times import spoken, spoken_exactly
 from articles.workflow import STEPS, Step
 from scheduling.services import read_database_clock
@@ -86,7 +87,7 @@ class ArticleAdmin(ModelAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """The text, its place, and those of its times that this person may set."""
-        times = [name for name in ("publish_at", "embargo_until", "unpublish_at") if self._may_set(request, obj, name)]
+        times = _settable_times(obj, request.user)
         shown: list[Any] = [
             (None, {"fields": ["title", "summary", "body"]}),
             (_("Placement"), {"fields": ["channel", "tags", "author", "byline", "slug"]}),
@@ -97,6 +98,8 @@ class ArticleAdmin(ModelAdmin):
         """The form, which knows why the services refused what was typed."""
         form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
+        for name in TIMES.difference(_settable_times(obj, request.user)):
+            del form.base_fields[name]
         return form
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
@@ -122,13 +125,13 @@ class ArticleAdmin(ModelAdmin):
     ) -> HttpResponse:
         """Add where the article stands and the buttons for what can be done with it."""
         article = context.get("original") or Article()
-        now = read_database_clock()
+        now, steps = read_database_clock(), offered(article, request.user)
         context |= {
             "badge": BADGES[Status(article.status)],
             "standing": standing(article, now),
             "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
-            "may_refuse": Step.REFUSE in offered(article, request.user),
-            "actions_submit_line": [_button(step) for step in offered(article, request.user)],
+            "may_refuse": Step.REFUSE in steps,
+            "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
         }
         return super().render_change_form(request, context, *args, **options)
@@ -144,17 +147,28 @@ class ArticleAdmin(ModelAdmin):
             take(step, obj, by=request.user, publish_at=typed.get("publish_at"), reason=typed["reason"])
         self.message_user(request, standing(obj, read_database_clock()), messages.INFO)
 
+    def response_add(self, request: HttpRequest, obj: Article, post_url_continue: str | None = None) -> HttpResponse:
+        """After a step, stay with the article: often there is a next step."""
+        return _back_to(obj) if _pressed(request) else super().response_add(request, obj, post_url_continue)
+
+    def response_change(self, request: HttpRequest, obj: Article) -> HttpResponse:
+        """The same for an article that is not new."""
+        return _back_to(obj) if _pressed(request) else super().response_change(request, obj)
+
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Offer the steps in bulk that this person may take."""
         barred = {step.value for step in Step if not may_take(step, request.user)}
         return {name: action for name, action in super().get_actions(request).items() if name not in barred}
 
-    def _may_set(self, request: HttpRequest, article: Article | None, name: str) -> bool:
-        if article is None or name not in TIMES:
-            return True
-        if name == "publish_at" and article.status in (Status.PUBLISHED, Status.WITHDRAWN):
-            return False
-        return article.status not in Status.visible() or may_take(Step.SCHEDULE, request.user)
+
+def _settable_times(article: Article | None, by: Person) -> list[str]:
+    """The times of an article that this person may set, in the order of the form."""
+    names = ["publish_at", "embargo_until", "unpublish_at"]
+    if article is None:
+        return names
+    if article.status in Status.visible() and not may_take(Step.SCHEDULE, by):
+        return []
+    return names[1:] if article.status in (Status.PUBLISHED, Status.WITHDRAWN) else names
 
 
 def _button(step: Step) -> UnfoldAction:
@@ -163,5 +177,9 @@ def _button(step: Step) -> UnfoldAction:
     return UnfoldAction(name, method=cast(Any, None), description=label, path="", icon=ICONS[step])
 
 
-def _pressed(request: HttpRequest) -> Iterable[Step]:
+def _pressed(request: HttpRequest) -> list[Step]:
     return [step for step in Step if f"{STEP_BUTTON}{step}" in request.POST]
+
+
+def _back_to(article: Article) -> HttpResponse:
+    return redirect("admin:articles_article_change", article.pk)

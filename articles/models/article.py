@@ -161,12 +161,17 @@ class Article(SavesOnlyChanges):
 
     def get_absolute_url(self) -> str:
         """The article's page on the site."""
-        return reverse("article", kwargs={"pk": self.pk, "slug": self.slug or "-"})
+        return reverse("article", kwargs={"pk": self.pk, "slug": self.address_slug})
 
     def clean(self) -> None:
         """Refuse a time to be taken off that does not come after the time to go live."""
         if self.unpublish_at and self.goes_live_at and self.unpublish_at <= self.goes_live_at:
             raise ValidationError(_("The article would be taken off before it goes live."))
+
+    @property
+    def address_slug(self) -> str:
+        """The last part of the page's address, which is never empty."""
+        return self.slug or "-"
 
     @property
     def signed(self) -> str:

@@ -39,7 +39,7 @@ def channel(request: HttpRequest, slug: str) -> HttpResponse:
 def article(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
     """One article, at the one address that carries its present slug."""
     found = get_object_or_404(live_articles().prefetch_related("tags"), pk=pk)
-    if request.path != found.get_absolute_url():
+    if slug != found.address_slug:
         return redirect(found)
     more = live_articles().filter(channel=found.channel).exclude(pk=pk).defer("body").newest_first()[:READ_NEXT]
     return render(request, "articles/article.html", {"article": found, "more": more})

@@ -1,0 +1,351 @@
+"""The editors' screens, over HTTP."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from articles.desk.timefield import ZonedTimeWidget
+from articles.models import Article, Channel
+from articles.workflow import Step
+from tests.articles.factories import (
+    APPROVED,
+    make_article,
+    make_channel,
+    make_editor,
+    make_person,
+    publish_tasks,
+    soon,
+)
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+LIST = "/admin/articles/article/"
+WRITER = ("add_article", "change_article", "view_article")
+
+
+def logged_in(person: User) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def desk() -> Client:
+    return logged_in(make_editor())
+
+
+def form_of(client: Client, article: Article) -> dict[str, Any]:
+    """What a browser would send back if the editor changed nothing."""
+    form = client.get(form_address(article)).context["adminform"].form
+    sent: dict[str, Any] = {}
+    for name in form.fields:
+        value = form[name].value()
+        if isinstance(form.fields[name].widget, ZonedTimeWidget):
+            sent[name] = form.fields[name].widget.decompress(value)[0] or ""
+        else:
+            sent[name] = "" if value in (None, False) else value
+    return sent
+
+
+def form_address(article: Article) -> str:
+    return reverse("admin:articles_article_change", args=[article.pk])
+
+
+def press(client: Client, article: Article, step: Step | str, **changes: Any) -> Any:
+    """Open the form, change these fields and press the button of a step ("_save" for plain saving)."""
+    button = f"_step_{step}" if isinstance(step, Step) else step
+    return client.post(form_address(article), {**form_of(client, article), **changes, button: "1"}, follow=True)
+
+
+def wall(moment: datetime) -> str:
+    return timezone.localtime(moment).replace(tzinfo=None).isoformat(timespec="seconds")
+
+
+def test_a_new_article_is_a_draft_by_whoever_writes_it(desk: Client) -> None:
+    author = User.objects.get()
+    page = desk.get(f"{LIST}add/")
+    assert page.context["adminform"].form["author"].value() == str(author.pk)
+    desk.post(f"{LIST}add/", {"title": "Ferry strike called off", "author": author.pk, "status": 9, "_save": "1"})
+    article = Article.objects.get()
+    assert (article.status, article.author, article.slug) == (Status.DRAFT, author, "ferry-strike-called-off")
+
+
+def test_a_new_article_can_be_submitted_with_the_first_save(desk: Client) -> None:
+    desk.post(f"{LIST}add/", {"title": "Ferry strike called off", "_step_submit": "1"})
+    assert Article.objects.get().status == Status.MANUAL_REVIEW
+
+
+def test_an_article_goes_from_draft_to_schedule_by_its_buttons(desk: Client) -> None:
+    """R1.1"""
+    article, later = make_article(), soon(hours=1).replace(microsecond=0)
+    press(desk, article, Step.SUBMIT, title="A better headline")
+    press(desk, article, Step.APPROVE)
+    page = press(desk, article, Step.SCHEDULE, publish_at=wall(later))
+    article.refresh_from_db()
+    assert (article.title, article.status, article.publish_at) == ("A better headline", Status.MANUALLY_APPROVED, later)
+    assert publish_tasks(article) == [later]
+    assert "Goes live on" in page.text
+
+
+def test_saving_a_new_time_of_a_scheduled_article_moves_it(desk: Client) -> None:
+    """R1.19"""
+    article, moved = make_article(status=APPROVED, publish_at=soon(hours=1)), soon(hours=3).replace(microsecond=0)
+    press(desk, article, "_save", publish_at=wall(moved))
+    assert publish_tasks(article) == [moved]
+
+
+def test_saving_the_text_keeps_a_time_that_is_finer_than_the_form_shows(desk: Client) -> None:
+    exact = soon(hours=1).replace(microsecond=123456)
+    article = make_article(status=APPROVED, publish_at=exact)
+    press(desk, article, "_save", title="Only the text")
+    assert publish_tasks(article) == [exact]
+
+
+def test_cancelling_keeps_text_and_approval(desk: Client) -> None:
+    """R0.3"""
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    press(desk, article, Step.CANCEL_SCHEDULE, body="The latest text.")
+    article.refresh_from_db()
+    assert (article.status, article.publish_at, article.body) == (APPROVED, None, "The latest text.")
+
+
+def test_publishing_withdrawing_and_restoring(desk: Client) -> None:
+    """R5.5"""
+    article = make_article(status=APPROVED)
+    for step, status in [
+        (Step.PUBLISH_NOW, Status.PUBLISHED),
+        (Step.WITHDRAW, Status.WITHDRAWN),
+        (Step.RESTORE, Status.PUBLISHED),
+    ]:
+        press(desk, article, step)
+        assert Article.objects.get().status == status
+
+
+def test_refusing_takes_a_reason_that_the_author_then_reads(desk: Client) -> None:
+    """R5.3"""
+    article = make_article(status=Status.MANUAL_REVIEW)
+    page = press(desk, article, Step.REFUSE, body="Typed meanwhile.")
+    assert "Say why" in page.text
+    assert "Typed meanwhile." in page.text
+    press(desk, article, Step.REFUSE, reason="Names a minor.")
+    assert "Names a minor." in desk.get(form_address(article)).text
+
+
+def test_what_the_services_refuse_comes_back_as_typed_and_saves_nothing(desk: Client) -> None:
+    article = make_article(status=APPROVED, embargo_until=soon(hours=1), body="Old.")
+    page = press(desk, article, Step.PUBLISH_NOW, body="Two hours of work.")
+    assert "under embargo" in page.text
+    assert "Two hours of work." in page.text
+    assert Article.objects.values_list("body", "status").get() == ("Old.", APPROVED)
+
+
+def test_scheduling_without_a_time_asks_for_one(desk: Client) -> None:
+    page = press(desk, make_article(status=APPROVED), Step.SCHEDULE)
+    assert "Choose the time" in page.text
+
+
+def test_a_time_in_a_gap_is_explained_and_nothing_is_lost(desk: Client) -> None:
+    article = make_article(status=APPROVED)
+    with timezone.override(ZoneInfo("Europe/Berlin")):
+        page = press(desk, article, Step.SCHEDULE, publish_at="2030-03-31T02:30", body="Kept.")
+        assert "does not exist in Europe/Berlin" in page.text
+        assert "Kept." in page.text
+        press(desk, article, Step.SCHEDULE, publish_at="2030-10-27T02:30", publish_at_which="second")
+    assert publish_tasks(article) == [datetime(2030, 10, 27, 1, 30, tzinfo=UTC)]
+
+
+def test_the_second_of_two_editors_is_told_and_loses_nothing(desk: Client) -> None:
+    article = make_article()
+    other = {**form_of(desk, article), "title": "Mine", "_save": "1"}
+    press(desk, article, "_save", title="Theirs")
+    page = desk.post(form_address(article), other)
+    assert "Somebody else has changed the article" in page.text
+    assert 'value="Mine"' in page.text
+    assert Article.objects.get().title == "Theirs"
+    desk.post(form_address(article), {**other, "overwrite": "on"})
+    assert Article.objects.get().title == "Mine"
+
+
+def test_a_step_with_a_version_the_editor_has_not_seen_is_refused(desk: Client) -> None:
+    article = make_article(status=APPROVED)
+    old_form = form_of(desk, article)
+    press(desk, article, "_save", body="Something else entirely.")
+    desk.post(form_address(article), {**old_form, "_step_publish_now": "1"})
+    assert Article.objects.get().status == APPROVED
+
+
+def test_going_live_while_the_form_is_open_is_no_conflict(desk: Client) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    sent = {**form_of(desk, article), "title": "A better headline", "_save": "1"}
+    Article.objects.update(status=Status.PUBLISHED, publish_at=soon(), published_at=soon())
+    desk.post(form_address(article), sent)
+    assert Article.objects.values_list("title", "status").get() == ("A better headline", Status.PUBLISHED)
+
+
+def test_a_writer_sees_and_takes_only_their_own_steps() -> None:
+    client = logged_in(make_person("bob", *WRITER))
+    waiting = make_article(status=APPROVED, publish_at=soon(hours=1))
+    page = client.get(form_address(waiting))
+    assert "_step_" not in page.text
+    assert "publish_at" not in page.context["adminform"].form.fields
+    refused = press(client, waiting, Step.PUBLISH_NOW)
+    assert "do not have permission" in refused.text
+    press(client, waiting, "_save", title="A better headline", publish_at=wall(soon(hours=5)))
+    stored = Article.objects.get()
+    assert (stored.title, stored.status, stored.publish_at) == ("A better headline", APPROVED, waiting.publish_at)
+
+
+def test_somebody_without_permission_sees_no_article() -> None:
+    assert logged_in(make_person("bob")).get(LIST).status_code == 403
+
+
+def test_the_status_cannot_be_typed(desk: Client) -> None:
+    article = make_article()
+    press(desk, article, "_save", status=9, published_at="2020-01-01")
+    assert Article.objects.values_list("status", "published_at").get() == (Status.DRAFT, None)
+
+
+def test_the_list_names_status_and_zone(desk: Client) -> None:
+    make_article(status=APPROVED, publish_at=datetime(2030, 1, 1, 7, tzinfo=UTC))
+    with timezone.override(ZoneInfo("Asia/Shanghai")):
+        page = desk.get(LIST)
+    assert "1 Jan 2030, 15:00:00 Asia/Shanghai (UTC+8)" in page.text
+    assert "Approved" in page.text
+
+
+def test_the_list_filters_and_searches(desk: Client) -> None:
+    """R5.8"""
+    politics = make_channel()
+    make_article("Bridge", channel=politics)
+    make_article("Ferry", status=APPROVED)
+
+    def titles(query: str) -> set[str]:
+        return {str(article) for article in desk.get(f"{LIST}?{query}").context["cl"].result_list}
+
+    assert titles("q=ferr") == {"Ferry"}
+    assert titles(f"channel__id__exact={politics.pk}") == {"Bridge"}
+    assert titles("status__exact=8") == {"Ferry"}
+
+
+def test_the_list_takes_as_many_statements_for_many_articles(
+    desk: Client, django_assert_max_num_queries: pytest.FixtureRequest
+) -> None:
+    channel = make_channel()
+    Article.objects.bulk_create(Article(title=f"No. {number}", channel=channel) for number in range(60))
+    with django_assert_max_num_queries(16):  # type: ignore[operator]
+        desk.get(LIST)
+
+
+def bulk(client: Client, action: str, *articles: Article, **more: Any) -> Any:
+    return client.post(LIST, {"action": action, "_selected_action": [a.pk for a in articles], **more}, follow=True)
+
+
+def test_a_step_with_many_articles_reports_each_that_cannot_take_it(desk: Client) -> None:
+    """R0.8"""
+    drafts = [make_article(f"No. {number}") for number in range(3)]
+    published = make_article("Out already", status=Status.PUBLISHED)
+    page = bulk(desk, "submit", *drafts, published)
+    assert "Done with 3 articles." in page.text
+    assert "Out already: “Submit for review” is not possible" in page.text
+    assert Article.objects.filter(status=Status.MANUAL_REVIEW).count() == 3
+
+
+def test_many_articles_are_scheduled_for_one_time(desk: Client) -> None:
+    articles, later = (
+        [make_article(f"No. {n}", status=APPROVED) for n in range(3)],
+        soon(hours=1).replace(microsecond=0),
+    )
+    draft = make_article("Not yet")
+    assert "Not yet" in bulk(desk, "schedule", *articles, draft).text
+    page = bulk(desk, "schedule", *articles, draft, publish_at=wall(later))
+    assert "Done with 3 articles." in page.text
+    assert "1 article is not approved." in page.text
+    assert [publish_tasks(article) for article in articles] == [[later]] * 3
+
+
+def test_many_articles_are_not_scheduled_for_no_time(desk: Client) -> None:
+    page = bulk(desk, "schedule", make_article(status=APPROVED), publish_at="")
+    assert "This field is required." in page.text
+
+
+def test_deleting_in_bulk_takes_the_tasks_along(desk: Client) -> None:
+    """R1.19"""
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    bulk(desk, "delete_selected", article, post="yes")
+    assert not Article.objects.exists()
+    assert publish_tasks(article) == []
+
+
+def test_a_writer_is_not_offered_what_they_may_not_do() -> None:
+    client = logged_in(make_person("bob", *WRITER))
+    make_article()
+    offered = {name for name, _ in client.get(LIST).context["action_form"].fields["action"].choices}
+    assert offered >= {"submit"}
+    assert not offered & {"approve", "schedule", "publish_now", "withdraw", "restore"}
+
+
+def test_a_channel_in_use_is_neither_disabled_nor_deleted(desk: Client) -> None:
+    """R5.6"""
+    channel = make_channel()
+    make_article(channel=channel)
+    address = reverse("admin:articles_channel_change", args=[channel.pk])
+    page = desk.post(address, {"name": "Politics", "slug": "politics", "position": 0})
+    assert "This channel has articles" in page.text
+    desk.post(reverse("admin:articles_channel_delete", args=[channel.pk]), {"post": "yes"})
+    assert Channel.objects.get().enabled
+
+
+def test_an_unused_channel_is_disabled_and_deleted(desk: Client) -> None:
+    """R5.6"""
+    channel = make_channel()
+    desk.post(
+        reverse("admin:articles_channel_change", args=[channel.pk]), {"name": "Politics", "slug": "p", "position": 3}
+    )
+    assert Channel.objects.values_list("enabled", "position").get() == (False, 3)
+    desk.post(reverse("admin:articles_channel_delete", args=[channel.pk]), {"post": "yes"})
+    assert not Channel.objects.exists()
+
+
+def test_two_channels_do_not_share_a_name(desk: Client) -> None:
+    """R5.6"""
+    make_channel()
+    page = desk.post("/admin/articles/channel/add/", {"name": "Politics", "slug": "other", "position": 0})
+    assert "already exists" in page.text
+
+
+def test_a_disabled_channel_is_not_offered(desk: Client) -> None:
+    """R5.6"""
+    make_channel("Old", enabled=False)
+    make_channel("New")
+    field = desk.get(f"{LIST}add/").context["adminform"].form.fields["channel"]
+    assert [str(channel) for channel in field.queryset] == ["New"]
+
+
+def test_a_live_article_links_to_its_page_and_a_waiting_one_does_not(desk: Client) -> None:
+    live = make_article("Out", status=APPROVED, publish_at=soon(hours=-1))
+    waiting = make_article("Waiting", status=APPROVED, publish_at=soon(hours=1))
+    assert live.get_absolute_url() in desk.get(form_address(live)).text
+    assert waiting.get_absolute_url() not in desk.get(form_address(waiting)).text
+
+
+def test_the_form_tells_what_happens_next(desk: Client) -> None:
+    sentences = {
+        make_article("1"): "Submit it when it is ready",
+        make_article("2", status=Status.MANUAL_REVIEW): "A reviewer decides",
+        make_article("3", status=APPROVED): "has no time yet",
+        make_article("4", status=APPROVED, publish_at=soon() + timedelta(hours=1)): "Goes live on",
+        make_article("5", status=APPROVED, publish_at=soon(hours=-1)): "Live since",
+        make_article("6", status=Status.PUBLISHED, publish_at=soon(), published_at=soon()): "Went live on",
+        make_article("7", status=Status.WITHDRAWN): "Readers no longer see it",
+    }
+    for article, sentence in sentences.items():
+        assert sentence in desk.get(form_address(article)).text

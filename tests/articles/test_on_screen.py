@@ -1,0 +1,85 @@
+"""The promise, seen with an editor's and a reader's eyes: a real browser, web server and worker."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from articles.models import Article
+from scheduling.models import TaskInfoLog
+from tests.articles.factories import make_article, make_channel, make_editor, soon
+from tests.conftest import StartManage
+from tests.harness import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TITLE = "Harbour bridge reopens after eleven months"
+
+
+def log_in(page: Page) -> None:
+    page.goto("/admin/")
+    page.get_by_label("Username").fill("alice")
+    page.get_by_label("Password").fill("secret")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda address: "login" not in address)
+
+
+def test_an_article_scheduled_in_the_desk_appears_on_the_open_front_page_by_itself(
+    page: Page, start_manage: StartManage
+) -> None:
+    """R1.15 R2.1"""
+    make_editor()
+    make_channel()
+    start_manage("poll", "--forever")
+    page.goto("/")
+    expect(page.get_by_text("Nothing has been published yet")).to_be_visible()
+    reader, editor = page, page.context.new_page()
+
+    log_in(editor)
+    editor.goto("/admin/articles/article/add/")
+    editor.get_by_label("Headline").fill(TITLE)
+    editor.get_by_role("button", name="Submit for review").click()
+    editor.get_by_role("button", name="Approve").click()
+    due = (soon(seconds=4)).replace(microsecond=0)
+    editor.get_by_label("Publish at").fill(f"{due:%Y-%m-%dT%H:%M:%S}")
+    editor.get_by_role("button", name="Schedule", exact=False).last.click()
+    expect(editor.get_by_text("Goes live on").first).to_be_visible()
+    expect(reader.get_by_role("link", name=TITLE)).to_have_count(0)
+
+    expect(reader.get_by_role("link", name=TITLE)).to_be_visible(timeout=15_000)
+    article = eventually(lambda: Article.objects.filter(status=Article.Status.PUBLISHED).first())
+    assert article is not None
+    assert article.published_at is not None
+    assert article.published_at >= due
+    log = TaskInfoLog.objects.get(key=str(article.pk), status=TaskInfoLog.Status.EXECUTED)
+    assert log.lateness is not None
+    assert log.lateness >= timedelta()
+
+
+def test_an_open_page_loses_an_article_that_is_withdrawn(page: Page) -> None:
+    """R5.5"""
+    article = make_article(TITLE, status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
+    page.goto("/")
+    expect(page.get_by_role("link", name=TITLE)).to_be_visible()
+    article.status = Article.Status.WITHDRAWN
+    article.save()
+    expect(page.get_by_role("link", name=TITLE)).to_have_count(0, timeout=15_000)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_nothing_sticks_out_sideways(page: Page, width: int) -> None:
+    long_words = "Donaudampfschifffahrtsgesellschaftskapitänsmütze " * 3
+    article = make_article(
+        long_words.strip()[:200],
+        summary=long_words,
+        body=f"<pre>{'x' * 300}</pre>{long_words * 9}",
+        status=Article.Status.PUBLISHED,
+        publish_at=soon(hours=-1),
+        channel=make_channel(),
+    )
+    page.set_viewport_size({"width": width, "height": 800})
+    for address in ("/", article.get_absolute_url(), "/channel/politics/"):
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
