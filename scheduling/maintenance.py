@@ -1,4 +1,4 @@
-"""The periodic work beside a worker: sweep, refresh, clock and heartbeat, in a thread of its own.
+"""The periodic work beside a worker: sweep, refresh and heartbeat, in a thread of its own.
 
 It never delays a task that is due: the worker's thread does nothing but take, run and sleep.
 """
@@ -62,11 +62,6 @@ class Maintenance:
 
     def step(self) -> None:
         """Do what is due of the periodic work; of all nodes only one sweeps and one refreshes in each period."""
-        if clock.measure_if_stale() and abs(clock.offset) > conf.CLOCK_TOLERANCE:
-            logger.warning(
-                "this machine's clock is %+.0f ms off the database's",
-                -clock.offset * 1000,
-            )
         if time.monotonic() - self._beat_at > conf.HEARTBEAT_INTERVAL:
             self.beat()
         if self.queue.tick("refresh", conf.REFRESH_INTERVAL * _TICK_LIFE):
@@ -76,7 +71,9 @@ class Maintenance:
             logger.warning("gave %d overdue tasks out again", requeued)
 
     def beat(self) -> None:
-        """Write a sign of life."""
+        """Write a sign of life, and complain of a clock that is wrong."""
+        if abs(clock.offset) > conf.CLOCK_TOLERANCE:
+            logger.warning("this machine's clock is %+.0f ms off the database's", -clock.offset * 1000)
         now = clock.now()
         signs = {
             "seen_at": now,

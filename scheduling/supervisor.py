@@ -18,7 +18,7 @@ from scheduling.stopping import stop_on_signals
 logger = logging.getLogger(__name__)
 
 _WATCH_INTERVAL = 0.05  # seconds between two looks at the children
-_SHORT_LIFE = 1.0  # seconds; a child that dies younger is started again only after that long
+_SHORT_LIFE = 1.0  # seconds; after a child that died younger the next one waits that long
 
 
 def supervise(work: Callable[[threading.Event], None], *, processes: int) -> None:
@@ -27,11 +27,13 @@ def supervise(work: Callable[[threading.Event], None], *, processes: int) -> Non
     `work` gets an event that is set when it shall stop. A second signal ends the children at once.
     """
     children: dict[int, float] = {}
+    not_before = 0.0
     with stop_on_signals() as stopping:
         try:
             while not stopping.wait(_WATCH_INTERVAL):
-                _reap(children)
-                while len(children) < processes:
+                if _reap(children):
+                    not_before = time.monotonic() + _SHORT_LIFE
+                while len(children) < processes and time.monotonic() >= not_before:
                     children[_fork(work, stopping)] = time.monotonic()
             _signal_all(children, signal.SIGTERM)
             while children:
@@ -69,17 +71,18 @@ def _stop_when_orphaned(parent: int, stopping: threading.Event) -> None:
             stopping.set()
 
 
-def _reap(children: dict[int, float], *, expected: bool = False) -> None:
+def _reap(children: dict[int, float], *, expected: bool = False) -> bool:
+    """Forget the children that ended; True if one of them died so young that the next should wait a little."""
+    died_young = False
     for pid, started in list(children.items()):
         ended, status = os.waitpid(pid, os.WNOHANG)
-        if not ended:
-            continue
-        if not expected:
-            code = os.waitstatus_to_exitcode(status)
-            logger.error("worker process %d died (%s) and is started again", pid, code)
-            if time.monotonic() - started < _SHORT_LIFE:
-                time.sleep(_SHORT_LIFE)
-        del children[pid]
+        if ended:
+            del children[pid]
+            died_young |= time.monotonic() - started < _SHORT_LIFE
+            if not expected:
+                code = os.waitstatus_to_exitcode(status)
+                logger.error("worker process %d died (%s) and is started again", pid, code)
+    return died_young
 
 
 def _signal_all(children: dict[int, float], number: signal.Signals) -> None:

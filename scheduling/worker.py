@@ -51,6 +51,7 @@ class Worker:
         with Maintenance(self.name, sorted(self.task_types), self.queue):
             while not stopping.is_set() and time.monotonic() < deadline:
                 try:
+                    clock.measure_if_stale()  # which also notices in time that an idle connection has died
                     if not self.work():
                         self.rest(deadline)
                     failures = 0

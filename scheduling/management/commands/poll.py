@@ -39,7 +39,7 @@ class Command(BaseCommand):
             "--type", action="append", default=[], dest="types", metavar="TYPE",
             help="run only this type of task; may be repeated",
         )  # fmt: skip
-        parser.add_argument("--batch", type=int, metavar="N", help="tasks in one transaction at most")
+        parser.add_argument("--batch", type=int, metavar="N", help="tasks taken from the queue at once at most")
         parser.add_argument(
             "--processes", type=int, default=1, metavar="N",
             help="with --forever: so many supervised worker processes, each started anew when it dies",
