@@ -186,7 +186,10 @@ def test_the_times_of_an_approved_article_take_the_permission_to_schedule(desk: 
 
 def test_only_the_newsroom_gets_in() -> None:
     assert APIClient().get(URL).status_code == 401
-    for stranger in (User.objects.create_user("reader"), make_person("robot", "operate_tasks")):
+    former = make_editor("carol")
+    former.is_staff = False
+    former.save()
+    for stranger in (User.objects.create_user("reader"), make_person("robot", "operate_tasks"), former):
         assert signed_in(stranger).get(URL).status_code == 403
 
 
