@@ -1,5 +1,5 @@
 """Django looks for screens here; they live in `articles.desk`."""
 
-from articles.desk import article, channel
+from articles.desk import article, channel, people
 
-__all__ = ["article", "channel"]
+__all__ = ["article", "channel", "people"]

@@ -90,9 +90,10 @@ class ArticleAdmin(ModelAdmin):
         times = _settable_times(obj, request.user)
         shown: list[Any] = [
             (None, {"fields": ["title", "summary", "body"]}),
+            (_("Times"), {"fields": times}),
             (_("Placement"), {"fields": ["channel", "tags", "author", "byline", "slug"]}),
         ]
-        return [*shown, (_("Times"), {"fields": times})] if times else shown
+        return [fieldset for fieldset in shown if fieldset[1]["fields"]]
 
     def get_form(self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any) -> Any:
         """The form, which knows why the services refused what was typed."""

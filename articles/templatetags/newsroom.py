@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from django import template
+from django.utils import formats, timezone
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from articles import times
 from articles.html import add_paragraphs, clean_html
@@ -31,6 +33,13 @@ def prose(body: str) -> SafeString:
 def enabled_channels() -> ChannelQuerySet:
     """The channels of the navigation."""
     return Channel.objects.enabled()
+
+
+@register.simple_tag
+def today() -> str:
+    """The date in the site's zone, with its weekday."""
+    # Translators: a date such as Saturday, 21 November 2026, in the letters of Django's date filter
+    return formats.date_format(timezone.localtime(), _("l, j F Y"))
 
 
 @register.simple_tag

@@ -349,3 +349,17 @@ def test_the_form_tells_what_happens_next(desk: Client) -> None:
     }
     for article, sentence in sentences.items():
         assert sentence in desk.get(form_address(article)).text
+
+
+def test_the_people_screens_open() -> None:
+    client = logged_in(make_person("root", is_superuser=True))
+    root = User.objects.get()
+    for address in (
+        "user/",
+        "user/add/",
+        f"user/{root.pk}/change/",
+        f"user/{root.pk}/password/",
+        "group/",
+        "group/add/",
+    ):
+        assert client.get(f"/admin/auth/{address}").status_code == 200

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+import time_machine
 from django.test import Client
 from django.utils import timezone
 
@@ -156,6 +157,12 @@ def test_a_waiting_article_leaves_no_trace_in_what_open_pages_are_told(client: C
 def test_pages_speak_chinese_to_those_who_ask_for_it(client: Client) -> None:
     client.post("/i18n/setlang/", {"language": "zh-hans", "next": "/"})
     assert '<html lang="zh-hans">' in client.get("/").text
+
+
+@time_machine.travel("2026-11-21 23:30Z", tick=False)
+def test_the_masthead_carries_the_date_of_the_sites_zone(client: Client) -> None:
+    with timezone.override(ZoneInfo("Asia/Shanghai")):
+        assert "Sunday, 22 November 2026" in client.get("/").text
 
 
 def test_an_empty_front_page_says_so(client: Client) -> None:
