@@ -10,5 +10,8 @@ from headline.settings import INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.probe"]
 
+# Safe hashes are slow on purpose.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
 # Other values for a process that a test starts, as JSON: {"SCHEDULING_REFRESH_INTERVAL": 0.4}.
 globals().update(json.loads(os.environ.get("TEST_SETTINGS", "{}")))

@@ -13,7 +13,7 @@ admin.site.unregister(Group)
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
+class PersonAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg,misc]
     """Who may log in, and what they may do."""
 
     form = UserChangeForm
