@@ -17,13 +17,6 @@ from scheduling.validation import PRIORITIES
 Status = TaskInfoLog.Status
 
 
-class TaskIdField(serializers.CharField):
-    """A task's id as text: JavaScript's numbers are exact to 53 bits only, an id has 63."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(read_only=True, **options)
-
-
 class InstantField(serializers.DateTimeField):
     """A time as it was written: one without an offset goes through as such, and the services refuse it."""
 
@@ -55,7 +48,7 @@ class PriorityField(serializers.IntegerField):
 class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
     """A task and what became of it."""
 
-    task_id = TaskIdField()
+    task_id = serializers.CharField(read_only=True)  # JavaScript's numbers are exact to 53 bits, an id has 63
     parameters = ParametersField(read_only=True)
     lateness_ms = serializers.FloatField(
         read_only=True,
@@ -75,7 +68,7 @@ class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
 class LeasedTaskSerializer(serializers.ModelSerializer[TaskInfo]):
     """A task given to a program until `leased_until`; the token proves that it is still the program's."""
 
-    task_id = TaskIdField()
+    task_id = serializers.CharField(read_only=True)  # JavaScript's numbers are exact to 53 bits, an id has 63
     parameters = ParametersField(read_only=True)
 
     class Meta:
