@@ -11,6 +11,7 @@ import os
 import re
 import zoneinfo
 from collections.abc import Collection, Iterable
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
@@ -117,6 +118,14 @@ def hosts(name: str, *, default: Iterable[str]) -> list[str]:
         if value != "*" and not re.fullmatch(r"\.?[\w.-]+|\[[0-9a-fA-F:.]+\]", value):
             raise WrongEnvironment(name, f"contains {value!r}", "write host names without scheme, port or path")
     return values
+
+
+def networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """Networks such as 10.0.0.0/8, separated by commas; an address alone is a network of one."""
+    try:
+        return [ip_network(value) for value in names(name)]
+    except ValueError as error:
+        raise WrongEnvironment(name, f"contains no network ({error})", "write networks such as 10.0.0.0/8") from error
 
 
 def time_zone(name: str, *, default: str) -> str:

@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "headline",
     "django_crontab",
     "django_filters",
+    "django_prometheus",
     "rest_framework",
     "rest_framework.authtoken",
     "drf_spectacular",
@@ -57,6 +58,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -67,6 +69,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "headline.api.idempotency.IdempotencyMiddleware",
+    "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 
 ROOT_URLCONF = "headline.urls"
@@ -175,6 +178,11 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {"django": {"handlers": [], "propagate": True}},
 }
+
+# Monitoring
+
+METRICS_TOKEN = env.text("METRICS_TOKEN")
+METRICS_NETWORKS = env.networks("METRICS_NETWORKS")
 
 # Programs
 

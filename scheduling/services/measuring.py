@@ -111,9 +111,26 @@ def failed_by_type() -> Counter[str]:
     return Counter(failed.values_list("task_type", flat=True)[:COUNT_LIMIT])
 
 
-def live_workers(now: datetime) -> list[WorkerHeartbeat]:
-    """Workers that have given a sign of life lately, the latest first."""
-    return list(WorkerHeartbeat.objects.filter(seen_at__gte=alive_since(now)).order_by("-seen_at"))
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The workers that have given a sign of life lately."""
+
+    count: int
+    task_types: frozenset[str]  #: what they run
+    queues: frozenset[str]  #: where they find it: "redis", or "database" while Redis is away or not used
+    last_sign: float | None  #: seconds since any worker, also one that died since, was seen; None: never
+
+
+def workers(now: datetime) -> Workers:
+    """Who works at this moment."""
+    known = list(WorkerHeartbeat.objects.order_by("-seen_at"))
+    alive = [worker for worker in known if worker.seen_at >= alive_since(now)]
+    return Workers(
+        count=len(alive),
+        task_types=frozenset(task_type for worker in alive for task_type in worker.task_types),
+        queues=frozenset(worker.queue for worker in alive),
+        last_sign=(now - known[0].seen_at).total_seconds() if known else None,
+    )
 
 
 def alive_since(now: datetime) -> datetime:

@@ -63,6 +63,8 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
         ("TIME_ZONE", "../etc/passwd", "write a time zone"),
         ("LANGUAGE_CODE", "fr", "choose one of en, zh-hans"),
         ("PROXY_COUNT", "-1", "at least 0"),
+        ("METRICS_NETWORKS", "10.0.0.1/8", "contains no network"),
+        ("METRICS_NETWORKS", "localhost", "contains no network"),
         ("DATA_DIR", "/proc/nowhere", "cannot be made"),
         ("ENV_FILE", "/no/such/file", "cannot be read"),
     ],

@@ -1,0 +1,129 @@
+"""What probes ask: does the process live, and should it get traffic?
+
+Only an unusable database keeps readers' pages from being served, so only then `/readyz` says 503. Redis down, no
+worker alive or tasks overdue are named and the status is "degraded", with 200: the queue has a reserve, readers see
+approved articles at their second by the clock alone, and taking web servers out would not help.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import Any
+
+from django.db import connections
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from scheduling import registry
+from scheduling.clock import read_database_clock
+from scheduling.conf import conf
+from scheduling.exceptions import QueueUnavailable
+from scheduling.queues import get_queue
+from scheduling.services.measuring import failed_by_type, lateness, overdue_by_topic, workers
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 2.0  #: seconds a probe waits for the database and for Redis
+LATENESS_MINUTES = 15  #: how far back lateness is looked at
+
+
+class Probe:
+    """Runs a question in a thread of its own, one at a time: a server that never answers costs one thread."""
+
+    def __init__(self, question: Callable[[], Any]) -> None:
+        self._question = question
+        self._lock = threading.Lock()
+        self._running: Future[Any] | None = None
+
+    def ask(self) -> Future[Any]:
+        """The answer to come; whoever asks while another waits gets the same one."""
+        with self._lock:
+            if self._running is None or self._running.done():
+                self._running = Future()
+                threading.Thread(target=self._run, args=[self._running], name="probe", daemon=True).start()
+            return self._running
+
+    def _run(self, answer: Future[Any]) -> None:
+        try:
+            value = self._question()
+        except Exception as error:
+            connections.close_all()
+            answer.set_exception(error)
+        else:
+            connections.close_all()
+            answer.set_result(value)
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    """The process lives; asks nobody."""
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@never_cache
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """Whether this process should get traffic, and what is amiss; no names, addresses or contents."""
+    redis, figures = asked = [_redis.ask(), _database.ask()]
+    wait(asked, PATIENCE)
+    report = {"database": "ok", "redis": _answer(redis, "unreachable"), **_answer(figures, {"database": "unusable"})}
+    problems = _problems(report)
+    status = "unusable" if report["database"] != "ok" else "degraded" if problems else "ready"
+    return JsonResponse({"status": status, "problems": problems, **report}, status=503 if status == "unusable" else 200)
+
+
+def _answer(future: Future[Any], otherwise: Any) -> Any:
+    """The answer, or `otherwise` when there is none by now."""
+    try:
+        return future.result(0)
+    except Exception as error:
+        logger.warning("a probe failed: %s", error or type(error).__name__)
+        return otherwise
+
+
+def _ask_redis() -> str:
+    if not conf.REDIS_URL:
+        return "unused"
+    try:
+        get_queue().ping()
+    except QueueUnavailable:
+        return "unreachable"
+    return "ok"
+
+
+def _ask_database() -> dict[str, Any]:
+    now = read_database_clock()
+    alive, late = workers(now), lateness(now, LATENESS_MINUTES)
+    handled, overdue = registry.task_types() | alive.task_types, overdue_by_topic(now)
+    mine = sum(count for (task_type, _), count in overdue.items() if task_type in handled)
+    return {
+        "queue": sorted(alive.queues),
+        "workers": alive.count,
+        "heartbeat_age_seconds": alive.last_sign,
+        "overdue": mine,
+        "overdue_unclaimed": overdue.total() - mine,
+        "failed": failed_by_type().total(),
+        "lateness_ms": {"p50": late.p50, "p99": late.p99, "max": late.max, "count": late.count},
+    }
+
+
+def _problems(report: dict[str, Any]) -> list[str]:
+    """Codes of what a person should look at."""
+    signs = {
+        "database_unusable": report["database"] != "ok",
+        "redis_unreachable": report["redis"] == "unreachable",
+        "worker_without_redis": report["redis"] == "ok" and "database" in report.get("queue", ()),
+        "no_worker": report.get("workers") == 0,
+        "overdue": report.get("overdue", 0) > 0,
+        "overdue_unclaimed": report.get("overdue_unclaimed", 0) > 0,
+    }
+    return [name for name, is_so in signs.items() if is_so]
+
+
+_redis = Probe(_ask_redis)
+_database = Probe(_ask_database)

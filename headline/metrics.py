@@ -1,0 +1,133 @@
+"""Figures for Prometheus: django-prometheus's own about requests, and the engine's.
+
+With several web processes, django-prometheus adds theirs up when `PROMETHEUS_MULTIPROC_DIR` is set; the engine's come
+from the database and are the same from each.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from http import HTTPStatus
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from django_prometheus.exports import ExportToDjangoView
+from prometheus_client import generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from headline.health import LATENESS_MINUTES, PATIENCE, Probe
+from scheduling import registry
+from scheduling.clock import read_database_clock
+from scheduling.conf import conf
+from scheduling.services.measuring import (
+    Lateness,
+    Topic,
+    Workers,
+    due_by_topic,
+    failed_by_type,
+    lateness_by_type,
+    overdue_by_topic,
+    workers,
+)
+
+Sample = tuple[dict[str, str], float]
+"""Labels and a value."""
+
+
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """All figures, for whoever brings the token or comes from a network on the list."""
+    if not (_has_token(request) or _is_near(request)):
+        return _refused()
+    page: HttpResponse = ExportToDjangoView(request)
+    page.write(generate_latest(TaskCollector()))
+    return page
+
+
+def _has_token(request: HttpRequest) -> bool:
+    given, wanted = request.headers.get("Authorization", ""), f"Bearer {settings.METRICS_TOKEN}"
+    return bool(settings.METRICS_TOKEN) and secrets.compare_digest(given.encode(), wanted.encode())
+
+
+def _is_near(request: HttpRequest) -> bool:
+    """Judges the connection itself: what a header says of where it came from, anybody may write."""
+    try:
+        address = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))
+    except ValueError:
+        return False
+    return any(address in network for network in settings.METRICS_NETWORKS)
+
+
+def _refused() -> HttpResponse:
+    if not settings.METRICS_TOKEN:
+        return HttpResponse("Set METRICS_TOKEN or METRICS_NETWORKS.\n", "text/plain", HTTPStatus.FORBIDDEN)
+    page = HttpResponse("Bring the token.\n", "text/plain", HTTPStatus.UNAUTHORIZED)
+    page["WWW-Authenticate"] = "Bearer"
+    return page
+
+
+class TaskCollector(Collector):
+    """The engine's figures at this moment; while the database is away, only that it is."""
+
+    def collect(self) -> Iterable[Metric]:
+        """All of them."""
+        try:
+            figures = _figures.ask().result(PATIENCE)
+        except Exception:
+            figures = []
+        yield _gauge("database_up", "1 while the database answers", [({}, bool(figures))])
+        yield from figures
+
+
+def _collect() -> list[Metric]:
+    now = read_database_clock()
+    coming, alive = now + timedelta(seconds=conf.PRELOAD_WINDOW), workers(now)
+    ran = lateness_by_type(now, LATENESS_MINUTES)
+    return [
+        _gauge("tasks_due", "Pending tasks due within the preload window", _by_topic(due_by_topic(coming))),
+        _gauge("tasks_overdue", "Tasks that should have run", _by_topic(overdue_by_topic(now))),
+        _gauge("tasks_failed", "Tasks that failed for good and wait for a person", _by_type(failed_by_type())),
+        _gauge("task_lateness_seconds", "How late tasks ran lately", _by_quantile(ran)),
+        _gauge("workers_alive", "Workers seen lately", [({}, alive.count)]),
+        _gauge("queue_degraded", "1 while a worker does without its Redis", [({}, _is_degraded(alive))]),
+    ]
+
+
+def _gauge(name: str, text: str, samples: Iterable[Sample]) -> Metric:
+    gauge = Metric(f"headline_{name}", text, "gauge")
+    for labels, value in samples:
+        gauge.add_sample(gauge.name, labels, value)
+    return gauge
+
+
+def _by_topic(counts: Counter[Topic]) -> Iterator[Sample]:
+    """Says also whether this project runs the type; if not, a program outside should."""
+    for (task_type, priority), count in counts.items():
+        handled = "no" if registry.get(task_type) is None else "yes"
+        yield {"task_type": task_type, "priority": str(priority), "handled": handled}, count
+
+
+def _by_type(counts: Counter[str]) -> Iterator[Sample]:
+    for task_type, count in counts.items():
+        yield {"task_type": task_type}, count
+
+
+def _by_quantile(figures: dict[str, Lateness]) -> Iterator[Sample]:
+    for task_type, late in figures.items():
+        for quantile, milliseconds in (("0.5", late.p50), ("0.99", late.p99), ("1", late.max)):
+            yield {"task_type": task_type, "quantile": quantile}, (milliseconds or 0) / 1000
+
+
+def _is_degraded(alive: Workers) -> bool:
+    return bool(conf.REDIS_URL) and "database" in alive.queues
+
+
+_figures = Probe(_collect)

@@ -1,0 +1,188 @@
+"""What probes are told: while the process lives, whether it should get traffic, and what is amiss."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from headline.health import Probe
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
+from scheduling.services import add_task, read_database_clock, run_due
+from tests.conftest import Site, StartManage
+from tests.harness import Process, Server, eventually, free_port, python, start_redis
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def ready(client: Client, status: int = 200) -> dict[str, Any]:
+    response = client.get("/readyz")
+    assert response.status_code == status
+    assert "no-store" in response["Cache-Control"]
+    return dict(response.json())
+
+
+def add(seconds: float, task_type: str = "probe.note") -> TaskInfo:
+    due = read_database_clock() + timedelta(seconds=seconds)
+    return add_task(task_type, execute_time=due, parameters={})
+
+
+@pytest.fixture
+def worker(transactional_db: None) -> WorkerHeartbeat:
+    """A worker that has just been seen."""
+    now = read_database_clock()
+    queue = "redis" if connection.vendor == "mysql" else "database"
+    return WorkerHeartbeat.objects.create(name="w", task_types=["other"], started_at=now, seen_at=now, queue=queue)
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path, settings: Any) -> Iterator[Server]:
+    """A Redis that the test may take away."""
+    server = start_redis(tmp_path)
+    settings.SCHEDULING_REDIS_URL = server.url
+    yield server
+    server.kill()
+
+
+def test_a_living_process_says_so_without_asking_the_database(client: Client, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(0):
+        response = client.get("/healthz")
+    assert (response.status_code, response.content) == (200, b"ok\n")
+
+
+def test_all_is_well(client: Client, worker: WorkerHeartbeat) -> None:
+    add(0)
+    run_due(10)
+    report = ready(client)
+    assert (report["status"], report["problems"]) == ("ready", [])
+    assert report["database"] == "ok"
+    assert report["redis"] == ("ok" if connection.vendor == "mysql" else "unused")
+    assert (report["workers"], report["overdue"], report["failed"]) == (1, 0, 0)
+    assert 0 <= report["heartbeat_age_seconds"] < 15
+    assert report["lateness_ms"]["count"] == 1
+    assert report["lateness_ms"]["p50"] == report["lateness_ms"]["p99"] == report["lateness_ms"]["max"] >= 0
+
+
+def test_a_web_server_without_a_worker_still_serves_readers(client: Client, worker: WorkerHeartbeat) -> None:
+    WorkerHeartbeat.objects.update(seen_at=worker.seen_at - timedelta(minutes=1))
+    report = ready(client)
+    assert (report["status"], report["problems"], report["workers"]) == ("degraded", ["no_worker"], 0)
+    assert report["heartbeat_age_seconds"] >= 60
+
+
+def test_without_redis_it_is_degraded_and_gets_traffic(
+    client: Client, worker: WorkerHeartbeat, own_redis: Server
+) -> None:
+    WorkerHeartbeat.objects.update(queue="redis")
+    assert ready(client)["status"] == "ready"
+    own_redis.kill()
+    report = ready(client)
+    assert (report["status"], report["problems"]) == ("degraded", ["redis_unreachable"])
+    own_redis.start()
+    WorkerHeartbeat.objects.update(queue="database")
+    assert ready(client)["problems"] == ["worker_without_redis"]
+
+
+def test_overdue_tasks_are_told_apart_by_who_should_run_them(client: Client, worker: WorkerHeartbeat) -> None:
+    for task_type in ("probe.note", "other", "nobody.asks", "nobody.asks"):
+        add(-60, task_type)
+    add(-1)
+    leased = add(-60)
+    TaskInfo.objects.filter(pk=leased.pk).update(leased_until=read_database_clock() + timedelta(minutes=1))
+    report = ready(client)
+    assert (report["overdue"], report["overdue_unclaimed"]) == (2, 2)
+    assert (report["status"], report["problems"]) == ("degraded", ["overdue", "overdue_unclaimed"])
+
+
+def test_failed_tasks_are_counted(client: Client, worker: WorkerHeartbeat) -> None:
+    add(60)
+    TaskInfoLog.objects.update(status=TaskInfoLog.Status.FAILED)
+    assert ready(client)["failed"] == 1
+
+
+def test_the_answer_tells_no_secrets(client: Client, settings: Any, worker: WorkerHeartbeat) -> None:
+    settings.SCHEDULING_REDIS_URL = f"redis://:hunter2@127.0.0.1:{free_port()}"
+    add(-60, "secret.type")
+    text = json.dumps(ready(client))
+    for secret in (
+        "hunter2",
+        "127.0.0.1",
+        "secret.type",
+        worker.name + '"',
+        str(settings.DATABASES["default"]["NAME"]),
+    ):
+        assert secret not in text
+
+
+@pytest.mark.parametrize("fault", ["DROP", "HANG"])
+def test_an_unusable_database_gets_no_traffic(client: Client, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    released = threading.Event()
+
+    def ask() -> Any:
+        if fault == "HANG":
+            released.wait(60)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM a_table_that_was_never_migrated")
+
+    monkeypatch.setattr("headline.health._database", Probe(ask))
+    monkeypatch.setattr("headline.health.PATIENCE", 0.2)
+    report = ready(client, 503)
+    released.set()
+    assert (report["status"], report["database"]) == ("unusable", "unusable")
+    assert report["problems"][0] == "database_unusable"
+
+
+def test_a_server_that_hangs_costs_one_thread_however_often_it_is_probed() -> None:
+    released = threading.Event()
+    probe = Probe(lambda: released.wait(60))
+    before = threading.active_count()
+    answers = {id(probe.ask()) for _ in range(20)}
+    assert len(answers) == 1
+    assert threading.active_count() == before + 1
+    answer = probe.ask()
+    released.set()
+    assert answer.result(10) is True
+    assert probe.ask() is not answer
+
+
+def test_a_probe_may_only_look(client: Client) -> None:
+    assert [client.post(path).status_code for path in ("/healthz", "/readyz")] == [405, 405]
+
+
+def fetch(url: str) -> tuple[int, dict[str, Any]]:
+    try:
+        with urllib.request.urlopen(url, timeout=30) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def test_a_site_with_a_worker_is_ready(site: Site, start_manage: StartManage) -> None:
+    assert fetch(f"{site.url}/readyz")[1]["problems"] == ["no_worker"]
+    start_manage("poll", "--forever")
+    eventually(lambda: fetch(f"{site.url}/readyz")[1]["status"] == "ready", timeout=30)
+
+
+def test_a_site_whose_database_accepts_and_never_answers_says_so_in_time() -> None:
+    port = free_port()
+    command = [python, "-m", "gunicorn", "headline.wsgi", "--bind", f"127.0.0.1:{port}", "--threads", "4"]
+    with socket.create_server(("127.0.0.1", 0)) as black_hole:
+        address = f"mysql://headline@127.0.0.1:{black_hole.getsockname()[1]}/headline"
+        with Process(command, env={**os.environ, "DATABASE_URL": address}) as site:
+            site.wait_for("Booting worker")
+            status, report = fetch(f"http://127.0.0.1:{port}/readyz")
+            assert (status, report["status"]) == (503, "unusable")
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as response:
+                assert response.status == 200

@@ -1,0 +1,112 @@
+"""Figures for Prometheus, and who may read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+
+from headline.health import Probe
+from scheduling.models import TaskInfoLog, WorkerHeartbeat
+from scheduling.services import add_task, read_database_clock, run_due
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TOKEN = "a-token-for-prometheus"
+Figures = Callable[[str], list[tuple[dict[str, str], float]]]
+
+
+@pytest.fixture
+def figures(client: Client, settings: Any) -> Figures:
+    """`figures("tasks_due")` is what /metrics says of it: labels and value of each sample."""
+    settings.METRICS_TOKEN = TOKEN
+
+    def read(name: str) -> list[tuple[dict[str, str], float]]:
+        response = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert response.status_code == 200
+        families = text_string_to_metric_families(response.content.decode())
+        samples = [sample for family in families for sample in family.samples if sample.name == f"headline_{name}"]
+        return [(sample.labels, sample.value) for sample in samples]
+
+    return read
+
+
+def add(seconds: float, task_type: str = "probe.note") -> None:
+    add_task(task_type, execute_time=read_database_clock() + timedelta(seconds=seconds), parameters={})
+
+
+def test_tasks_are_counted_by_topic(figures: Figures) -> None:
+    for seconds in (60, 70, 86_400):
+        add(seconds)
+    add(-60, "outside")
+    inside = {"task_type": "probe.note", "priority": "0", "handled": "yes"}
+    outside = {"task_type": "outside", "priority": "0", "handled": "no"}
+    assert sorted(figures("tasks_due"), key=str) == sorted([(inside, 2), (outside, 1)], key=str)
+    assert figures("tasks_overdue") == [(outside, 1)]
+
+
+def test_failed_tasks_and_lateness_are_told_by_type(figures: Figures) -> None:
+    add(0)
+    run_due(10)
+    TaskInfoLog.objects.update(lateness=timedelta(milliseconds=20))
+    add(60, "other")
+    TaskInfoLog.objects.filter(task_type="other").update(status=TaskInfoLog.Status.FAILED)
+    assert figures("tasks_failed") == [({"task_type": "other"}, 1)]
+    assert figures("task_lateness_seconds") == [
+        ({"task_type": "probe.note", "quantile": quantile}, 0.02) for quantile in ("0.5", "0.99", "1")
+    ]
+
+
+def test_workers_and_their_queue_are_told(figures: Figures, settings: Any) -> None:
+    settings.SCHEDULING_REDIS_URL = "redis://localhost"
+    assert (figures("workers_alive"), figures("queue_degraded")) == ([({}, 0)], [({}, 0)])
+    now = read_database_clock()
+    for name, queue in (("a", "redis"), ("b", "database")):
+        WorkerHeartbeat.objects.create(name=name, started_at=now, seen_at=now, queue=queue)
+    assert (figures("workers_alive"), figures("queue_degraded")) == ([({}, 2)], [({}, 1)])
+
+
+def test_without_the_database_only_that_is_told(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert figures("database_up") == [({}, 1)]
+    monkeypatch.setattr("headline.metrics._figures", Probe(lambda: 1 / 0))
+    assert figures("database_up") == [({}, 0)]
+    assert figures("tasks_due") == []
+
+
+def test_requests_are_measured_too(client: Client, figures: Figures, settings: Any) -> None:
+    client.get("/healthz")
+    figures("database_up")
+    page = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    assert "django_http_requests_latency_seconds_by_view_method" in page
+
+
+@pytest.mark.parametrize(
+    ("token", "networks", "header", "address", "status"),
+    [
+        ("", [], "", "127.0.0.1", 403),
+        ("", [], "Bearer ", "127.0.0.1", 403),
+        (TOKEN, [], f"Bearer {TOKEN}", "203.0.113.7", 200),
+        (TOKEN, [], "", "127.0.0.1", 401),
+        (TOKEN, [], "Bearer wrong", "127.0.0.1", 401),
+        (TOKEN, [], "Bearer 头条", "127.0.0.1", 401),
+        ("", ["10.0.0.0/8", "::1/128"], "", "10.1.2.3", 200),
+        ("", ["10.0.0.0/8", "::1/128"], "", "::1", 200),
+        ("", ["10.0.0.0/8"], "", "203.0.113.7", 403),
+        ("", ["10.0.0.0/8"], "", "", 403),
+        (TOKEN, ["10.0.0.0/8"], "", "10.1.2.3", 200),
+        (TOKEN, ["10.0.0.0/8"], f"Bearer {TOKEN}", "203.0.113.7", 200),
+    ],
+)
+def test_only_the_token_or_a_listed_network_opens_the_door(
+    client: Client, settings: Any, token: str, networks: list[str], header: str, address: str, status: int
+) -> None:
+    settings.METRICS_TOKEN, settings.METRICS_NETWORKS = token, [ip_network(network) for network in networks]
+    headers = {"Authorization": header, "X-Forwarded-For": "10.1.2.3"}
+    response = client.get("/metrics", headers=headers, REMOTE_ADDR=address)
+    assert response.status_code == status
+    assert (b"headline_" in response.content) == (status == 200)
