@@ -9,6 +9,6 @@ import time
 class UTCFormatter(logging.Formatter):
     """`2030-01-31T12:00:00.123Z WARNING scheduling.worker: …`: sorted by time whatever zone the machine is in."""
 
-    converter = time.gmtime
+    converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
     default_msec_format = "%s.%03dZ"

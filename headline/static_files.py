@@ -13,4 +13,4 @@ class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
 
     def stored_name(self, name: str) -> str:
         """The hashed name, or `name` itself."""
-        return self.hashed_files.get(self.hash_key(self.clean_name(name)), name)
+        return str(self.hashed_files.get(self.hash_key(self.clean_name(name)), name))

@@ -107,7 +107,8 @@ def site(transactional_db: None) -> Generator[Site]:
     """A web server (gunicorn, as in production) on the test database."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    command = [python, "-m", "gunicorn", "headline.wsgi", "--bind", f"127.0.0.1:{port}", "--threads", "4"]
+    options = ["--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket"]
+    command = [python, "-m", "gunicorn", "headline.wsgi", *options]
     with Process(command, env={**database_environment(), "SITE_URL": url}) as process:
         process.wait_for("Booting worker")
         yield Site(url, process)
