@@ -281,3 +281,18 @@ def test_live_needs_approval_its_time_no_embargo_and_no_end() -> None:
     make_article(status=APPROVED, publish_at=before, embargo_until=after)
     make_article(status=APPROVED, publish_at=before, unpublish_at=now)
     assert set(Article.objects.live(now)) == set(shown)
+
+
+def test_people_lead_an_article_along_the_ways_of_the_table_and_no_other() -> None:
+    """R5.1 R5.3 R5.5"""
+    moves = {(source, way.target) for way in STEPS.values() for source in way.sources if way.target is not None}
+    assert moves == {
+        (Status.DRAFT, Status.SUBMITTED),
+        (Status.REJECTED, Status.SUBMITTED),
+        (Status.MANUAL_REVIEW, Status.MANUALLY_APPROVED),
+        (Status.MANUAL_REVIEW, Status.REJECTED),
+        (Status.MANUALLY_APPROVED, Status.PUBLISHED),
+        (Status.APPROVED, Status.PUBLISHED),
+        (Status.PUBLISHED, Status.WITHDRAWN),
+        (Status.WITHDRAWN, Status.PUBLISHED),
+    }
