@@ -7,7 +7,6 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 from django.conf import settings
@@ -18,7 +17,7 @@ from tests.articles.factories import make_article, soon
 from tests.conftest import Manage
 from tests.harness import Process, eventually
 
-Crontab = Callable[[str], "CompletedProcess[str]"]
+Crontab = Callable[[str], str]
 
 # Keeps the installed lines beside itself, so that this machine's own crontab is left alone.
 FAKE_CRONTAB = """#!/bin/sh
@@ -43,9 +42,15 @@ def installed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def crontab(installed: Path, manage: Manage) -> Crontab:
-    """`crontab("add")` is `manage.py crontab add` with the crontab program above."""
+    """`crontab("add")` runs `manage.py crontab add` with the crontab program above and returns its output."""
     path = f"{installed.parent}:{os.environ['PATH']}"
-    return lambda verb: manage("crontab", verb, env={"PATH": path})
+
+    def run(verb: str) -> str:
+        done = manage("crontab", verb, env={"PATH": path})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
 def _commands(installed: Path) -> list[str]:
@@ -58,10 +63,10 @@ def _as_cron_does(command: str) -> Process:
 
 def test_both_jobs_are_installed_for_each_minute_and_removed(crontab: Crontab, installed: Path) -> None:
     """R3.2"""
-    assert crontab("add").returncode == 0
-    assert crontab("add").returncode == 0
+    crontab("add")
+    crontab("add")
     assert len(_commands(installed)) == 2
-    shown = crontab("show").stdout
+    shown = crontab("show")
     assert "'refresh'" in shown
     assert "'poll', '--for', '60'" in shown
     crontab("remove")
