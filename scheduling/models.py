@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
@@ -70,6 +71,15 @@ class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
     def locked(self) -> Self:
         """Lock the rows in id order and pass over those another transaction holds: the row lock is the lease."""
         return self.order_by("task_id").select_for_update(skip_locked=True)
+
+    def lock_all(self) -> list[TaskInfo]:
+        """Lock the rows in id order, waiting for those another transaction holds.
+
+        Their ids are read first, without locks: for another condition MariaDB may walk all of a small table, and
+        would then wait for rows that nobody asked for.
+        """
+        ids = list(self.values_list("task_id", flat=True))
+        return list(by_ids(ids).order_by("task_id").select_for_update())
 
 
 class TaskInfo(TaskIdentity):
@@ -214,3 +224,22 @@ def topics_with_tasks() -> list[tuple[str, int, datetime]]:
 def by_ids(ids: Collection[int]) -> TaskInfoQuerySet:
     """Pending tasks with these ids."""
     return TaskInfo.objects.filter(task_id__in=ids)
+
+
+_DELETE_BY_IDS = """
+    DELETE task FROM JSON_TABLE(%s, '$[*]' COLUMNS (task_id BIGINT PATH '$')) AS gone
+    STRAIGHT_JOIN taskinfo AS task ON task.task_id = gone.task_id
+"""
+
+
+def delete_by_ids(ids: Collection[int]) -> None:
+    """Delete pending tasks that the caller's transaction has locked.
+
+    MariaDB does `DELETE ... WHERE task_id IN (...)` on a small table by walking all of it, and waits for each row that
+    another worker holds: two of them, each at the end of its batch, would deadlock. The join goes by primary key.
+    """
+    if connection.vendor == "mysql":
+        with connection.cursor() as cursor:
+            cursor.execute(_DELETE_BY_IDS, [json.dumps(list(ids))])
+    else:
+        by_ids(ids).delete()

@@ -144,7 +144,7 @@ def _pending_by_key(drafts: Sequence[Draft]) -> dict[tuple[str, str | None], Tas
     for task_type, wanted in keys.items():
         for start in range(0, len(wanted), _ROWS_PER_STATEMENT):
             rows = TaskInfo.objects.filter(task_type=task_type, key__in=wanted[start : start + _ROWS_PER_STATEMENT])
-            found |= {(task.task_type, task.key): task for task in rows.select_for_update()}
+            found |= {(task.task_type, task.key): task for task in rows.lock_all()}
     return found
 
 

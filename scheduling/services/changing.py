@@ -7,7 +7,7 @@ from datetime import datetime
 
 from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask, TaskNotPending
-from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids
+from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, delete_by_ids
 from scheduling.services.adding import move, update_rows
 from scheduling.services.announcing import announce_on_commit, withdraw_on_commit
 from scheduling.transactions import retried
@@ -43,10 +43,10 @@ def cancel_keys(task_type: str, keys: Collection[str], *, reason: str = "") -> i
 
 @retried
 def _cancel(tasks: TaskInfoQuerySet, reason: str) -> int:
-    pending = list(tasks.select_for_update())
+    pending = tasks.lock_all()
     if pending:
         ids = [task.task_id for task in pending]
-        by_ids(ids).delete()
+        delete_by_ids(ids)
         open_logs = TaskInfoLog.objects.filter(task_id__in=ids)
         open_logs.change(now=read_database_clock(), status=TaskInfoLog.Status.CANCELLED, error=reason)
         withdraw_on_commit(pending)

@@ -19,7 +19,7 @@ from django.db.models import F
 from scheduling import registry
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
-from scheduling.models import TaskInfo, TaskInfoLog, by_ids
+from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids
 from scheduling.queues import DelayQueue, Hint, get_queue
 from scheduling.registry import Drop, Verdict
 from scheduling.services.failing import max_attempts, record_failure
@@ -206,7 +206,7 @@ def _settle(
         ids = [task_id for task_id, verdict in dropped.items() if verdict.reason == reason]
         logs = TaskInfoLog.objects.filter(task_id__in=ids)
         logs.change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker)
-    by_ids([task.task_id for task in done] + list(dropped)).delete()
+    delete_by_ids([task.task_id for task in done] + list(dropped))
     report.executed += len(done)
     report.dropped += len(dropped)
     report.late_max = max([report.late_max, *(now - task.due for task in done)])
