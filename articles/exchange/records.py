@@ -8,6 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
+from django.utils.translation import gettext_lazy as _
+
 from articles.exceptions import ArticleError
 
 FIELDS = {
@@ -33,15 +35,17 @@ class Unreadable(ArticleError):
     """The file as a whole cannot be read, so that nothing of it is imported."""
 
     code = "unreadable"
+    message = _("The file cannot be read.")
 
 
 class Refused(ArticleError):
     """This record cannot become an article; says which field and what to do."""
 
-    code = "invalid"
+    code = "refused"
+    message = _("This cannot become an article.")
 
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(f"{field}: {message}")
+    def __init__(self, field: str = "", message: str = "") -> None:
+        super().__init__(f"{field}: {message}" if field else "")
 
 
 class Kind(Enum):
