@@ -34,7 +34,7 @@ BADGES = {
     Status.MANUALLY_APPROVED: "primary",
     Status.APPROVED: "primary",
     Status.PUBLISHED: "success",
-    Status.WITHDRAWN: "danger",
+    Status.WITHDRAWN: "default",
 }
 ICONS = {
     Step.SUBMIT: "send",
