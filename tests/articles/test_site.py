@@ -116,7 +116,7 @@ def test_every_article_is_on_exactly_one_page_even_with_equal_times(client: Clie
     assert seen == sorted(Article.objects.values_list("pk", flat=True), reverse=True)
 
 
-@pytest.mark.parametrize("before", ["x", "-1", "999999", "²", "1e3"])
+@pytest.mark.parametrize("before", ["x", "-1", "999999", "²", "1e3", "9" * 30, "\0", "١"])
 def test_a_page_after_nothing_does_not_exist(client: Client, before: str) -> None:
     assert client.get("/", {"before": before}).status_code == 404
 
@@ -175,3 +175,16 @@ def test_the_end_of_an_article_comes_without_any_worker(client: Client) -> None:
     assert article.title in client.get("/").text
     Article.objects.update(unpublish_at=soon())
     assert article.title not in client.get("/").text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [f"/article/{'9' * 30}/x/", "/article/0/-/", "/channel/%00/", "/channel/%F0%9F%97%9E/", "/channel/x/latest/x"],
+)
+def test_addresses_of_nothing_are_not_found(client: Client, address: str) -> None:
+    assert client.get(address).status_code == 404
+
+
+def test_the_list_of_an_unknown_channel_is_empty(client: Client) -> None:
+    live()
+    assert "Harbour" not in client.get("/channel/unknown/latest/").text
