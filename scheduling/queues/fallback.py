@@ -74,6 +74,8 @@ class FallbackQueue(DelayQueue):
         if self._down_until is not None and time.monotonic() < self._down_until:
             return question(self.reserve)
         try:
+            if self._down_until is not None:
+                self.preferred.ping()  # fails sooner than a question, for which a worker may wait
             answer = question(self.preferred)
         except QueueUnavailable as error:
             if self._down_until is None:

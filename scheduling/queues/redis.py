@@ -19,8 +19,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
@@ -40,31 +41,57 @@ _LUA = Path(__file__).parent / "lua"
 _TAKE = (_LUA / "take.lua").read_text()
 _RELEASE = (_LUA / "release.lua").read_text()
 _FACTS = {"redis_version": "server", "maxmemory_policy": "memory"}  # to the section of INFO that tells it
+_ERROR_LENGTH = 200  # characters of a client's error; some describe the whole client
 _ZADD_CHUNK = 1000  # members in one command at most
 
 
 def connect(url: str, *, timeout: float) -> Any:
     """A client for any of the URLs of docs/settings.md that gives up after `timeout` seconds and never resends.
 
-    Resending is what redis-py does by default; it would pop twice and lose what the first answer carried.
+    Resending is what redis-py does by default; it would pop twice and lose what the first answer carried. Raises
+    `QueueUnavailable` for a URL that is none, and what the client raises when it looks around at once.
     """
-    limits = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
+    limits: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
     scheme, _, rest = url.partition("://")
-    if scheme == "redis+sentinel":
-        hosts, _, path = rest.partition("/")
-        service, _, database = path.partition("/")
-        sentinel = Sentinel(_addresses(hosts, 26379), sentinel_kwargs=limits, **limits)
-        return sentinel.master_for(service, db=int(database or 0), retry=Retry(NoBackoff(), 0), **limits)
-    if scheme == "redis+cluster":
-        nodes = [ClusterNode(host, port) for host, port in _addresses(rest.partition("/")[0], 6379)]
-        # One retry, because a cluster client learns of a moved slot by asking the wrong node first.
-        return RedisCluster(startup_nodes=nodes, retry=Retry(NoBackoff(), 1), **limits)
-    return redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), **limits)
+    try:
+        if scheme == "redis+sentinel":
+            return _connect_by_sentinel(rest, limits)
+        if scheme == "redis+cluster":
+            return _connect_to_cluster(rest, limits)
+        return redis.Redis.from_url(url, retry=_once(), **limits)
+    except ValueError as error:
+        raise QueueUnavailable(f"SCHEDULING_REDIS_URL is no address of a Redis: {error}") from error
 
 
-def _addresses(hosts: str, default_port: int) -> list[tuple[str, int]]:
+def _connect_by_sentinel(rest: str, limits: dict[str, Any]) -> Any:
+    """`user:password@host:port,host:port/service/number`; the credentials are for Redis, not for the sentinels."""
+    authority, _, path = rest.partition("/")
+    service, _, database = path.partition("/")
+    credentials, hosts = _parse(authority, 26379)
+    sentinel = Sentinel(hosts, sentinel_kwargs=limits | {"retry": _once()})  # type: ignore[no-untyped-call]
+    options = limits | credentials | {"db": int(database or 0), "retry": _once()}
+    return sentinel.master_for(service, **options)  # type: ignore[no-untyped-call]
+
+
+def _connect_to_cluster(rest: str, limits: dict[str, Any]) -> Any:
+    """`user:password@host:port,host:port`: some nodes of the cluster, which name the others."""
+    credentials, hosts = _parse(rest.partition("/")[0], 6379)
+    nodes = [ClusterNode(host, port) for host, port in hosts]  # type: ignore[no-untyped-call]
+    return RedisCluster(startup_nodes=nodes, retry=_once(), **limits, **credentials)
+
+
+def _once() -> Retry:
+    return Retry(NoBackoff(), 0)
+
+
+def _parse(authority: str, default_port: int) -> tuple[dict[str, Any], list[tuple[str, int]]]:
+    """Credentials, where there are any, and addresses."""
+    user, _, hosts = authority.rpartition("@")
+    name, _, password = user.partition(":")
+    credentials = {"username": unquote(name), "password": unquote(password)}
     parts = [urlsplit(f"//{host}") for host in hosts.split(",")]
-    return [(part.hostname or "localhost", part.port or default_port) for part in parts]
+    addresses = [(part.hostname or "localhost", part.port or default_port) for part in parts]
+    return {key: value for key, value in credentials.items() if value}, addresses
 
 
 @contextmanager
@@ -73,7 +100,7 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except (RedisError, RedisClusterException, OSError) as error:
-        raise QueueUnavailable(f"Redis does not serve: {error}") from error
+        raise QueueUnavailable(f"Redis does not serve: {shorten(str(error), _ERROR_LENGTH)}") from error
 
 
 class RedisQueue(DelayQueue):
@@ -215,11 +242,8 @@ class RedisQueue(DelayQueue):
                 if count or (next_due and earliest <= float(next_due)):
                     news[topic] = earliest
             left = {topic for topic, answer in answers.items() if answer[0] >= conf.PROMOTE_LIMIT}
-        pipeline = self._client(conf.PUSH_TIMEOUT).pipeline(transaction=False)
-        for topic, due_ms in news.items():
-            pipeline.publish(self._key("wake"), wake.message(topic, due_ms))
-        if news:
-            pipeline.execute()
+        for topic, due_ms in news.items():  # one by one: pipelines of a cluster refuse to publish
+            self._client(conf.PUSH_TIMEOUT).publish(self._key("wake"), wake.message(topic, due_ms))
         return moved
 
     def _take(self, wanted: Collection[Topic], now_ms: int, limit: int) -> dict[Topic, list[Any]]:
@@ -227,14 +251,9 @@ class RedisQueue(DelayQueue):
         asked = list(wanted)
         pipeline = self._client(conf.POP_TIMEOUT).pipeline(transaction=False)
         for topic in asked:
-            pipeline.eval(
-                _TAKE,
-                2,
-                self._future(topic),
-                self._ready(topic),
-                now_ms,
-                conf.PROMOTE_LIMIT,
-                limit,
+            # Not by `eval`, which pipelines of a cluster refuse, although all keys are in one slot.
+            pipeline.execute_command(
+                "EVAL", _TAKE, 2, self._future(topic), self._ready(topic), now_ms, conf.PROMOTE_LIMIT, limit
             )
         answers = dict(
             zip(

@@ -1,0 +1,235 @@
+"""Every kind of Redis URL against a real server: the contract of the queue on each, and what happens without one."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from scheduling.conf import conf
+from scheduling.exceptions import QueueUnavailable
+from scheduling.models import TaskInfo
+from scheduling.queues import DelayQueue, Hint, get_queue
+from scheduling.queues.redis import RedisQueue
+from scheduling.services import refresh, run_due
+from tests.conftest import StartManage
+from tests.harness import Server, eventually, free_port, start_redis
+from tests.probe.models import Effect
+from tests.scheduling.conftest import Add, Keys, Notes
+from tests.scheduling.redis_kinds import HOST, KINDS, PASSWORD, Installation, Installations
+from tests.scheduling.redis_kinds import cluster as start_cluster
+from tests.scheduling.redis_kinds import sentinel as start_with_sentinel
+from tests.scheduling.test_queue_contract import *  # noqa: F403 (the same suite, on the queues of this module)
+from tests.scheduling.test_queue_contract import now_ms
+
+pytestmark = pytest.mark.usefixtures("mariadb")
+
+
+@pytest.fixture(scope="session")
+def installations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installations]:
+    installed = Installations(tmp_path_factory.mktemp("redis"))
+    yield installed
+    installed.close()
+
+
+@pytest.fixture(params=KINDS)
+def installation(request: pytest.FixtureRequest, installations: Installations, settings: Any) -> Installation:
+    """The engine on each kind of Redis, which is empty."""
+    installed = installations[request.param]
+    installed.client.flushall()
+    settings.SCHEDULING_REDIS_URL = installed.url
+    return installed
+
+
+@pytest.fixture
+def queue(installation: Installation, transactional_db: None) -> Iterator[DelayQueue]:
+    """The contract's tests get the queue without its reserve."""
+    queue = RedisQueue(installation.url)
+    yield queue
+    queue.close()
+
+
+@pytest.fixture
+def keys(installation: Installation) -> Keys:
+    return Keys(installation.client)
+
+
+def test_topics_all_over_the_slots_are_served_by_one_push(queue: DelayQueue) -> None:
+    now = now_ms()
+    hints = [Hint(number, (f"type {number}", number % 3), now - 1) for number in range(1, 51)]
+    assert queue.push(hints, now_ms=now).promoted == 50
+    popped = queue.pop([hint.topic[0] for hint in hints], 10, now_ms=now)
+    assert popped.ids == {hint.topic: [hint.task_id] for hint in hints}
+
+
+def test_it_tells_the_facts_that_the_checks_ask_for(queue: DelayQueue) -> None:
+    facts = queue.facts()
+    assert facts["redis_version"] >= "7"
+    assert facts["maxmemory_policy"] == "noeviction"
+
+
+def pings(url: str) -> bool:
+    queue = RedisQueue(url)
+    try:
+        queue.ping()
+    except QueueUnavailable:
+        return False
+    finally:
+        queue.close()
+    return True
+
+
+def test_a_certificate_nobody_vouches_for_is_refused(installations: Installations) -> None:
+    url = installations["rediss"].url
+    assert pings(url)
+    assert not pings(url.partition("?")[0])
+
+
+@pytest.mark.parametrize("kind", ["redis", "redis+sentinel"])
+def test_a_wrong_password_is_refused(installations: Installations, kind: str) -> None:
+    url = installations[kind].url
+    assert pings(url)
+    assert not pings(url.replace("p%40ss", "wrong"))
+
+
+@pytest.fixture
+def black_hole() -> Iterator[int]:
+    """A port that accepts connections and never answers."""
+    with socket.create_server((HOST, 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+USELESS_URLS = [
+    "redis://{host}:{closed}/0",
+    "redis://{host}:{silent}/0",
+    "rediss://{host}:{silent}/0",
+    "unix:///no/such/socket",
+    "redis+sentinel://{host}:{closed},{host}:{silent}/news/0",
+    "redis+cluster://{host}:{closed},{host}:{silent}",
+    "redis://{host}:99999/0",
+    "http://{host}:{closed}",
+    "nonsense",
+]
+
+
+@pytest.mark.parametrize("url", USELESS_URLS)
+def test_a_redis_that_is_not_there_costs_a_moment_and_no_task(
+    url: str, black_hole: int, settings: Any, add: Add, notes: Notes
+) -> None:
+    settings.SCHEDULING_REDIS_URL = url.format(host=HOST, closed=free_port(), silent=black_hole)
+    began = time.monotonic()
+    for number in range(20):
+        add(parameters=number)
+    # Nobody waits for Redis longer than a moment, and not at each task again.
+    assert time.monotonic() - began < 40 * conf.PUSH_TIMEOUT
+    run_due(100)
+    assert sorted(notes.flat) == list(range(20))
+    assert get_queue().name == "database"
+    refresh()
+
+
+def test_a_worker_waits_for_a_silent_redis_once_and_then_only_looks_whether_it_speaks(
+    black_hole: int, settings: Any, transactional_db: None
+) -> None:
+    settings.SCHEDULING_REDIS_URL = f"redis://{HOST}:{black_hole}/0"
+    settings.SCHEDULING_REDIS_RETRY_INTERVAL = 0
+
+    def seconds() -> float:
+        began = time.monotonic()
+        get_queue().pop(["any"], 1, now_ms=now_ms())
+        return time.monotonic() - began
+
+    assert seconds() >= conf.POP_TIMEOUT
+    assert seconds() < conf.POP_TIMEOUT
+
+
+def test_redis_serves_again_as_soon_as_it_is_back(tmp_path: Path, settings: Any, add: Add, notes: Notes) -> None:
+    settings.SCHEDULING_REDIS_RETRY_INTERVAL = 0.05
+    server = start_redis(tmp_path)
+    try:
+        settings.SCHEDULING_REDIS_URL = server.url
+        add(parameters="with")
+        server.kill()
+        add(parameters="without")
+        assert get_queue().name == "database"
+        server.start()
+        refresh()
+        eventually(lambda: add(60) and get_queue().name == "redis")
+        refresh()
+        run_due(10)
+        assert sorted(notes.flat) == ["with", "without"]
+    finally:
+        server.kill()
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Callable[[Callable[[Path], Installation]], Installation]]:
+    """`own(kind)` starts servers that the test may kill."""
+    started: list[Installation] = []
+
+    def start(kind: Callable[[Path], Installation]) -> Installation:
+        started.append(kind(tmp_path))
+        return started[-1]
+
+    yield start
+    for installation in started:
+        installation.client.close()
+        installation.kill()
+
+
+def run_through(outage: Callable[[], None], url: str, start_manage: StartManage, add: Add) -> str:
+    """Have a worker run a task each 50 ms while servers die; returns what it printed. Each task has one effect."""
+    worker = start_manage("poll", "--forever", env={"REDIS_URL": url})
+    worker.wait_for("runs")
+    before = [add(number / 20, task_type="probe.note", parameters={}) for number in range(20)]
+    eventually(lambda: Effect.objects.count() > 5, 30)
+    outage()
+    during = [add(number / 20, task_type="probe.note", parameters={}) for number in range(20)]
+    eventually(lambda: not TaskInfo.objects.exists(), 60)
+    effects = list(Effect.objects.values_list("task_id", flat=True))
+    assert sorted(effects) == sorted(task.task_id for task in before + during)
+    return worker.output
+
+
+def test_the_queue_follows_a_failover_to_the_replica(
+    own: Any, settings: Any, add: Add, start_manage: StartManage
+) -> None:
+    """R3.4"""
+    installation = own(start_with_sentinel)
+    settings.SCHEDULING_REDIS_URL = installation.url
+    master, replica, _ = installation.servers
+    run_through(master.kill, installation.url, start_manage, add)
+    eventually(lambda: pings(installation.url), 60)
+    add(60, task_type="probe.note")
+    with redis_of(replica) as client:
+        eventually(lambda: add(60) and client.keys("sched:future:*"), 30)
+
+
+def redis_of(server: Server) -> Any:
+    return redis.Redis(HOST, server.port, 4, PASSWORD)
+
+
+def test_the_queue_outlives_a_node_of_its_cluster(own: Any, settings: Any, add: Add, start_manage: StartManage) -> None:
+    """R3.4"""
+    installation = own(start_cluster)
+    settings.SCHEDULING_REDIS_URL = installation.url
+    node = installation.servers[0]
+    run_through(node.kill, installation.url, start_manage, add)
+    node.start()
+    queue = RedisQueue(installation.url)
+    hints = [Hint(number, (f"type {number}", 0), now_ms()) for number in range(1, 31)]
+
+    def is_whole() -> bool:
+        try:
+            queue.push(hints, now_ms=now_ms())
+        except QueueUnavailable:
+            return False
+        return True
+
+    eventually(is_whole, 60)
+    queue.close()
