@@ -46,10 +46,9 @@ def read_database_clock() -> datetime:
     sql = "SELECT UTC_TIMESTAMP(6)" if connection.vendor == "mysql" else "SELECT STRFTIME('%Y-%m-%d %H:%M:%f', 'now')"
     with connection.cursor() as cursor:
         cursor.execute(sql)
-        (value,) = cursor.fetchone()
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
-    return value.replace(tzinfo=UTC)
+        value: datetime | str = cursor.fetchone()[0]
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment.replace(tzinfo=UTC)
 
 
 class Clock:

@@ -125,7 +125,7 @@ class Keys:
         self.client = client
 
     def future(self, topic: str = f"{TYPE}:0") -> dict[int, float]:
-        members = self.client.zrange(f"sched:future:{{{topic}}}", 0, -1, withscores=True)
+        members: Any = self.client.zrange(f"sched:future:{{{topic}}}", 0, -1, withscores=True)
         return {int(member): score for member, score in members}
 
     def ready(self, topic: str = f"{TYPE}:0") -> list[int]:

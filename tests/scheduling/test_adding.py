@@ -144,7 +144,7 @@ def test_two_who_add_the_same_key_at_once_share_one_task(queue: DelayQueue) -> N
         thread.join()
     assert errors == []
     task, log = TaskInfo.objects.get(), TaskInfoLog.objects.get()
-    assert task.execute_time == log.execute_time == NOON + timedelta(seconds=task.parameters)
+    assert task.execute_time == log.execute_time == NOON + timedelta(seconds=task.parameters or 0)
     assert task.version == log.version == 8
 
 
@@ -210,8 +210,9 @@ def test_many_tasks_are_added_in_order_and_in_a_few_statements(
 
 
 def test_adding_many_is_all_or_nothing(queue: DelayQueue) -> None:
-    good = {"task_type": TYPE, "execute_time": NOON, "parameters": 1}
-    for bad in [{"execute_time": datetime(2100, 1, 1)}, {"parameters": object()}, {"colour": "red"}]:  # noqa: DTZ001
+    good: dict[str, Any] = {"task_type": TYPE, "execute_time": NOON, "parameters": 1}
+    faults: list[dict[str, Any]] = [{"execute_time": datetime(2100, 1, 1)}, {"parameters": object()}, {"hue": "red"}]
+    for bad in faults:
         with pytest.raises(InvalidTask, match="task 1: "):
             add_tasks([good, {**good, **bad}])
     with pytest.raises(InvalidTask, match="task 1: .* is there twice"):
