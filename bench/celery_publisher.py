@@ -18,7 +18,7 @@ from typing import Any
 
 from celery import Celery
 
-from bench.stand import connect, rows
+from tests.harness import connect, rows
 
 app = Celery("bench", broker=os.environ.get("CELERY_BROKER_URL"))
 app.conf.update(
@@ -36,7 +36,7 @@ def database(process: int) -> Any:
     return connect(os.environ["DATABASE_URL"])
 
 
-@app.task(name="bench.publish")
+@app.task(name="bench.publish")  # type: ignore[untyped-decorator]
 def publish(article_id: int) -> None:
     """Put one article out."""
     with database(os.getpid()).cursor() as cursor:

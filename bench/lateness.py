@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.figures import summary, table
-from bench.stand import Stand, keep, machine, rows
-from tests.harness import Process, base_dir, eventually, python
+from bench.stand import keep, machine, stand
+from tests.harness import Process, Stand, base_dir, eventually, python
 
 SETUP = """\
 Lateness in milliseconds, on {machine}.
@@ -43,10 +43,10 @@ class Contestant:
 def main() -> None:
     """Measure and print."""
     options = _options()
-    with Stand() as stand:
+    with stand() as servers:
         print(SETUP.format(machine=machine(), celery=celery_version()))  # noqa: T201
         contestants = [HEADLINE, CELERY] if options.celery else [HEADLINE]
-        figures = {one.name: measure(stand, one, options) for one in contestants}
+        figures = {one.name: measure(servers, one, options) for one in contestants}
     print(report(figures, options))  # noqa: T201
     print(f"Kept in {keep('lateness', figures).relative_to(base_dir)}")  # noqa: T201
 
@@ -93,7 +93,7 @@ def stamped(stand: Stand, first: int, count: int) -> dict[str, float]:
         "SELECT TIMESTAMPDIFF(MICROSECOND, publish_at, published_at) / 1000 FROM articles_article"
         " WHERE id >= %s AND id < %s AND status = 9"
     )
-    late = [float(milliseconds) for (milliseconds,) in rows(stand.connect(), sql, first, first + count)]
+    late = [float(milliseconds) for (milliseconds,) in stand.rows(sql, first, first + count)]
     assert len(late) == count, f"{count - len(late)} articles were not published"
     return summary(late)
 

@@ -13,7 +13,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from bench.stand import connect, rows, value
+from tests.harness import connect, rows
 
 PUBLISHED = 9
 _EPOCH = datetime(1970, 1, 1)  # MySQLdb gives naive times; they are UTC
@@ -54,13 +54,13 @@ def watch_each(connection: Any, first: int, count: int, deadline: float) -> list
 
 def watch_last(connection: Any, first: int, count: int, deadline: float) -> list[float]:
     """Milliseconds from the one due time to when the first and when all were visible."""
-    due_at = value(connection, "SELECT MAX(publish_at) FROM articles_article WHERE id = %s", first)
+    ((due_at,),) = rows(connection, "SELECT publish_at FROM articles_article WHERE id = %s", first)
     due = (due_at - _EPOCH).total_seconds()
     time.sleep(max(0.0, due - time.time() - 0.1))
     sql = "SELECT COUNT(*) FROM articles_article WHERE status = %s AND publish_at = %s"
     first_out = None
     while time.monotonic() < deadline:
-        out = value(connection, sql, PUBLISHED, due_at)
+        ((out,),) = rows(connection, sql, PUBLISHED, due_at)
         now = time.time()
         if out and first_out is None:
             first_out = now

@@ -32,13 +32,6 @@ class Site:
     process: Process
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "chaos" in item.path.relative_to(base_dir).parts:
-            item.add_marker("chaos")
-
-
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """A file for SQLite's test database, so that other processes can open it."""

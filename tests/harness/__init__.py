@@ -2,17 +2,21 @@
 
 from tests.harness.processes import Process, base_dir, python
 from tests.harness.servers import Server, free_port, start_mariadb, start_redis
+from tests.harness.stand import Stand, connect, rows
 from tests.harness.waiting import eventually
 from tests.harness.workspace import Workspace
 
 __all__ = [
     "Process",
     "Server",
+    "Stand",
     "Workspace",
     "base_dir",
+    "connect",
     "eventually",
     "free_port",
     "python",
+    "rows",
     "start_mariadb",
     "start_redis",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
@@ -11,6 +12,8 @@ from scheduling.clock import read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.registry import handler
 from tests.probe.models import Effect
+
+logger = logging.getLogger(__name__)
 
 
 class ProbeError(Exception):
@@ -28,7 +31,8 @@ def note(tasks: Sequence[TaskInfo]) -> None:
 
 @handler("probe.slow")
 def slow(tasks: Sequence[TaskInfo]) -> None:
-    """Take the sum of the seconds asked for."""
+    """Take the sum of the seconds asked for, and say which process is at it."""
+    logger.warning("probe.slow begins in process %d", os.getpid())
     time.sleep(sum(task.parameters["seconds"] for task in tasks))
     note(tasks)
 

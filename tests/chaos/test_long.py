@@ -1,0 +1,60 @@
+"""`make chaos`: one fault at a time under a steady stream of tasks, with a table of how late they were at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from bench.figures import table
+from tests.chaos import faults
+from tests.chaos.faults import Fault
+from tests.chaos.trial import Trial
+from tests.harness import Stand
+
+pytestmark = pytest.mark.chaos
+
+# Seconds that tasks due after the fault may be late at most; generous, because the machine is not ours alone.
+LATE_AFTER = 5.0
+
+FAULTS = [
+    faults.empty_redis,
+    faults.kill_worker,
+    faults.kill_supervisor,
+    faults.freeze_worker,
+    faults.restart_redis,
+    faults.stop_redis_for_ten_seconds,
+    faults.black_hole_redis,
+    faults.fill_redis,
+    faults.demote_redis,
+    faults.kill_mariadb,
+    faults.freeze_mariadb,
+    faults.refresh_twice_at_once,
+    faults.write_garbage,
+]
+
+HEADINGS = ("fault", "tasks", "lost", "twice", "early", "late before", "during", "after (ms at most)")
+
+
+@pytest.fixture(scope="module")
+def results(request: pytest.FixtureRequest) -> Iterator[list[tuple[object, ...]]]:
+    """Rows of the table that is printed at the end."""
+    rows: list[tuple[object, ...]] = []
+    yield rows
+    terminal: Any = request.config.pluginmanager.getplugin("terminalreporter")
+    terminal.write_line("\n" + table(rows, HEADINGS))
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_every_task_runs_once_and_not_early_whatever_happens(
+    stand: Stand, results: list[tuple[object, ...]], fault: Fault
+) -> None:
+    """R0.5 R0.6 R1.6 R1.16 R1.20 R2.5 R2.6 R3.4 R3.6 R4.6 R4.8"""
+    trial = Trial(stand, tasks=600, seconds=20)
+    trial.run([fault])
+    report = trial.report()
+    late = [f"{value:.0f}" for value in (report.before, report.during, report.after)]
+    results.append((fault.__name__, report.tasks, report.lost, report.doubled, report.early, *late))
+    assert (report.lost, report.doubled, report.early) == (0, 0, 0), report
+    assert report.after < LATE_AFTER * 1000, report

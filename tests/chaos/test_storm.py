@@ -1,0 +1,80 @@
+"""The fault proof in a minute: one fault after the other while tasks become due, and tasks that misbehave."""
+
+from __future__ import annotations
+
+from tests.chaos import faults
+from tests.chaos.trial import FAILED, Trial
+from tests.harness import Stand, eventually
+
+STORM = [
+    faults.empty_redis,
+    faults.kill_worker,
+    faults.write_garbage,
+    faults.restart_redis,
+    faults.kill_mariadb,
+    faults.black_hole_redis,
+    faults.fill_redis,
+    faults.freeze_worker,
+    faults.refresh_twice_at_once,
+    faults.demote_redis,
+]
+
+
+def test_nothing_is_lost_doubled_or_early_in_a_storm_of_faults(stand: Stand) -> None:
+    """R0.5 R0.6 R1.6 R1.20 R2.5 R2.6 R3.4 R3.6 R4.6"""
+    trial = Trial(stand, tasks=400, seconds=40)
+    trial.run(STORM)
+    report = trial.report()
+    assert (report.lost, report.doubled, report.early) == (0, 0, 0), report
+
+
+def test_a_task_that_kills_its_worker_ends_failed_and_the_others_run(stand: Stand) -> None:
+    """R0.8 R2.2 R2.6"""
+    trial = Trial(stand, tasks=100, seconds=5)
+    trial.run([lambda trial: trial.add("probe.kill", 1)])
+    ((status, attempts, error),) = stand.rows(
+        "SELECT status, attempts, error FROM taskinfo_logs WHERE task_type = 'probe.kill'"
+    )
+    assert (status, attempts) == (FAILED, 5)
+    assert "worker died 5 times" in error
+    assert stand.rows("SELECT COUNT(*) FROM taskinfo_logs WHERE status = 1") == [(100,)]
+    assert stand.rows("SELECT COUNT(*), COUNT(DISTINCT task_id) FROM probe_effect") == [(50, 50)]
+
+
+def test_a_handler_that_raises_is_undone_and_tried_again_and_the_others_run(stand: Stand) -> None:
+    """R0.8 R2.2"""
+    trial = Trial(stand, tasks=100, seconds=5)
+    trial.run([lambda trial: trial.add("probe.fail", 20, parameters={"times": 1})])
+    report = trial.report()
+    assert report.lost == 0
+    assert stand.rows("SELECT COUNT(*), COUNT(DISTINCT task_id) FROM probe_effect") == [(70, 70)]
+    assert stand.rows("SELECT DISTINCT attempts FROM taskinfo_logs WHERE task_type = 'probe.fail'") == [(2,)]
+
+
+def test_a_task_whose_long_transaction_commits_after_its_time_runs_at_once(stand: Stand) -> None:
+    """R2.5: nobody tells the workers of it, the sweep finds it."""
+    trial = Trial(stand, tasks=2, seconds=1)
+    trial.run([_commit_late])
+    report = trial.report()
+    assert (report.tasks, report.lost, report.doubled, report.early) == (3, 0, 0, 0)
+
+
+def _commit_late(trial: Trial) -> None:
+    connection = trial.stand.connect()
+    connection.autocommit(False)
+    columns = "task_id, task_type, priority, execute_time, parameters, version, attempts, created_at, promised_at"
+    values = "42, 'probe.note', 0, UTC_TIMESTAMP(6), '{}', 1, 0, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)"
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO taskinfo ({columns}, lease_token) VALUES ({values}, '')")
+        cursor.execute(
+            f"INSERT INTO taskinfo_logs ({columns}, status, worker, error, updated_at)"
+            f" VALUES ({values}, 0, '', '', UTC_TIMESTAMP(6))"
+        )
+        eventually(lambda: _overdue(cursor) > 1.5)
+    connection.commit()
+    connection.close()
+
+
+def _overdue(cursor: object) -> float:
+    cursor.execute("SELECT TIMESTAMPDIFF(MICROSECOND, execute_time, UTC_TIMESTAMP(6)) FROM taskinfo WHERE task_id = 42")  # type: ignore[attr-defined]
+    return float(cursor.fetchone()[0]) / 1e6  # type: ignore[attr-defined]
