@@ -45,7 +45,7 @@ class Stand:
             "DJANGO_SECRET_KEY": "a-key-that-guards-nothing-here-but-has-to-be-long-and-mixed-1",
             "DJANGO_SETTINGS_MODULE": self._settings,
         }
-        self._call("manage.py", "migrate", "--verbosity", "0")
+        self.call("manage.py", "migrate", "--verbosity", "0")
         return self
 
     def __exit__(
@@ -57,14 +57,16 @@ class Stand:
         """A Python process on these servers, such as `start("manage.py", "poll", "--forever")`."""
         return self._resources.enter_context(Process([python, "-u", *command], env={**self.environment, **(env or {})}))
 
-    def run(self, module: str, *arguments: object) -> Any:
+    def run(self, module: str, *arguments: object, env: Mapping[str, str] | None = None) -> Any:
         """Run a module as a process of its own and return its last line of output, read as JSON."""
-        output = self._call("-m", module, *map(str, arguments))
+        output = self.call("-m", module, *map(str, arguments), env=env)
         return json.loads(output.splitlines()[-1])
 
-    def _call(self, *command: str) -> str:
+    def call(self, *command: str, env: Mapping[str, str] | None = None) -> str:
+        """Run a Python process to its end and return what it prints; an error if it fails."""
+        environment = {**self.environment, **(env or {})}
         done = subprocess.run(
-            [python, *command], env=self.environment, cwd=base_dir, check=True, stdout=subprocess.PIPE, text=True
+            [python, *command], env=environment, cwd=base_dir, check=True, stdout=subprocess.PIPE, text=True
         )
         return done.stdout
 

@@ -33,7 +33,7 @@ def note(tasks: Sequence[TaskInfo]) -> None:
 def slow(tasks: Sequence[TaskInfo]) -> None:
     """Take the sum of the seconds asked for, and say which process is at it."""
     logger.warning("probe.slow begins in process %d", os.getpid())
-    time.sleep(sum(task.parameters["seconds"] for task in tasks))
+    time.sleep(sum((task.parameters or {})["seconds"] for task in tasks))
     note(tasks)
 
 
@@ -54,5 +54,5 @@ def kill(tasks: Sequence[TaskInfo]) -> None:
 
 
 def _misbehaves(task: TaskInfo) -> bool:
-    times = task.parameters.get("times")
+    times = (task.parameters or {}).get("times")
     return times is None or max(task.attempts, 1) <= times
