@@ -73,6 +73,7 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "headline.urls"
+LOGIN_REDIRECT_URL = "admin:index"
 WSGI_APPLICATION = "headline.wsgi.application"
 ASGI_APPLICATION = "headline.asgi.application"
 

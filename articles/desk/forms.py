@@ -9,7 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from articles.desk.timefield import ZonedTimeField
 from articles.exceptions import ArticleError, StaleEdit
@@ -61,6 +61,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Article
         fields = "__all__"  # noqa: DJ007 (the screen names its fields; status and stamps are never among them)
+        widgets = {"summary": UnfoldAdminTextareaWidget({"rows": 3})}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -23,3 +23,11 @@ def test_the_news_comes_first_and_the_engine_second() -> None:
 
 def test_nobody_sees_what_they_may_not_open() -> None:
     assert sidebar("view_article") == ["Newsroom"]
+
+
+def test_logging_in_leads_to_the_desk() -> None:
+    person = make_person("bob", "view_article")
+    person.set_password("a secret")
+    person.save()
+    answer = Client().post("/admin/login/", {"username": person.get_username(), "password": "a secret"})
+    assert answer.headers["Location"] == "/admin/"
