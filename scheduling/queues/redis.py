@@ -255,19 +255,10 @@ class RedisQueue(DelayQueue):
             pipeline.execute_command(
                 "EVAL", _TAKE, 2, self._future(topic), self._ready(topic), now_ms, conf.PROMOTE_LIMIT, limit
             )
-        answers = dict(
-            zip(
-                asked,
-                pipeline.execute(raise_on_error=False) if asked else [],
-                strict=True,
-            )
-        )
+        answers = dict(zip(asked, pipeline.execute(raise_on_error=False) if asked else [], strict=True))
         for topic, answer in list(answers.items()):
             if isinstance(answer, ResponseError) and "WRONGTYPE" in str(answer):
-                logger.warning(
-                    "Redis keys of topic %s hold something else; left alone",
-                    topics.encode(topic),
-                )
+                logger.warning("Redis keys of topic %s hold something else; left alone", topics.encode(topic))
                 del answers[topic]
             elif isinstance(answer, Exception):
                 raise answer
@@ -295,8 +286,4 @@ def _ids(topic: Topic, members: Iterable[bytes]) -> Iterator[int]:
         if member.isdigit() and len(member) < 20:
             yield int(member)
         else:
-            logger.warning(
-                "dropped %r from the ready list of %s: no task id",
-                member[:50],
-                topics.encode(topic),
-            )
+            logger.warning("dropped %r from the ready list of %s: no task id", member[:50], topics.encode(topic))
