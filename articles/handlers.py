@@ -13,6 +13,7 @@ from django.db import transaction
 from articles.models import Article
 from articles.services import mend_tasks, publish_due, sync_tasks, take_off_due
 from articles.services.publishing import Outcome
+from articles.services.recording import Door, door
 from articles.services.tasks import PUBLISH, UNPUBLISH
 from scheduling.registry import Drop, Postpone, Verdict, handler, healer
 
@@ -38,7 +39,8 @@ def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:
     subjects = {task.task_id: _subject(task) for task in tasks}
-    outcome = effect(set(subjects.values()))
+    with door(Door.WORKER):
+        outcome = effect(set(subjects.values()))
     if outcome.early:
         transaction.on_commit(partial(_give_the_right_task, outcome.early), robust=True)
     _report(outcome, [task for task in tasks if subjects[task.task_id] in outcome.done], done)

@@ -1,4 +1,4 @@
-"""The save hook: whatever saves or deletes an article, its tasks follow in the same transaction."""
+"""The save hook: whatever saves or deletes an article, tasks and audit record follow in the same transaction."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
 from articles.models import Article
+from articles.services import recording
 from articles.services.tasks import cancel_all_tasks, sync_tasks
 
 
@@ -15,6 +16,24 @@ from articles.services.tasks import cancel_all_tasks, sync_tasks
 def keep_tasks_true(instance: Article, **kwargs: Any) -> None:
     """After a save: the tasks are what the stored row asks for."""
     sync_tasks([instance.pk])
+
+
+@receiver(post_save, sender=Article)
+def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
+    """What no service records was saved by code or a screen of its own: it is recorded all the same."""
+    changed = sorted(instance.changed_fields() - {"updated_at"})
+    if recording.is_recording() or not (created or changed):
+        return
+    if created:
+        recording.record(recording.CREATE, article=instance, before=recording.Standing())
+    else:
+        recording.record(recording.SAVE, article=instance, before=recording.Standing.before(instance), changed=changed)
+
+
+@receiver(post_delete, sender=Article)
+def record_deletion(instance: Article, **kwargs: Any) -> None:
+    """The record outlives the article."""
+    recording.record(recording.DELETE, article=instance)
 
 
 @receiver(post_delete, sender=Article)

@@ -26,6 +26,7 @@ from articles.api.serializers import (
 )
 from articles.exceptions import ArticleError, ArticleGone, NotAllowed, StaleEdit, WrongState
 from articles.models import Article
+from articles.services.recording import come_in
 
 STATUS_OF: dict[type[ArticleError], int] = {
     NotAllowed: status.HTTP_403_FORBIDDEN,
@@ -67,6 +68,11 @@ class DeskArticleViewSet(
     queryset = Article.objects.select_related("channel", "author").prefetch_related("tags")
     lookup_value_converter = "int"
     ordering = ("-id",)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """The audit record learns who it is, now that the token has been read."""
+        super().initial(request, *args, **kwargs)
+        come_in(request.user)
 
     def handle_exception(self, exc: Exception) -> Response:
         """Answer the newsroom's own errors."""

@@ -1,7 +1,8 @@
 """The nouns of the newsroom, one a file."""
 
 from articles.models.article import Article
+from articles.models.audit import AuditEntry
 from articles.models.channel import Channel
 from articles.models.tag import Tag
 
-__all__ = ["Article", "Channel", "Tag"]
+__all__ = ["Article", "AuditEntry", "Channel", "Tag"]

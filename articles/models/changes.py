@@ -54,6 +54,10 @@ class SavesOnlyChanges(models.Model):
             and (field.attname not in loaded or loaded[field.attname] != present[field.attname])
         )
 
+    def as_loaded(self, name: str) -> Any:
+        """The value of a field as it was loaded or last saved; the present one of a new instance."""
+        return self.__dict__.get("_loaded", self.__dict__).get(name, self.__dict__.get(name))
+
     @classmethod
     def _always_saved(cls) -> frozenset[str]:
         return frozenset(field.name for field in cls._meta.concrete_fields if getattr(field, "auto_now", False))

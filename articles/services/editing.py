@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from articles.exceptions import NotEditable, StaleEdit, WrongState
 from articles.models import Article
+from articles.services.recording import EDIT, recorded
 from articles.services.scheduling import checked_time, refuse_empty_span
 from articles.services.steps import Person, lock, require
 from articles.workflow import STEPS, Step
@@ -34,10 +35,12 @@ def edit(article: Article, *, by: Person, changes: Mapping[str, Any], seen: date
         if seen is not None and article.updated_at != seen:
             raise StaleEdit
         _check_times(article, {name: changes[name] for name in TIMES & changes.keys()}, by)
-        for name, value in changes.items():
-            setattr(article, name, value)
-        refuse_empty_span(article)
-        article.save()
+        with recorded(EDIT, article, by=by) as notes:
+            for name, value in changes.items():
+                setattr(article, name, value)
+            refuse_empty_span(article)
+            notes.facts["changed"] = sorted(article.changed_fields())
+            article.save()
 
 
 def _check_times(article: Article, times: Mapping[str, datetime | None], by: Person) -> None:

@@ -12,6 +12,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 
 from articles.models import Article, Channel
+from articles.services.recording import IMPORT, Standing, record_many
 from articles.services.references import channels_named, people_named, tags_named
 from articles.services.tasks import sync_tasks
 from scheduling.services import read_database_clock
@@ -145,12 +146,26 @@ def signature(subject: Article | ImportedArticle) -> str:
 def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
     items = [*new, *(change.item for change in changes if change.content)]
     context = Context.of(items)
-    Article.objects.bulk_create([_new_article(item, context) for item in new])
+    created = [_new_article(item, context) for item in new]
+    Article.objects.bulk_create(created)
     for change in changes:
         Article.objects.filter(pk=change.article.pk).update(**_new_values(change, context))
     ids = _ids([*(item.external_id for item in new), *(change.item.external_id for change in changes)])
     _set_tags({ids[item.external_id]: item.tags for item in items})
     sync_tasks(list(ids.values()))
+    for article in created:
+        article.pk = ids[article.external_id or ""]
+    _record(created, changes)
+
+
+def _record(created: Iterable[Article], changes: Iterable[Change]) -> None:
+    entries = [(article, Standing()) for article in created]
+    for change in changes:
+        before = Standing.of(change.article)
+        for name in STATE if change.state else ():
+            setattr(change.article, name, getattr(change.item, name))
+        entries.append((change.article, before))
+    record_many(IMPORT, entries)
 
 
 @dataclass(frozen=True, slots=True)

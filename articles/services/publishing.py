@@ -13,6 +13,7 @@ from articles.exceptions import InvalidSchedule
 from articles.models import Article
 from articles.models.article import due_at, not_over_at, over_at
 from articles.services.announcing import announce_published, announce_withdrawn
+from articles.services.recording import PUBLISHED, TAKEN_OFF, Standing, record_many
 from articles.services.steps import Person, move, taking
 from articles.workflow import Step
 from scheduling.services import database_now
@@ -56,7 +57,7 @@ class Outcome:
     """What became of a batch of articles at the instant `at`, by the database's clock."""
 
     at: datetime | None = None
-    done: set[int] = field(default_factory=set)
+    done: dict[int, Article] = field(default_factory=dict)
     early: list[int] = field(default_factory=list)  #: in the right status, but its time has not come
     void: dict[int, str] = field(default_factory=dict)  #: nothing to do, and why
     busy: set[int] = field(default_factory=set)  #: somebody else holds the row
@@ -65,12 +66,14 @@ class Outcome:
 def publish_due(article_ids: Collection[int]) -> Outcome:
     """Publish those of these articles whose time has come, in the caller's transaction.
 
-    Two statements for any number. Never waits for an article that somebody is editing.
+    Three statements for any number, one of them for the audit record. Never waits for an article that somebody is
+    editing.
     """
     now = database_now()
     outcome = _take(article_ids, Status.waiting(), due_at(now) & not_over_at(now))
     if outcome.done:
-        Article.objects.filter(pk__in=outcome.done).update(status=Status.PUBLISHED, published_at=outcome.at)
+        Article.objects.filter(pk__in=list(outcome.done)).update(status=Status.PUBLISHED, published_at=outcome.at)
+        _record(PUBLISHED, outcome, Status.PUBLISHED)
         announce_published(outcome.done)
     return outcome
 
@@ -79,7 +82,8 @@ def take_off_due(article_ids: Collection[int]) -> Outcome:
     """Withdraw those of these articles whose time to be taken off has come; otherwise as `publish_due`."""
     outcome = _take(article_ids, Status.visible(), over_at(database_now()))
     if outcome.done:
-        Article.objects.filter(pk__in=outcome.done).update(status=Status.WITHDRAWN)
+        Article.objects.filter(pk__in=list(outcome.done)).update(status=Status.WITHDRAWN)
+        _record(TAKEN_OFF, outcome, Status.WITHDRAWN)
         announce_withdrawn(outcome.done)
     return outcome
 
@@ -90,16 +94,25 @@ def _take(article_ids: Collection[int], statuses: Collection[Status], condition:
     is_due = ExpressionWrapper(condition, output_field=BooleanField())
     rows = Article.objects.filter(pk__in=article_ids).locked_if_free().annotate(is_due=is_due, now=database_now())
     missing = set(article_ids)
-    for pk, status, is_due_now, outcome.at in rows.values_list("pk", "status", "is_due", "now"):
-        missing.discard(pk)
-        if status not in statuses:
-            outcome.void[pk] = f"the article is {Status(status).name.lower()}"
-        elif is_due_now:
-            outcome.done.add(pk)
+    for article in rows.only("title", *Standing.COLUMNS):
+        missing.discard(article.pk)
+        outcome.at = article.now  # type: ignore[attr-defined]
+        if article.status not in statuses:
+            outcome.void[article.pk] = f"the article is {Status(article.status).name.lower()}"
+        elif article.is_due:  # type: ignore[attr-defined]
+            outcome.done[article.pk] = article
         else:
-            outcome.early.append(pk)
+            outcome.early.append(article.pk)
     _sort_missing(missing, outcome)
     return outcome
+
+
+def _record(action: str, outcome: Outcome, status: Status) -> None:
+    """Note that these were done, and set their new status on the instances."""
+    changes = [(article, Standing.of(article)) for article in outcome.done.values()]
+    for article, _before in changes:
+        article.status = status
+    record_many(action, changes)
 
 
 def _sort_missing(missing: Iterable[int], outcome: Outcome) -> None:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from articles.exceptions import InvalidSchedule
 from articles.models import Article
+from articles.services.recording import Standing, record_many
 from articles.services.steps import Person, require, taking
 from articles.services.tasks import sync_tasks
 from articles.workflow import STEPS, WAITING, Step
@@ -41,13 +42,15 @@ def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Pers
     require(STEPS[Step.SCHEDULE].permission, by)
     with transaction.atomic():
         chosen = Article.objects.filter(pk__in=[article.pk for article in articles], status__in=WAITING)
-        rows = list(chosen.only("title", "publish_at", "embargo_until", "unpublish_at").locked())
+        rows = list(chosen.only("title", *Standing.COLUMNS).locked())
+        before = [Standing.of(row) for row in rows]
         for row in rows:
             row.publish_at = moment
             refuse_empty_span(row)
         ids = [row.pk for row in rows]
         Article.objects.filter(pk__in=ids).update(publish_at=moment, updated_at=read_database_clock())
         sync_tasks(ids)
+        record_many(Step.SCHEDULE, zip(rows, before, strict=True), by=by)
     return len(ids)
 
 

@@ -6,18 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from django.contrib.auth.base_user import AbstractBaseUser
-from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from articles.exceptions import ArticleGone, NotAllowed, WrongState
 from articles.models import Article
+from articles.services.recording import Person as Person
+from articles.services.recording import recorded
 from articles.workflow import STEPS, Step, may_start
 from scheduling.services import read_database_clock
-
-Person = PermissionsMixin | AbstractBaseUser | AnonymousUser
-"""Whoever acts: a user of Django's, or of a project's own model with permissions."""
 
 
 @contextmanager
@@ -30,8 +27,10 @@ def taking(step: Step, article: Article, *, by: Person) -> Iterator[datetime]:
     require(STEPS[step].permission, by)
     with transaction.atomic():
         lock(article)
-        yield _check(step, article)
-        article.save()
+        now = _check(step, article)
+        with recorded(step, article, by=by):
+            yield now
+            article.save()
 
 
 def lock(article: Article) -> None:

@@ -8,18 +8,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from articles.demo.founding import ORIGIN, found, going_live, is_empty, is_password, members, renew_missed
+from articles.management.newsroom import NewsroomCommand
 from articles.models import Article
 
 PASSWORD = "headline"  # noqa: S105 (public on purpose, and refused outside debugging)
 
 
-class Command(BaseCommand):
+class Command(NewsroomCommand):
     """Idempotent: what is there stays as it is, and nothing is scheduled twice."""
 
     help = "Fill an empty newsroom: channels, people in each role, and articles in every state, some about to go live."

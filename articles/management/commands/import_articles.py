@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import reset_queries
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,6 +19,7 @@ from articles.exchange.formats import READERS, guess_format
 from articles.exchange.importer import Importer
 from articles.exchange.records import Kind, Remark, Unreadable
 from articles.exchange.statuses import PastDue, Timetable
+from articles.management.newsroom import NewsroomCommand
 
 SOME_FAILED, ALL_UNREADABLE = 1, 2
 """Exit codes; 0 means that nothing failed."""
@@ -27,7 +28,7 @@ PROGRESS_INTERVAL = 1.0
 """Seconds between two lines of progress."""
 
 
-class Command(BaseCommand):
+class Command(NewsroomCommand):
     """Reads the file twice: first to see that it can be read to its end, then to import it."""
 
     help = "Import articles from JSON Lines, CSV or a WordPress export (WXR). Safe to repeat."

@@ -1,0 +1,94 @@
+"""The record of who did what: written once, never changed, never deleted.
+
+Nothing refers to people or articles by a foreign key, because the record outlives both: their ids and names are kept
+as they were. Besides the refusals here, database triggers guard the table against programs that go around Django.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from articles.models.article import Article
+
+
+class AppendOnly(Exception):
+    """The audit record is never changed or deleted."""
+
+
+class AuditQuerySet(models.QuerySet["AuditEntry"]):
+    """Entries are added and read."""
+
+    def of(self, article: Article) -> Self:
+        """What happened to an article, latest first."""
+        return self.filter(article_id=article.pk).latest_first()
+
+    def latest_first(self) -> Self:
+        """In the order in which people look for them."""
+        return self.order_by("-id")
+
+    def update(self, **values: Any) -> NoReturn:
+        """Refused. Raises `AppendOnly`."""
+        raise AppendOnly
+
+    def delete(self) -> NoReturn:
+        """Refused. Raises `AppendOnly`."""
+        raise AppendOnly
+
+    def bulk_update(self, *args: Any, **options: Any) -> NoReturn:
+        """Refused. Raises `AppendOnly`."""
+        raise AppendOnly
+
+
+class AuditEntry(models.Model):
+    """One thing that somebody, or the clock, did to an article."""
+
+    class Door(models.TextChoices):
+        """The way in which it was asked for."""
+
+        ADMIN = "admin", _("the newsroom's screens")
+        API = "api", _("a program")
+        COMMAND = "command", _("a command")
+        PYTHON = "python", _("Python code")
+        WORKER = "worker", _("the clock")
+
+    at = models.DateTimeField(_("time"), help_text=_("By the database's clock."))
+    action = models.CharField(_("action"), max_length=40)
+    door = models.CharField(_("by way of"), max_length=10, choices=Door.choices)
+    user_id = models.BigIntegerField(_("person's id"), null=True, blank=True)
+    user_name = models.CharField(_("person"), max_length=150, blank=True, help_text=_("Empty: nobody, it was due."))
+    article_id = models.BigIntegerField(_("article's id"), null=True, blank=True)
+    article_title = models.CharField(_("article"), max_length=200, blank=True)
+    old_status = models.SmallIntegerField(_("status before"), choices=Article.Status.choices, null=True, blank=True)
+    new_status = models.SmallIntegerField(_("status after"), choices=Article.Status.choices, null=True, blank=True)
+    old_time = models.DateTimeField(_("time to go live before"), null=True, blank=True)
+    new_time = models.DateTimeField(_("time to go live after"), null=True, blank=True)
+    revision = models.PositiveIntegerField(_("revision of the text"), null=True, blank=True)
+    reason = models.CharField(_("reason"), max_length=500, blank=True)
+    facts = models.JSONField(_("more"), default=dict, blank=True)
+
+    objects = AuditQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("audit entry")
+        verbose_name_plural = _("audit record")
+        indexes = [
+            models.Index(fields=["article_id", "id"], name="audit_article"),
+            models.Index(fields=["user_id", "id"], name="audit_user"),
+            models.Index(fields=["at"], name="audit_at"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.user_name or self.door} {self.action} {self.article_title}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Add the entry. Raises `AppendOnly` for one that is there already."""
+        if not self._state.adding:
+            raise AppendOnly
+        super().save(*args, **{**options, "force_insert": True})
+
+    def delete(self, *args: Any, **options: Any) -> NoReturn:
+        """Refused. Raises `AppendOnly`."""
+        raise AppendOnly

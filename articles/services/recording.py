@@ -1,0 +1,174 @@
+"""Writing the audit record: who did what to which article, when, and by which door.
+
+A service wraps what it does in `recorded(...)`, which compares the article before and after. What is saved, made or
+deleted outside a service is recorded by the save hook all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Self
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser, PermissionsMixin
+
+from articles.models import Article, AuditEntry
+from scheduling.services import database_now
+
+Person = PermissionsMixin | AbstractBaseUser | AnonymousUser
+"""Whoever acts: a user of Django's, or of a project's own model with permissions."""
+
+Door = AuditEntry.Door
+
+CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
+PUBLISHED, TAKEN_OFF = "published", "taken_off"
+"""What the record calls actions that are no step of a person; a step is called by its name in the workflow."""
+
+
+@dataclass(frozen=True)
+class Entrance:
+    """By which door somebody came in, and who that is as far as known."""
+
+    door: AuditEntry.Door = Door.PYTHON
+    person: Person | None = None
+
+
+_OPEN = Entrance()
+_entrance: ContextVar[Entrance] = ContextVar("entrance", default=_OPEN)
+_is_recording: ContextVar[bool] = ContextVar("is_recording", default=False)
+
+
+@contextmanager
+def door(name: AuditEntry.Door, *, by: Person | None = None) -> Iterator[None]:
+    """What is done in this block came in by this door; `by` is who does what names nobody else."""
+    token = _entrance.set(Entrance(name, by))
+    try:
+        yield
+    finally:
+        _entrance.reset(token)
+
+
+def come_in(by: Person) -> None:
+    """Say who it is that came in by the present door, once that is known."""
+    _entrance.set(Entrance(_entrance.get().door, by))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where an article stands: what the record shows before and after."""
+
+    COLUMNS: ClassVar = ("status", "publish_at", "embargo_until", "unpublish_at", "status_reason")
+    """The fields of an article that it takes."""
+
+    status: int | None = None
+    publish_at: datetime | None = None
+    embargo_until: datetime | None = None
+    unpublish_at: datetime | None = None
+    status_reason: str = ""
+
+    @classmethod
+    def of(cls, article: Article) -> Self:
+        """Where `article` stands now."""
+        return cls(*(getattr(article, name) for name in cls.COLUMNS))
+
+    @classmethod
+    def before(cls, article: Article) -> Self:
+        """Where `article` stood when it was loaded."""
+        return cls(*(article.as_loaded(name) for name in cls.COLUMNS))
+
+    def other_times_since(self, before: Standing) -> dict[str, list[str | None]]:
+        """The times beside that to go live which differ from `before`, as ISO 8601: old and new."""
+        pairs = {name: (getattr(before, name), getattr(self, name)) for name in ("embargo_until", "unpublish_at")}
+        return {
+            name: [old and old.isoformat(), new and new.isoformat()] for name, (old, new) in pairs.items() if old != new
+        }
+
+
+@dataclass
+class Notes:
+    """What a service adds to the entry it is about to leave."""
+
+    revision: int | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def recorded(action: str, article: Article, *, by: Person | None) -> Iterator[Notes]:
+    """Record, when the block ends well, what it did to `article`, which is locked and loaded.
+
+    The save hook is silent meanwhile. The block may fill in the `Notes` it is given.
+    """
+    before, notes = Standing.of(article), Notes()
+    with unrecorded():
+        yield notes
+    record(action, article=article, by=by, before=before, revision=notes.revision, **notes.facts)
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """The save hook is silent in this block: whoever opens it records what is done."""
+    token = _is_recording.set(True)
+    try:
+        yield
+    finally:
+        _is_recording.reset(token)
+
+
+def is_recording() -> bool:
+    """Whether somebody up the call records what is being saved."""
+    return _is_recording.get()
+
+
+def record(
+    action: str,
+    *,
+    article: Article,
+    by: Person | None = None,
+    before: Standing | None = None,
+    revision: int | None = None,
+    **facts: Any,
+) -> None:
+    """Write one entry in the caller's transaction. `before` is where the article stood; None: as it stands now."""
+    AuditEntry.objects.bulk_create([entry(action, article, by=by, before=before, revision=revision, facts=facts)])
+
+
+def record_many(action: str, changes: Iterable[tuple[Article, Standing | None]], *, by: Person | None = None) -> None:
+    """Write an entry for each article, given with where it stood before, in one statement for hundreds of them."""
+    AuditEntry.objects.bulk_create(
+        [entry(action, article, by=by, before=before) for article, before in changes], batch_size=1000
+    )
+
+
+def entry(
+    action: str,
+    article: Article,
+    *,
+    by: Person | None = None,
+    before: Standing | None = None,
+    revision: int | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> AuditEntry:
+    """The entry that says so; not stored yet."""
+    after, entrance = Standing.of(article), _entrance.get()
+    before = before or after
+    person = by if by is not None else entrance.person
+    return AuditEntry(
+        at=database_now(),
+        action=action,
+        door=entrance.door,
+        user_id=person.pk if person else None,
+        user_name=str(person)[:150] if person else "",
+        article_id=article.pk,
+        article_title=article.title,
+        old_status=before.status,
+        new_status=after.status,
+        old_time=before.publish_at,
+        new_time=after.publish_at,
+        revision=revision,
+        reason=after.status_reason if after.status_reason != before.status_reason else "",
+        facts={**after.other_times_since(before), **(facts or {})},
+    )
