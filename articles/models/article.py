@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -15,12 +15,18 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.changes import SavesOnlyChanges
+from articles.models.revision import Revision, Text
 from scheduling.fields import ExactCharField
+
+if TYPE_CHECKING:
+    from articles.models.update import Update
 
 Instant = datetime | Combinable
 """A point in time for SQL: an aware datetime, or an expression such as `database_now()`."""
 
 SLUG_LENGTH = 200
+BODY_LENGTH = 1_000_000
+"""Characters; the longest novels of the paper's weekend pages have a tenth of that."""
 
 
 class ArticleQuerySet(models.QuerySet["Article"]):
@@ -61,8 +67,9 @@ def over_at(now: Instant) -> Q:
 class Article(SavesOnlyChanges):
     """A piece of news, from its draft to its withdrawal.
 
-    Whatever saves or deletes an article keeps its tasks true, in the same transaction: see
-    `articles.services.tasks`.
+    The columns hold what readers see once its time has come: while an article is approved, out or withdrawn that is the
+    approved text, and newer text is kept beside it, in its `Update`. Whatever saves or deletes an article keeps its
+    tasks true, in the same transaction: see `articles.services.tasks`.
     """
 
     class Status(models.IntegerChoices):
@@ -76,6 +83,7 @@ class Article(SavesOnlyChanges):
         APPROVED = 8, _("Approved")
         PUBLISHED = 9, _("Published")
         WITHDRAWN = 10, _("Withdrawn")
+        KILLED = 11, _("Killed")
 
         @classmethod
         def waiting(cls) -> tuple[Article.Status, ...]:
@@ -87,6 +95,11 @@ class Article(SavesOnlyChanges):
             """Shown to readers once its time has come."""
             return cls.MANUALLY_APPROVED, cls.APPROVED, cls.PUBLISHED
 
+        @classmethod
+        def passed(cls) -> tuple[Article.Status, ...]:
+            """Its text was approved: another one needs an approval of its own."""
+            return *cls.visible(), cls.WITHDRAWN
+
     title = models.CharField(_("headline"), max_length=200)
     slug = models.SlugField(
         _("slug"),
@@ -96,7 +109,7 @@ class Article(SavesOnlyChanges):
         help_text=_("The last part of the address; made from the headline when left empty."),
     )
     summary = models.CharField(_("summary"), max_length=500, blank=True)
-    body = models.TextField(_("body"), blank=True)
+    body = models.TextField(_("body"), blank=True, max_length=BODY_LENGTH)
     channel = models.ForeignKey(
         "articles.Channel",
         on_delete=models.PROTECT,
@@ -123,6 +136,12 @@ class Article(SavesOnlyChanges):
     published_at = models.DateTimeField(
         _("went live"), null=True, blank=True, editable=False, help_text=_("The real time, stamped by the task.")
     )
+    revision = models.PositiveIntegerField(
+        _("revision"), default=0, editable=False, help_text=_("The number of the text in these columns.")
+    )
+    kill_notice = models.CharField(
+        _("kill notice"), max_length=500, blank=True, editable=False, help_text=_("Shown to readers instead of it.")
+    )
     external_id = ExactCharField(  # noqa: DJ001 (unique unless null)
         _("external id"), max_length=191, null=True, blank=True, unique=True, editable=False
     )
@@ -138,9 +157,12 @@ class Article(SavesOnlyChanges):
         verbose_name = _("article")
         verbose_name_plural = _("articles")
         permissions = [
+            ("edit_any_article", _("Can edit the articles of others")),
             ("review_article", _("Can approve and refuse articles")),
             ("schedule_article", _("Can schedule articles")),
             ("publish_article", _("Can publish, withdraw and restore articles")),
+            ("lift_embargo", _("Can set and lift embargoes")),
+            ("kill_article", _("Can kill articles, and revive them")),
         ]
         indexes = [
             models.Index(fields=["status", "publish_at"], name="article_waiting"),
@@ -152,12 +174,32 @@ class Article(SavesOnlyChanges):
     def __str__(self) -> str:
         return self.title
 
-    def save(self, *args: Any, **options: Any) -> None:
-        """Save, and set the article's tasks right, in one transaction."""
-        if not self.slug and self._state.adding:
-            self.slug = slugify(self.title, allow_unicode=True)[:SLUG_LENGTH].strip("-")
+    def save(self, *args: Any, revise: bool = True, **options: Any) -> None:
+        """Save, set the article's tasks right and, if the text changed, keep it as a revision, in one transaction.
+
+        Without `revise` the caller keeps the revision.
+        """
+        is_new = self._state.adding
+        if is_new:
+            self.slug = self.slug or slugify(self.title, allow_unicode=True)[:SLUG_LENGTH].strip("-")
+            self.revision = int(revise)
+        has_new_text = is_new or self._changes_text(options.get("update_fields"))
         with transaction.atomic():
             super().save(*args, **options)
+            if revise and is_new:
+                Revision.holding(Text.of(self, tags=()), article=self, number=1, author=self.author).save()
+            elif revise and has_new_text:
+                self.holds(Revision.objects.add(self, Text.of(self)))
+
+    def holds(self, revision: Revision) -> None:
+        """Note that the columns have the text of `revision`."""
+        self.revision = revision.number
+        Article.objects.filter(pk=self.pk).update(revision=revision.number)
+        self._remember()
+
+    def _changes_text(self, update_fields: Any) -> bool:
+        fields = self.changed_fields() if update_fields is None else update_fields
+        return not Text.NAMES.isdisjoint(fields)
 
     def get_absolute_url(self) -> str:
         """The article's page on the site."""
@@ -184,6 +226,21 @@ class Article(SavesOnlyChanges):
         if self.publish_at is None:
             return None
         return max(self.publish_at, self.embargo_until or self.publish_at)
+
+    @property
+    def newer(self) -> Update | None:
+        """The newer text on its way, if there is one."""
+        return getattr(self, "update", None)
+
+    @property
+    def changed_at(self) -> datetime:
+        """When the newsroom last changed it, or its newer text."""
+        return max(self.updated_at, self.newer.updated_at) if self.newer else self.updated_at
+
+    def is_out_at(self, now: datetime) -> bool:
+        """Whether readers see it, by the clock: a worker may not have noticed yet."""
+        due, end = self.goes_live_at, self.unpublish_at
+        return self.status in self.Status.visible() and due is not None and due <= now and (end is None or end > now)
 
     @property
     def is_waiting(self) -> bool:

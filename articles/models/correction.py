@@ -1,0 +1,27 @@
+"""Corrections: what readers are told about mistakes that were out."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Correction(models.Model):
+    """A public note at the foot of an article, from the moment the mended text went out."""
+
+    article = models.ForeignKey(
+        "articles.Article", on_delete=models.CASCADE, related_name="corrections", verbose_name=_("article")
+    )
+    revision = models.ForeignKey(
+        "articles.Revision", on_delete=models.CASCADE, related_name="+", verbose_name=_("revision")
+    )
+    note = models.CharField(_("correction"), max_length=500)
+    published_at = models.DateTimeField(_("went live"))
+
+    class Meta:
+        verbose_name = _("correction")
+        verbose_name_plural = _("corrections")
+        ordering = ["published_at", "id"]
+
+    def __str__(self) -> str:
+        return self.note

@@ -1,0 +1,152 @@
+"""Revisions: what an article said, each time somebody saved it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from articles.models.article import Article
+
+
+class Immutable(Exception):
+    """A revision is never changed."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """All that readers of an article are told, and so all that an approval is about."""
+
+    COLUMNS: ClassVar = ("title", "slug", "summary", "body", "byline", "channel_id")
+    """The article's own columns; its tags are kept elsewhere."""
+
+    NAMES: ClassVar = frozenset({"title", "slug", "summary", "body", "byline", "channel", "tags"})
+    """What editors call these fields."""
+
+    title: str
+    slug: str
+    summary: str
+    body: str
+    byline: str
+    channel_id: int | None
+    tags: tuple[str, ...]
+
+    @classmethod
+    def of(cls, article: Article, tags: Iterable[str] | None = None) -> Self:
+        """What is in the columns of `article`; its tags are looked up unless given."""
+        names = [tag.name for tag in article.tags.all()] if tags is None else tags
+        return cls(**{name: getattr(article, name) for name in cls.COLUMNS}, tags=tuple(sorted(names)))
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """This text with `changes` (field name to value; tags as a collection of `Tag`)."""
+        values = {name: value for name, value in changes.items() if name not in ("channel", "tags")}
+        if "channel" in changes:
+            values["channel_id"] = changes["channel"] and changes["channel"].pk
+        if "tags" in changes:
+            values["tags"] = tuple(sorted(tag.name for tag in changes["tags"]))
+        return replace(self, **values)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Column to value."""
+        return {name: getattr(self, name) for name in self.COLUMNS}
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal texts and for those alone (SHA-256)."""
+        return hashlib.sha256(json.dumps(asdict(self), ensure_ascii=False).encode()).hexdigest()
+
+
+class RevisionQuerySet(models.QuerySet["Revision"]):
+    """Revisions are added and read."""
+
+    def add(
+        self, article: Article, text: Text, *, author: Any = None, note: str = "", correction: str = ""
+    ) -> Revision:
+        """Store `text` as the next revision of `article`, whose row the caller has locked or just written."""
+        last = self.filter(article=article).aggregate(last=models.Max("number"))["last"] or 0
+        values = {"article": article, "number": last + 1, "author": author, "note": note, "correction": correction}
+        revision = Revision.holding(text, **values)
+        revision.save()
+        return revision
+
+    def newest_first(self) -> Self:
+        """As in a history."""
+        return self.order_by("-number")
+
+    def without_text(self) -> Self:
+        """For lists: the long fields stay in the database."""
+        return self.defer("summary", "body")
+
+    def update(self, **values: Any) -> NoReturn:
+        """Refused. Raises `Immutable`."""
+        raise Immutable
+
+    def bulk_update(self, *args: Any, **options: Any) -> NoReturn:
+        """Refused. Raises `Immutable`."""
+        raise Immutable
+
+
+class Revision(models.Model):
+    """What an article said when somebody saved it. Never changed; deleted with its article alone."""
+
+    article = models.ForeignKey(
+        "articles.Article", on_delete=models.CASCADE, related_name="revisions", verbose_name=_("article")
+    )
+    number = models.PositiveIntegerField(_("number"))
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="+",
+        verbose_name=_("saved by"),
+    )
+    created_at = models.DateTimeField(_("saved"), auto_now_add=True)
+    note = models.CharField(_("note"), max_length=300, blank=True, help_text=_("For the newsroom: what is new, why."))
+    correction = models.CharField(
+        _("correction"), max_length=500, blank=True, help_text=_("For readers: what was wrong before.")
+    )
+    digest = models.CharField(max_length=64)
+
+    title = models.CharField(_("headline"), max_length=200)
+    slug = models.CharField(_("slug"), max_length=200, blank=True)
+    summary = models.CharField(_("summary"), max_length=500, blank=True)
+    body = models.TextField(_("body"), blank=True)
+    byline = models.CharField(_("byline"), max_length=120, blank=True)
+    channel = models.ForeignKey(
+        "articles.Channel", on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("channel")
+    )
+    tags = models.JSONField(_("tags"), default=list)
+
+    objects = RevisionQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("revision")
+        verbose_name_plural = _("revisions")
+        constraints = [models.UniqueConstraint(fields=["article", "number"], name="revision_number")]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.number})"
+
+    @classmethod
+    def holding(cls, text: Text, **values: Any) -> Self:
+        """A revision of `text` that is not stored yet."""
+        return cls(**text.columns, tags=list(text.tags), digest=text.digest, **values)
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Store it. Raises `Immutable` if it is stored already."""
+        if not self._state.adding:
+            raise Immutable
+        super().save(*args, **{**options, "force_insert": True})
+
+    @property
+    def text(self) -> Text:
+        """What it says."""
+        return Text(**{name: getattr(self, name) for name in Text.COLUMNS}, tags=tuple(self.tags))

@@ -1,0 +1,38 @@
+"""Updates: newer texts of articles that have an approved one already."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from articles.models.article import Article
+
+
+class Update(models.Model):
+    """The newer text of an article whose own columns hold an approved one: what is being written or reviewed, what is
+    approved and waits to replace them, or both. An article without newer text has none.
+    """
+
+    article = models.OneToOneField(Article, on_delete=models.CASCADE, related_name="update", verbose_name=_("article"))
+    draft = models.ForeignKey(
+        "articles.Revision", on_delete=models.CASCADE, null=True, related_name="+", verbose_name=_("draft")
+    )
+    status = models.SmallIntegerField(
+        _("status"), choices=Article.Status.choices, default=Article.Status.DRAFT, help_text=_("Of the draft.")
+    )
+    status_reason = models.CharField(_("reason"), max_length=500, blank=True)
+    approved = models.ForeignKey(
+        "articles.Revision", on_delete=models.CASCADE, null=True, related_name="+", verbose_name=_("approved")
+    )
+    publish_at = models.DateTimeField(
+        _("update at"), null=True, blank=True, help_text=_("When the approved text replaces what readers see.")
+    )
+    updated_at = models.DateTimeField(_("last change"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("update")
+        verbose_name_plural = _("updates")
+        indexes = [models.Index(fields=["publish_at"], name="update_waiting")]
+
+    def __str__(self) -> str:
+        return f"{self.article_id}"
