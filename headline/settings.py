@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from datetime import timedelta
 from typing import Any
 
 import django_stubs_ext
@@ -142,6 +143,14 @@ CRONTAB_DJANGO_MANAGE_PATH = str(BASE_DIR / "manage.py")
 CRONTAB_PYTHON_EXECUTABLE = sys.executable
 CRONTAB_COMMAND_PREFIX = f"ENV_FILE={shlex.quote(str(CRON_ENVIRONMENT))}"
 CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
+
+# The review
+
+REVIEW_APPROVES = "checked"  # "checked": with words or services to judge by, else a person; "always"; "never"
+REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/pipeline.py
+REVIEW_TIMEOUT = 10.0  # seconds all services together may take before a person decides
+REVIEW_AT_ONCE = 50_000  # characters up to which an article is reviewed while the editor waits
+REVIEW_CLAIM = timedelta(minutes=30)  # how long a reviewer's claim of an article counts
 
 # Language and time
 

@@ -4,8 +4,23 @@ from articles.models.article import Article
 from articles.models.audit import AuditEntry
 from articles.models.channel import Channel
 from articles.models.correction import Correction
+from articles.models.reviewing import QueuedArticle, Review
 from articles.models.revision import Revision, Text
 from articles.models.tag import Tag
 from articles.models.update import Update
+from articles.models.word import Word, WordList
 
-__all__ = ["Article", "AuditEntry", "Channel", "Correction", "Revision", "Tag", "Text", "Update"]
+__all__ = [
+    "Article",
+    "AuditEntry",
+    "Channel",
+    "Correction",
+    "QueuedArticle",
+    "Review",
+    "Revision",
+    "Tag",
+    "Text",
+    "Update",
+    "Word",
+    "WordList",
+]

@@ -1,0 +1,119 @@
+"""Sensitive words, and the stamp by which every process sees that they changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+from uuid import UUID, uuid4
+
+from django.db import models, transaction
+from django.dispatch import Signal
+from django.utils.translation import gettext_lazy as _
+
+from articles.normalising import plain_form
+from scheduling.fields import ExactCharField
+
+LONGEST_WORD = 100  # characters
+
+words_changed = Signal()
+"""Sent in the transaction that changes any word, after the change."""
+
+
+class WordQuerySet(models.QuerySet["Word"]):
+    """Whichever way words are changed, every process hears of it."""
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Delete, and renew the stamp."""
+        with transaction.atomic():
+            deleted = super().delete()
+            WordList.renew()
+        return deleted
+
+    def update(self, **values: Any) -> int:
+        """Change, and renew the stamp."""
+        with transaction.atomic():
+            changed = super().update(**values)
+            WordList.renew()
+        return changed
+
+    def bulk_create(self, objs: Iterable[Word], *args: Any, **options: Any) -> list[Word]:
+        """Store many, and renew the stamp."""
+        with transaction.atomic():
+            created = super().bulk_create(objs, *args, **options)
+            WordList.renew()
+        return created
+
+    def in_order(self) -> Self:
+        """In the order of an export."""
+        return self.order_by("normalised")
+
+
+class Word(models.Model):
+    """A word that the review looks for, or an innocent phrase in which it is not looked for."""
+
+    class Level(models.TextChoices):
+        """What finding the word means."""
+
+        BLOCK = "block", _("Blocks the article")
+        REVIEW = "review", _("A person decides")
+        ALLOW = "allow", _("Innocent phrase")
+
+    text = ExactCharField(_("word"), max_length=LONGEST_WORD)
+    normalised = ExactCharField(max_length=LONGEST_WORD, unique=True, editable=False)
+    level = models.CharField(_("level"), max_length=6, choices=Level.choices, default=Level.REVIEW)
+    created_at = models.DateTimeField(_("added"), auto_now_add=True)
+
+    objects = WordQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("sensitive word")
+        verbose_name_plural = _("sensitive words")
+        permissions = [("import_words", _("Can import and export sensitive words"))]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save with the form that is looked for, and renew the stamp."""
+        self.normalised = plain_form(self.text)
+        with transaction.atomic():
+            super().save(*args, **options)
+            WordList.renew()
+
+    def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        """Delete, and renew the stamp."""
+        with transaction.atomic():
+            deleted = super().delete(*args, **options)
+            WordList.renew()
+        return deleted
+
+
+class WordList(models.Model):
+    """One row that stands for all words. Its stamp is random, so that one that was rolled back never comes again."""
+
+    ROW = 1
+
+    stamp = models.UUIDField(default=uuid4)
+
+    class Meta:
+        verbose_name = _("word list")
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return str(self.stamp)
+
+    @classmethod
+    def renew(cls) -> None:
+        """Tell every process and everything that waits that words have changed, once this transaction commits."""
+        cls.objects.update_or_create(pk=cls.ROW, defaults={"stamp": uuid4()})
+        words_changed.send(sender=cls)
+
+    @classmethod
+    def current(cls) -> UUID | None:
+        """The stamp of the words as they are; None before there ever was one."""
+        return cls.objects.filter(pk=cls.ROW).values_list("stamp", flat=True).first()
+
+    @classmethod
+    def hold(cls) -> None:
+        """Let nobody change words until the caller's transaction ends."""
+        list(cls.objects.select_for_update().filter(pk=cls.ROW))

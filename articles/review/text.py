@@ -1,0 +1,122 @@
+"""An article as the review reads it: plain texts, each with the name of its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from html.parser import HTMLParser
+from typing import Self
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from articles.html import clean_html
+from articles.models import Article
+
+_INLINE = frozenset("a abbr b cite code del dfn em i ins kbd mark q s samp small strong sub sup time u var".split())
+_DESCRIBING = frozenset({"alt", "title"})
+
+
+class Field(StrEnum):
+    """Where a text stands in an article."""
+
+    TITLE = "title"
+    SUMMARY = "summary"
+    BYLINE = "byline"
+    BODY = "body"
+    TAGS = "tags"
+    CAPTIONS = "captions"
+
+    @property
+    def label(self) -> Promise:
+        """As editors call it."""
+        return FIELD_LABELS[self]
+
+
+FIELD_LABELS = {
+    Field.TITLE: _("headline"),
+    Field.SUMMARY: _("summary"),
+    Field.BYLINE: _("byline"),
+    Field.BODY: _("text"),
+    Field.TAGS: _("tags"),
+    Field.CAPTIONS: _("picture descriptions"),
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is reviewed. `body` is HTML; `captions` are those of pictures that do not stand in the body."""
+
+    title: str
+    summary: str = ""
+    body: str = ""
+    tags: Sequence[str] = ()
+    captions: Sequence[str] = ()
+    byline: str = ""
+
+    @classmethod
+    def of(cls, article: Article) -> Self:
+        """The texts of an article as they are."""
+        tags = tuple(article.tags.values_list("name", flat=True)) if article.pk else ()
+        return cls(article.title, article.summary, article.body, tags, byline=article.byline)
+
+    @property
+    def length(self) -> int:
+        """Characters of all texts, mark-up included."""
+        singles = (self.title, self.summary, self.body, self.byline)
+        return sum(map(len, (*singles, *self.tags, *self.captions)))
+
+    def texts(self) -> Iterator[tuple[Field, str]]:
+        """Each plain text with its place; lines part what readers see apart."""
+        reader = BodyReader.read(self.body)
+        yield Field.TITLE, self.title
+        yield Field.SUMMARY, self.summary
+        yield Field.BYLINE, self.byline
+        yield Field.BODY, reader.prose
+        yield Field.TAGS, "\n".join(self.tags)
+        yield Field.CAPTIONS, "\n".join([*self.captions, *reader.descriptions])
+
+
+@dataclass
+class BodyReader:
+    """A body without its mark-up: the prose, and the descriptions that are attributes."""
+
+    descriptions: list[str] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, body: str) -> Self:
+        """What readers are shown of `body`, however its HTML is nested, broken or split."""
+        reader = cls()
+        parser = _Parser(reader)
+        parser.feed(clean_html(body))
+        parser.close()
+        return reader
+
+    @property
+    def prose(self) -> str:
+        """The text; a line ends where a block does."""
+        return "".join(self.pieces)
+
+
+class _Parser(HTMLParser):
+    """Fills a `BodyReader`; it is fed what `clean_html` made well-formed."""
+
+    def __init__(self, reader: BodyReader) -> None:
+        super().__init__(convert_charrefs=True)
+        self._reader = reader
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._reader.descriptions += [value for name, value in attrs if name in _DESCRIBING and value]
+        self._part(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._part(tag)
+
+    def handle_data(self, data: str) -> None:
+        self._reader.pieces.append(data)
+
+    def _part(self, tag: str) -> None:
+        if tag not in _INLINE and tag != "img":
+            self._reader.pieces.append("\n")

@@ -1,0 +1,203 @@
+"""Finding sensitive words, however they are dressed up, and nothing that only looks like one.
+
+The library's automaton finds every word's skeleton in one pass; what it finds is then judged against the plain forms,
+the ends of the word and what stands between its letters. Rules and limits: docs/review.md.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+import ahocorasick
+
+from articles.models import Word, WordList
+from articles.normalising import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise
+
+_CLAUSE_ENDS = frozenset("，。；：！？、…—,;:!?“”‘’\"'（）()《》〈〉「」『』【】[]\n\r")
+"""What parts Chinese words in innocent text; anything else between them, even a space, is a disguise."""
+
+_LETTER_GAPS = frozenset(" \t\u00a0\u3000'’‘`´-‐‑‒–—.,:;!?/\\()[]\"“”&…\n\r")
+"""What parts or joins words in scripts with spaces."""
+
+_LONG_NUMBER = 7
+"""Digits from which on a number is a telephone's or an account's, however it is grouped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A word of the list in the forms that matching needs. `breaks`: where the word itself has a gap."""
+
+    text: str
+    level: str
+    plain: str
+    skeleton: str
+    breaks: frozenset[int]
+
+    @classmethod
+    def of(cls, text: str, level: str) -> Entry:
+        """Prepare a word."""
+        form = normalise(text)
+        breaks = frozenset(index for index in range(1, len(form.plain)) if form.gap(index))
+        return cls(text, level, form.plain, form.skeleton, breaks)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A word at `start` to `end` of the original text."""
+
+    word: str
+    level: str
+    start: int
+    end: int
+
+
+class Matcher:
+    """All words of a list, built once."""
+
+    def __init__(self, words: Iterable[tuple[str, str]]) -> None:
+        """`words`: pairs of word and level."""
+        entries: defaultdict[str, list[Entry]] = defaultdict(list)
+        for text, level in words:
+            entry = Entry.of(text, level)
+            entries[entry.skeleton].append(entry)
+        self.automaton = ahocorasick.Automaton()
+        for skeleton, sharing in entries.items():
+            if skeleton:
+                self.automaton.add_word(skeleton, tuple(sharing))
+        self.automaton.make_automaton()
+        levels = {entry.level for sharing in entries.values() for entry in sharing}
+        self.judges = bool(levels - {Word.Level.ALLOW})
+
+    def find(self, text: str) -> list[Match]:
+        """The sensitive words in `text` in order; not those inside an innocent phrase or a longer word found."""
+        if not self.judges:
+            return []
+        found = set(self._matches(normalise(text)))
+        if any(symbol in text for symbol in SYMBOLS):
+            found.update(self._matches(normalise(text, symbols=True)))
+        return _outermost(sorted(found, key=lambda match: (match.start, -match.end)))
+
+    def _matches(self, form: Normalised) -> Iterator[Match]:
+        for last, entries in self.automaton.iter(form.skeleton):
+            for entry in entries:
+                first = last - len(entry.plain) + 1
+                if _is(entry, form, first):
+                    yield Match(entry.text, entry.level, form.places[first], form.places[last] + 1)
+
+
+def _outermost(matches: Iterable[Match]) -> list[Match]:
+    """Without what an innocent phrase covers, and without a word inside another that is judged at least as hard."""
+    kept: list[Match] = []
+    reach = dict.fromkeys(map(str, Word.Level), 0)
+    for match in matches:
+        covering = {match.level, Word.Level.BLOCK.value, Word.Level.ALLOW.value}
+        if match.end > max(reach[level] for level in covering):
+            reach[match.level] = match.end
+            kept.append(match)
+    return [match for match in kept if match.level != Word.Level.ALLOW]
+
+
+def _is(entry: Entry, form: Normalised, first: int) -> bool:
+    """Whether the skeleton found at `first` really is the word."""
+    plain = form.plain[first : first + len(entry.plain)]
+    return (
+        (plain == entry.plain or _is_disguised(entry.plain, plain))
+        and _ends_there(entry, form, first)
+        and _is_in_one_piece(entry, form, first)
+    )
+
+
+def _is_disguised(word: str, found: str) -> bool:
+    """Whether `found` is `word` with lookalikes: each a plausible one, and at least half of the letters themselves."""
+    same = 0
+    for wanted, char in zip(word, found, strict=True):
+        if wanted == char or NUMERALS.get(char) == wanted:
+            same += 1
+        elif not _looks_like(wanted, char):
+            return False
+    return 2 * same >= len(word)
+
+
+def _looks_like(wanted: str, char: str) -> bool:
+    """Of two characters with one skeleton: not "l" for "i", not "四" for "a", but "4" for either."""
+    if not is_narrow(wanted):
+        return char.isdecimal()
+    return is_narrow(char) and not (_is_latin(wanted) and _is_latin(char))
+
+
+def _is_latin(char: str) -> bool:
+    return "a" <= char <= "z"
+
+
+def _ends_there(entry: Entry, form: Normalised, first: int) -> bool:
+    """Whether a word of a script with spaces, or a number, is not a part of a longer one."""
+    return not (
+        _goes_on(entry.plain[0], form, first - 1, first)
+        or _goes_on(entry.plain[-1], form, first + len(entry.plain), first + len(entry.plain))
+    )
+
+
+def _goes_on(edge: str, form: Normalised, beyond: int, border: int) -> bool:
+    if not is_narrow(edge) or not 0 <= beyond < len(form.plain) or form.gap(border):
+        return False
+    neighbour = form.plain[beyond]
+    if edge.isdecimal():
+        return neighbour.isdecimal() or neighbour in NUMERALS
+    return is_narrow(neighbour) and neighbour.isalpha()
+
+
+def _is_in_one_piece(entry: Entry, form: Normalised, first: int) -> bool:
+    """Whether the letters belong together: nothing ordinary between them, or so much that it is a disguise."""
+    last = first + len(entry.plain) - 1
+    if form.places[last] - form.places[first] == last - first:
+        return True
+    cuts = [
+        index for index in range(1, len(entry.plain)) if index not in entry.breaks and _is_ordinary(form, first + index)
+    ]
+    pieces = len(cuts) + 1
+    if entry.plain.isdecimal() and len(entry.plain) >= _LONG_NUMBER:
+        return True
+    if pieces == 1 or (pieces >= 3 and len(entry.plain) <= 2 * pieces):
+        return True
+    return pieces == len(entry.plain) and _stands_alone(form, first, last)
+
+
+def _is_ordinary(form: Normalised, index: int) -> bool:
+    """Whether what stands before character `index` often stands between two innocent words."""
+    narrow = is_narrow(form.plain[index - 1]) and is_narrow(form.plain[index])
+    return not (_LETTER_GAPS if narrow else _CLAUSE_ENDS).isdisjoint(form.gap(index))
+
+
+def _stands_alone(form: Normalised, first: int, last: int) -> bool:
+    """Whether Chinese letters are each set apart, the outer ones too, as in （赌）（博）."""
+    wide = not is_narrow(form.plain[first])
+    return wide and _is_open(form, first) and _is_open(form, last + 1)
+
+
+def _is_open(form: Normalised, index: int) -> bool:
+    return index in (0, len(form.plain)) or bool(form.gap(index))
+
+
+class _Shared:
+    """The matcher of this process, built again when the stamp in the database is another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stamp: UUID | None = None
+        self._matcher = Matcher([])
+
+    def current(self) -> Matcher:
+        """The matcher of the words as they are; costs one small query when nothing has changed."""
+        stamp = WordList.current()
+        with self._lock:
+            if stamp != self._stamp:
+                self._matcher = Matcher(Word.objects.values_list("text", "level").iterator())
+                self._stamp = stamp
+            return self._matcher
+
+
+matcher = _Shared().current
