@@ -72,6 +72,7 @@ class AuditEntry(models.Model):
     objects = AuditQuerySet.as_manager()
 
     class Meta:
+        default_permissions = ["view"]
         verbose_name = _("audit entry")
         verbose_name_plural = _("audit record")
         indexes = [

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.db.models.signals import post_migrate
+
+from articles.roles import create_roles
 
 
 class ProbeConfig(AppConfig):
-    """Makes the engine find `tests.probe.handlers`."""
+    """Makes the engine find `tests.probe.handlers`, and brings the roles back after a test has emptied all tables."""
 
     name = "tests.probe"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Emptying ends with the signal that migrating ends with."""
+        post_migrate.connect(bring_back_roles, sender=self)
+
+
+def bring_back_roles(**kwargs: Any) -> None:
+    """Migrations do not run again."""
+    create_roles(apps)

@@ -1,0 +1,53 @@
+"""The roles of a newsroom, as groups: what their members may do. `articles.rules` says with which articles."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+
+if TYPE_CHECKING:
+    from django.apps.registry import Apps
+    from django.db.migrations.state import StateApps
+
+READING = ("articles.view_article", "articles.view_channel", "articles.view_tag")
+WRITING = (*READING, "articles.add_article", "articles.change_article")
+
+
+class Role(StrEnum):
+    """The names of the groups."""
+
+    AUTHOR = "Author"
+    EDITOR = "Editor"
+    REVIEWER = "Reviewer"
+    PUBLISHER = "Publisher"
+    CHIEF = "Editor-in-chief"
+    OPERATOR = "Operator"
+
+
+ROLES: dict[Role, tuple[str, ...]] = {
+    Role.AUTHOR: WRITING,
+    Role.EDITOR: (*WRITING, "articles.edit_any_article", "articles.add_tag", "articles.change_tag"),
+    Role.REVIEWER: (*READING, "articles.review_article"),
+    Role.PUBLISHER: (*READING, "articles.schedule_article", "articles.publish_article"),
+    Role.CHIEF: ("articles.*",),
+    Role.OPERATOR: (*READING, "scheduling.*"),
+}
+"""Role to permissions: "app.codename", or "app.*" for all of an app."""
+
+
+def create_roles(apps: Apps | StateApps) -> None:
+    """Make the groups that are missing and give them their permissions; what was added to them by hand stays."""
+    groups, permissions = apps.get_model("auth", "Group").objects, apps.get_model("auth", "Permission").objects
+    for role, rights in ROLES.items():
+        group, _is_new = groups.get_or_create(name=role.value)
+        group.permissions.add(*permissions.filter(_any_of(rights)))
+
+
+def _any_of(rights: tuple[str, ...]) -> Q:
+    wanted = Q(pk__in=[])
+    for right in rights:
+        app, _dot, codename = right.partition(".")
+        wanted |= Q(content_type__app_label=app) & (Q() if codename == "*" else Q(codename=codename))
+    return wanted

@@ -1,0 +1,189 @@
+"""The audit record: complete, and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import DatabaseError, connection, transaction
+from django.test import Client
+from django.urls import reverse
+from rest_framework.test import APIClient
+
+from articles import services
+from articles.exceptions import WrongState
+from articles.handlers import publish
+from articles.models import Article, AuditEntry
+from articles.models.audit import AppendOnly
+from articles.services.recording import Door, door
+from scheduling.models import TaskInfo
+from tests.articles.factories import APPROVED, make_article, make_editor, make_person, soon
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+MESSAGE = "never changed or deleted"
+
+
+@pytest.fixture
+def entry() -> AuditEntry:
+    make_article("Mayor resigns")
+    return AuditEntry.objects.get()
+
+
+def latest() -> AuditEntry:
+    return AuditEntry.objects.latest("id")
+
+
+def test_a_step_leaves_who_what_when_and_by_which_door() -> None:
+    alice, article = make_editor(), make_article(status=Status.MANUAL_REVIEW, publish_at=soon(hours=1))
+    before = soon()
+
+    services.approve(article, by=alice)
+
+    entry = latest()
+    assert (entry.action, entry.door, entry.user_id, entry.user_name) == ("approve", "python", alice.pk, "alice")
+    assert (entry.article_id, entry.article_title) == (article.pk, article.title)
+    assert (entry.old_status, entry.new_status) == (Status.MANUAL_REVIEW, Status.MANUALLY_APPROVED)
+    assert before <= entry.at <= soon()
+
+
+def test_a_new_time_is_recorded_beside_the_old() -> None:
+    alice, old, new = make_editor(), soon(hours=1), soon(hours=2)
+    article = make_article(status=APPROVED, publish_at=old)
+
+    services.schedule(article, publish_at=new, by=alice)
+
+    assert (latest().old_time, latest().new_time) == (old, new)
+
+
+def test_a_refusal_is_recorded_with_its_reason() -> None:
+    article = make_article(status=Status.MANUAL_REVIEW)
+    services.refuse(article, by=make_editor(), reason="No second source")
+    assert latest().reason == "No second source"
+
+
+def test_what_is_refused_leaves_no_entry() -> None:
+    alice, article = make_editor(), make_article()
+    entries = AuditEntry.objects.count()
+    with pytest.raises(WrongState):
+        services.approve(article, by=alice)
+    assert AuditEntry.objects.count() == entries
+
+
+def test_an_edit_is_recorded_with_the_fields_it_changed() -> None:
+    article, end = make_article(), datetime(2030, 1, 1, tzinfo=UTC)
+    services.edit(article, by=make_editor(), changes={"title": "Bridge closes", "unpublish_at": end})
+    assert latest().action == "edit"
+    assert latest().facts["changed"] == ["title", "unpublish_at"]
+    assert latest().facts["unpublish_at"] == [None, "2030-01-01T00:00:00+00:00"]
+
+
+def test_one_entry_for_one_deed() -> None:
+    alice, article = make_editor(), make_article()
+    services.edit(article, by=alice, changes={"title": "Bridge closes"})
+    services.submit(article, by=alice)
+    entries = AuditEntry.objects.of(article).values_list("action", flat=True)
+    assert list(entries) == ["submit", "edit", "create"]
+
+
+def test_scheduling_many_leaves_an_entry_for_each() -> None:
+    articles = [make_article(f"No. {number}", status=APPROVED, publish_at=soon(hours=number)) for number in (1, 2)]
+    new = soon(hours=5)
+
+    services.schedule_many(articles, publish_at=new, by=make_editor())
+
+    entries = AuditEntry.objects.filter(action="schedule")
+    assert {(entry.article_id, entry.old_time, entry.new_time) for entry in entries} == {
+        (article.pk, article.publish_at, new) for article in articles
+    }
+
+
+def test_the_clock_is_named_as_the_one_who_published() -> None:
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    publish([TaskInfo(task_id=1, parameters={"article_id": article.pk}, execute_time=soon(), promised_at=soon())])
+    assert (latest().action, latest().door, latest().user_name) == ("published", "worker", "")
+    assert (latest().old_status, latest().new_status) == (APPROVED, Status.PUBLISHED)
+
+
+def test_a_save_outside_the_services_is_recorded_all_the_same() -> None:
+    article = make_article()
+    article.status = APPROVED
+    article.save()
+    assert (latest().action, latest().old_status, latest().new_status) == ("save", Status.DRAFT, APPROVED)
+    assert latest().facts == {"changed": ["status"]}
+
+
+def test_a_save_that_changes_nothing_is_not_recorded() -> None:
+    article = make_article()
+    article.save()
+    assert latest().action == "create"
+
+
+def test_the_record_outlives_person_and_article() -> None:
+    alice, article = make_editor(), make_article(status=Status.MANUAL_REVIEW)
+    services.approve(article, by=alice)
+    alice_id, article_id = alice.pk, article.pk
+
+    with door(Door.PYTHON, by=make_person("bob")):
+        article.delete()
+    alice.delete()
+
+    approval = AuditEntry.objects.get(action="approve")
+    assert (approval.user_id, approval.user_name) == (alice_id, "alice")
+    assert (approval.article_id, approval.article_title) == (article_id, "Harbour bridge reopens")
+    assert (latest().action, latest().user_name, latest().article_id) == ("delete", "bob", article_id)
+
+
+def test_the_screens_are_a_door(client: Client) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    client.force_login(make_editor())
+    chosen = {"action": "cancel_schedule", "_selected_action": [article.pk]}
+    client.post(reverse("admin:articles_article_changelist"), chosen)
+    assert (latest().action, latest().door, latest().user_name) == ("cancel_schedule", "admin", "alice")
+
+
+def test_a_program_is_a_door() -> None:
+    client = APIClient()
+    client.force_authenticate(make_editor())
+    client.post("/api/v1/desk/articles/", {"title": "Tram derails"})
+    assert (latest().action, latest().door, latest().user_name) == ("create", "api", "alice")
+
+
+def test_a_command_is_a_door() -> None:
+    call_command("demo", password="secret", verbosity=0)
+    assert set(AuditEntry.objects.values_list("door", flat=True)) == {"command"}
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda entry: entry.save(),
+        lambda entry: entry.delete(),
+        lambda entry: AuditEntry.objects.update(user_name="nobody"),
+        lambda entry: AuditEntry.objects.all().delete(),
+        lambda entry: AuditEntry.objects.bulk_update([entry], ["user_name"]),
+    ],
+)
+def test_django_refuses_to_change_the_record(entry: AuditEntry, attempt: Callable[[AuditEntry], Any]) -> None:
+    with pytest.raises(AppendOnly):
+        attempt(entry)
+    assert AuditEntry.objects.get().user_name == entry.user_name
+
+
+@pytest.mark.parametrize(
+    "statement", ["UPDATE articles_auditentry SET user_name = 'nobody'", "DELETE FROM articles_auditentry"]
+)
+def test_the_database_refuses_to_change_the_record(entry: AuditEntry, statement: str) -> None:
+    with pytest.raises(DatabaseError, match=MESSAGE), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+    assert AuditEntry.objects.get().user_name == entry.user_name
+
+
+def test_django_s_own_ways_around_a_model_meet_the_triggers(entry: AuditEntry) -> None:
+    with pytest.raises(DatabaseError, match=MESSAGE), transaction.atomic():
+        AuditEntry.objects.filter(pk=entry.pk)._raw_delete("default")  # type: ignore[attr-defined]
+    assert AuditEntry.objects.exists()
