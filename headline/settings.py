@@ -190,6 +190,10 @@ LOGGING = {
     "loggers": {"django": {"handlers": [], "propagate": True}},
 }
 
+# The newsroom
+
+ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
+
 # Monitoring
 
 METRICS_TOKEN = env.text("METRICS_TOKEN")

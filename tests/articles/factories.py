@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Group, Permission, User
 
 from articles.models import Article, Channel
+from articles.roles import Role
 from articles.services.tasks import PUBLISH, UNPUBLISH
 from scheduling.models import TaskInfo
 from scheduling.services import read_database_clock
@@ -28,6 +29,7 @@ def make_editor(name: str = "alice") -> User:
         name,
         "add_article",
         "change_article",
+        "edit_any_article",
         "view_article",
         "delete_article",
         "review_article",
@@ -38,6 +40,13 @@ def make_editor(name: str = "alice") -> User:
         "change_channel",
         "delete_channel",
     )
+
+
+def make_member(role: Role, name: str = "") -> User:
+    """A member of staff who is in the group of the role and has no other rights."""
+    person = make_person(name or role.name.lower())
+    person.groups.add(Group.objects.get(name=role.value))
+    return person
 
 
 def make_channel(name: str = "Politics", **values: Any) -> Channel:

@@ -1,0 +1,69 @@
+"""Who may do what with which article: a permission says what, the rules here say with which.
+
+Every door asks here: the services before they act, screens and API before they offer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from articles.exceptions import NotAllowed
+from articles.models import Article, Revision
+from articles.services.recording import Person
+
+ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articles.review_article"
+EDIT_ANY = "articles.edit_any_article"
+
+Refusal = str | Promise
+Rule = Callable[[Article, Person], Refusal | None]
+
+
+def require(permission: str, by: Person, article: Article | None = None) -> None:
+    """Raise `NotAllowed` with the reason unless `by` may: "articles.publish_article", or with this `article`."""
+    if reason := refusal(permission, by, article):
+        raise NotAllowed(reason)
+
+
+def allows(permission: str, by: Person, article: Article | None = None) -> bool:
+    """Whether `by` may: in general, or with this `article`."""
+    return refusal(permission, by, article) is None
+
+
+def refusal(permission: str, by: Person, article: Article | None = None) -> Refusal | None:
+    """Why `by` may not, or None. Whoever lacks the permission is told so, whatever the article."""
+    if not by.has_perm(permission):  # type: ignore[union-attr]
+        return NotAllowed.message
+    rule = _RULES.get(permission)
+    return rule(article, by) if rule and article is not None else None
+
+
+def _own_draft(article: Article, by: Person) -> Refusal | None:
+    """Authors change what is theirs, until it is approved; editors change everything."""
+    if by.has_perm(EDIT_ANY):  # type: ignore[union-attr]
+        return None
+    if article.author_id != by.pk:
+        return _("This is somebody else's article; you may change your own.")
+    if article.status in (*Article.Status.passed(), Article.Status.KILLED):
+        return _("The article has been approved; ask an editor to change it.")
+    return None
+
+
+def _written_by_another(article: Article, by: Person) -> Refusal | None:
+    """Nobody reviews what is his own; under the two-person rule not even what he was the last to edit."""
+    if settings.ARTICLES_TWO_PERSON_RULE:
+        if by.pk in {article.author_id, _last_editor(article)}:
+            return _("Two people are needed: whoever wrote or last edited an article may not review it.")
+    elif article.author_id == by.pk and not getattr(by, "is_superuser", False):
+        return _("This is your own article; somebody else must review it.")
+    return None
+
+
+def _last_editor(article: Article) -> int | None:
+    return Revision.objects.filter(article=article).newest_first().values_list("author", flat=True).first()
+
+
+_RULES: Mapping[str, Rule] = {CHANGE: _own_draft, REVIEW: _written_by_another}
