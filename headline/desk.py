@@ -10,6 +10,7 @@ from django.http import HttpRequest
 ORDER = ["articles", "scheduling", "auth"]
 ICONS = {
     "Article": "article",
+    "AuditEntry": "policy",
     "Channel": "category",
     "Tag": "sell",
     "TaskInfo": "schedule",

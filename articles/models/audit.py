@@ -12,6 +12,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
+from articles.times import spoken_exactly
 
 
 class AppendOnly(Exception):
@@ -93,3 +94,9 @@ class AuditEntry(models.Model):
     def delete(self, *args: Any, **options: Any) -> NoReturn:
         """Refused. Raises `AppendOnly`."""
         raise AppendOnly
+
+    def differences(self) -> list[str]:
+        """The status and the time to go live, each as "before → after", where they differ."""
+        statuses = self.get_old_status_display(), self.get_new_status_display()
+        times = tuple(moment and spoken_exactly(moment) for moment in (self.old_time, self.new_time))
+        return [f"{old or '—'} → {new or '—'}" for old, new in (statuses, times) if old != new]

@@ -25,7 +25,7 @@ Person = PermissionsMixin | AbstractBaseUser | AnonymousUser
 Door = AuditEntry.Door
 
 CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
-PUBLISHED, TAKEN_OFF = "published", "taken_off"
+PUBLISHED, TAKEN_OFF, UPDATED = "published", "taken_off", "updated"
 """What the record calls actions that are no step of a person; a step is called by its name in the workflow."""
 
 

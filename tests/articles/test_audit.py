@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -187,3 +191,61 @@ def test_django_s_own_ways_around_a_model_meet_the_triggers(entry: AuditEntry) -
     with pytest.raises(DatabaseError, match=MESSAGE), transaction.atomic():
         AuditEntry.objects.filter(pk=entry.pk)._raw_delete("default")  # type: ignore[attr-defined]
     assert AuditEntry.objects.exists()
+
+
+@pytest.fixture
+def history() -> Article:
+    alice, article = make_editor(), make_article("Mayor, “resigns”", status=Status.MANUAL_REVIEW)
+    services.refuse(article, by=alice, reason="No second source")
+    return article
+
+
+def test_the_record_is_exported_as_json_lines(history: Article, tmp_path: Path) -> None:
+    call_command("audit", "export", str(tmp_path / "audit.jsonl"), stderr=StringIO())
+    created, refused = map(json.loads, (tmp_path / "audit.jsonl").read_text().splitlines())
+    assert (created["action"], created["article_id"]) == ("create", history.pk)
+    assert (refused["user_name"], refused["reason"]) == ("alice", "No second source")
+    assert datetime.fromisoformat(refused["at"]).tzinfo
+
+
+def test_the_record_is_exported_as_a_table(history: Article, tmp_path: Path) -> None:
+    call_command("audit", "export", str(tmp_path / "audit.csv"), "--format", "csv", stderr=StringIO())
+    with (tmp_path / "audit.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["action"], row["article_title"]) for row in rows] == [
+        ("create", history.title),
+        ("refuse", history.title),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "found"),
+    [
+        ((), 2),
+        (("--action", "refuse"), 1),
+        (("--user", "alice"), 1),
+        (("--door", "admin"), 0),
+        (("--since", "2100-01-01"), 0),
+        (("--until", "2100-01-01T00:00+08:00"), 2),
+        (("--article", "0"), 0),
+        (("--limit", "1"), 1),
+    ],
+)
+def test_the_record_is_listed(history: Article, narrowed: tuple[str, ...], found: int) -> None:
+    out = StringIO()
+    call_command("audit", "list", *narrowed, stdout=out)
+    assert len(out.getvalue().splitlines()) == found
+
+
+def test_the_screen_shows_the_record_and_changes_nothing(history: Article, client: Client) -> None:
+    client.force_login(make_person("root", is_superuser=True))
+    entry = latest()
+    shown = client.get(reverse("admin:articles_auditentry_changelist"), {"action": "refuse"}).content.decode()
+    assert "No second source" in shown
+    assert "Needs a reviewer → Rejected" in shown
+    change = reverse("admin:articles_auditentry_change", args=[entry.pk])
+    assert client.get(change).status_code == 200
+    assert client.post(change, {"user_name": "nobody"}).status_code == 403
+    assert client.post(reverse("admin:articles_auditentry_delete", args=[entry.pk]), {"post": "yes"}).status_code == 403
+    assert client.get(reverse("admin:articles_auditentry_add")).status_code == 403
+    assert latest().user_name == "alice"

@@ -1,0 +1,103 @@
+"""The audit record on the screens: looked at, never typed in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+
+from articles.models import Article, AuditEntry
+from articles.services.recording import CREATE, DELETE, EDIT, IMPORT, PUBLISHED, SAVE, TAKEN_OFF, UPDATED
+from articles.times import spoken_exactly
+from articles.workflow import STEPS, Step
+
+NAMES: Mapping[str, str | Promise] = {
+    CREATE: _("Written"),
+    EDIT: _("Edited"),
+    SAVE: _("Saved by code"),
+    DELETE: _("Deleted"),
+    IMPORT: _("Imported"),
+    PUBLISHED: _("Went live"),
+    TAKEN_OFF: _("Taken off"),
+    UPDATED: _("Newer text went live"),
+    **{step.value: STEPS[step].label for step in Step},
+}
+"""What people call the actions of the record."""
+
+SHOWN = 20
+"""Entries below an article's form; the rest is one click away."""
+
+
+def name_of(action: str) -> str:
+    """What people call an action; one without a name is called as it is stored."""
+    return str(NAMES.get(action, action))
+
+
+def history(article: Article) -> list[AuditEntry]:
+    """The latest entries about an article."""
+    return list(AuditEntry.objects.of(article)[:SHOWN])
+
+
+class ActionFilter(admin.SimpleListFilter):
+    """One action, chosen by its name."""
+
+    title = _("action")
+    parameter_name = "action"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every action that has a name."""
+        return [(action, str(name)) for action, name in NAMES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """The entries of the chosen one."""
+        return queryset.filter(action=self.value()) if self.value() else queryset
+
+
+@admin.register(AuditEntry)
+class AuditAdmin(ModelAdmin):
+    """The whole record, latest first; `article_id__exact` and `user_id__exact` narrow it to one of them."""
+
+    list_display = ["moment", "deed", "article_title", "user_name", "door", "change", "reason"]
+    list_display_links = ["moment"]
+    list_filter = ["door", ActionFilter, ("at", admin.DateFieldListFilter)]
+    list_per_page = 50
+    ordering = ["-id"]
+    show_full_result_count = False
+    search_fields = ["article_title", "user_name"]
+    search_help_text = _("Headline or person")
+
+    @admin.display(description=_("time"), ordering="at")
+    def moment(self, entry: AuditEntry) -> str:
+        """When, with the zone."""
+        return spoken_exactly(entry.at)
+
+    @admin.display(description=_("action"), ordering="action")
+    def deed(self, entry: AuditEntry) -> str:
+        """What was done."""
+        return name_of(entry.action)
+
+    @admin.display(description=_("change"))
+    def change(self, entry: AuditEntry) -> str:
+        """The status and the time to go live, before and after, where they differ."""
+        return " · ".join(entry.differences())
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Links lead to all that happened to one article, or was done by one person."""
+        return lookup in {"article_id__exact", "user_id__exact"} or super().lookup_allowed(lookup, value, request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Services write it."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
+        """Nobody changes it."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
+        """Nobody deletes it."""
+        return False

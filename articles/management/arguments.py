@@ -1,0 +1,21 @@
+"""How the newsroom's commands read what is typed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from articles.times import AmbiguousTime, NonexistentTime, resolve
+
+
+def moment(text: str) -> datetime:
+    """An aware time from ISO 8601; without an offset it is a wall time of the zone in the settings."""
+    try:
+        value = datetime.fromisoformat(text)
+        return value if timezone.is_aware(value) else resolve(value, timezone.get_current_timezone())
+    except (AmbiguousTime, NonexistentTime, OverflowError, ValueError) as error:
+        message = _("“%(text)s” does not name one time; write for example 2026-11-21T07:00+08:00.")
+        raise CommandError(message % {"text": text}) from error

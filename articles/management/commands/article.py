@@ -1,0 +1,61 @@
+"""Take a step with articles from a terminal or a script, as somebody of the newsroom and with his rights alone."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import CommandError
+from django.utils.translation import gettext as _
+
+from articles.desk.steps import take
+from articles.exceptions import ArticleError, ArticleGone
+from articles.management.arguments import moment
+from articles.management.newsroom import NewsroomCommand
+from articles.models import Article
+from articles.services.recording import Person
+from articles.workflow import Step
+
+
+class Command(NewsroomCommand):
+    """Each article is a transaction of its own: one that is refused does not hold the others up."""
+
+    help = "Submit, approve, schedule, publish … articles as somebody of the newsroom."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the step, the articles and the person."""
+        parser.add_argument("step", choices=[step.value for step in Step])
+        parser.add_argument("ids", type=int, nargs="+", metavar="ID")
+        parser.add_argument("--by", required=True, metavar="NAME", help="log-in of whoever takes the step")
+        parser.add_argument("--at", type=moment, metavar="TIME", help="ISO 8601, for steps that need a time")
+        parser.add_argument("--reason", default="", help="for steps that need one")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Take the step with each article; print what was refused and how many were done."""
+        by = self._person(options["by"])
+        done = self._take(Step(options["step"]), options["ids"], by, options)
+        self.stdout.write(f"done={done} refused={len(options['ids']) - done}")
+        if done < len(options["ids"]):
+            sys.exit(1)
+
+    def _person(self, name: str) -> Person:
+        person = get_user_model()._default_manager.filter(username=name, is_active=True).first()
+        if person is None:
+            raise CommandError(_("Nobody here is called “%(name)s”.") % {"name": name})
+        return person
+
+    def _take(self, step: Step, ids: Sequence[int], by: Person, options: dict[str, Any]) -> int:
+        done = 0
+        for pk in ids:
+            try:
+                article = Article.objects.filter(pk=pk).first()
+                if article is None:
+                    raise ArticleGone
+                take(step, article, by=by, publish_at=options["at"], reason=options["reason"])
+                done += 1
+            except ArticleError as refusal:
+                self.stderr.write(f"{pk}: {refusal.code}: {refusal}")
+        return done

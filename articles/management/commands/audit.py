@@ -1,0 +1,105 @@
+"""Look at the audit record, or hand it to somebody; see docs/roles.md."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from datetime import datetime
+from typing import Any, TextIO
+
+from django.core.management.base import BaseCommand, CommandError
+from django.forms.models import model_to_dict
+
+from articles.management.arguments import moment
+from articles.models import AuditEntry
+from articles.models.audit import AuditQuerySet
+from articles.times import spoken_exactly
+
+LISTED = 50
+FIELDS = [field.name for field in AuditEntry._meta.concrete_fields]
+FILTERS: Mapping[str, str] = {
+    "article": "article_id",
+    "user": "user_name",
+    "action": "action",
+    "door": "door",
+    "since": "at__gte",
+    "until": "at__lt",
+}
+
+
+class Command(BaseCommand):
+    """Reads only: nothing changes the record."""
+
+    help = "List the audit record, or export it as JSON Lines or CSV."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the two verbs and what narrows them."""
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        shown = verbs.add_parser("list", help="the latest entries, one a line")
+        shown.add_argument("--limit", type=int, default=LISTED, help=f"entries at most (default {LISTED})")
+        exported = verbs.add_parser("export", help="all entries, oldest first, with every field")
+        exported.add_argument("file", nargs="?", default="-", help="where to; - or nothing is the terminal")
+        exported.add_argument("--format", choices=sorted(WRITERS), default="jsonl")
+        for verb in (shown, exported):
+            verb.add_argument("--article", type=int, metavar="ID")
+            verb.add_argument("--user", metavar="NAME")
+            verb.add_argument("--action", metavar="NAME", help="such as approve, edit or published")
+            verb.add_argument("--door", choices=AuditEntry.Door.values)
+            verb.add_argument("--since", type=moment, metavar="TIME", help="ISO 8601; without an offset, here")
+            verb.add_argument("--until", type=moment, metavar="TIME")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do what the verb says."""
+        wanted = {FILTERS[name]: options[name] for name in FILTERS if options[name] is not None}
+        entries = AuditEntry.objects.filter(**wanted)
+        if options["verb"] == "list":
+            self._list(entries.latest_first()[: options["limit"]])
+        else:
+            self._export(entries.order_by("id"), options["file"], WRITERS[options["format"]])
+
+    def _list(self, entries: Iterable[AuditEntry]) -> None:
+        for entry in entries:
+            cells = [spoken_exactly(entry.at), entry.door, entry.user_name or "—", entry.action]
+            subject = f"{entry.article_title} ({entry.article_id})"
+            self.stdout.write("  ".join([*cells, subject, *entry.differences(), entry.reason]).rstrip())
+
+    def _export(self, entries: AuditQuerySet, name: str, write: Writer) -> None:
+        with ExitStack() as stack:
+            try:
+                file = sys.stdout if name == "-" else stack.enter_context(open(name, "w", encoding="utf-8", newline=""))
+            except OSError as error:
+                raise CommandError(f"{name}: {error.strerror}") from error
+            count = write(file, map(_row, entries.iterator(chunk_size=1000)))
+        self.stderr.write(f"exported={count}")
+
+
+Row = dict[str, Any]
+Writer = Callable[[TextIO, Iterable[Row]], int]
+
+
+def _row(entry: AuditEntry) -> Row:
+    """The entry with ISO 8601 times."""
+    values = {"id": entry.pk, **model_to_dict(entry)}
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
+
+
+def _write_lines(file: TextIO, rows: Iterable[Row]) -> int:
+    count = 0
+    for count, row in enumerate(rows, start=1):  # noqa: B007 (how many there were is wanted)
+        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return count
+
+
+def _write_table(file: TextIO, rows: Iterable[Row]) -> int:
+    table, count = csv.DictWriter(file, FIELDS), 0
+    table.writeheader()
+    for count, row in enumerate(rows, start=1):  # noqa: B007 (how many there were is wanted)
+        table.writerow({**row, "facts": json.dumps(row["facts"], ensure_ascii=False)})
+    return count
+
+
+WRITERS: Mapping[str, Writer] = {"jsonl": _write_lines, "csv": _write_table}
