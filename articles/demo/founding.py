@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_duration
 
 from articles.models import Article, Channel
@@ -24,31 +23,25 @@ SOURCE = Path(__file__).with_name("newsroom.json")
 ORIGIN = "demo:"
 """What the external ids of the demo's articles begin with."""
 
+ADMINISTRATOR = "Administrator"
+"""Who may do everything, and needs no group."""
+
 FIRST, APART = timedelta(seconds=25), timedelta(seconds=9)
 """How soon bulletins go live that were missed while nothing ran, and how far apart."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A person of the newsroom and what the role permits: "app.codename", "app.*", or "*" for everything."""
+    """A person of the newsroom; the role is the name of a group, or `ADMINISTRATOR`."""
 
     name: str
     shown: str
     role: str
-    may: tuple[str, ...]
-
-    def permissions(self) -> QuerySet[Permission]:
-        """The permissions behind `may`."""
-        wanted = Q(pk__in=[])
-        for permission in self.may:
-            app, _dot, codename = permission.partition(".")
-            wanted |= Q(content_type__app_label=app) & (Q() if codename == "*" else Q(codename=codename))
-        return Permission.objects.filter(wanted)
 
 
 def members() -> list[Member]:
     """The newsroom's people, in the order of the log-in table."""
-    return [Member(**{**person, "may": tuple(person["may"])}) for person in _source()["people"]]
+    return [Member(**person) for person in _source()["people"]]
 
 
 def is_empty() -> bool:
@@ -107,10 +100,10 @@ def _person(member: Member, hashed: str) -> User:
         "first_name": first,
         "last_name": last,
         "is_staff": True,
-        "is_superuser": "*" in member.may,
+        "is_superuser": member.role == ADMINISTRATOR,
     }
     person, _is_new = User.objects.get_or_create(username=member.name, defaults=values)
-    person.user_permissions.add(*member.permissions())
+    person.groups.add(*Group.objects.filter(name=member.role))
     return person
 
 
