@@ -9,6 +9,10 @@ transaction that locks them, so what it writes to this database and the end of t
 at all. It returns nothing when every task is done, or a mapping from `task_id` to a verdict for those that are
 not: `Drop(reason)` closes a task that has become void, `Postpone()` leaves it pending for the next sweep.
 When it raises, the batch is rolled back and run one task at a time.
+
+What a task does outside this database, such as sending a mail, is an *errand*: `@handler(..., errand=True)`. Its
+function gets one task at a time, under a lease, in a thread of its own that keeps no other task waiting. A worker may
+die between the effect and the task's end, so an errand may be run twice: the task's id is its idempotency key.
 """
 
 from __future__ import annotations
@@ -46,13 +50,16 @@ class Handler:
 
     function: HandlerFunction
     max_attempts: int | None = None
+    errand: bool = False
 
 
 _handlers: dict[str, Handler] = {}
 _healers: list[Healer] = []
 
 
-def handler(task_type: str, *, max_attempts: int | None = None) -> Callable[[HandlerFunction], HandlerFunction]:
+def handler(
+    task_type: str, *, max_attempts: int | None = None, errand: bool = False
+) -> Callable[[HandlerFunction], HandlerFunction]:
     """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken."""
     if max_attempts is not None and max_attempts < 1:
         raise ImproperHandler(f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1")
@@ -61,7 +68,7 @@ def handler(task_type: str, *, max_attempts: int | None = None) -> Callable[[Han
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
-        _handlers[task_type] = Handler(function, max_attempts)
+        _handlers[task_type] = Handler(function, max_attempts, errand)
         return function
 
     return register
@@ -80,8 +87,13 @@ def get(task_type: str) -> Handler | None:
 
 
 def task_types() -> frozenset[str]:
-    """The types that this process can run."""
-    return frozenset(_handlers)
+    """The types that this process can run in batches."""
+    return frozenset(name for name, found in _handlers.items() if not found.errand)
+
+
+def errand_types() -> frozenset[str]:
+    """The types that this process can run as errands."""
+    return frozenset(name for name, found in _handlers.items() if found.errand)
 
 
 def healers() -> Iterator[Healer]:

@@ -16,6 +16,7 @@ from django.db import connections
 from scheduling import registry
 from scheduling.clock import clock
 from scheduling.conf import conf
+from scheduling.errands import Errands, run_errands
 from scheduling.exceptions import SchedulingError
 from scheduling.maintenance import Maintenance
 from scheduling.queues import DelayQueue, get_queue
@@ -36,6 +37,7 @@ class Worker:
 
     def __init__(self, *, task_types: Collection[str] = (), batch: int | None = None) -> None:
         self.task_types = _runnable(task_types)
+        self.errand_types = registry.errand_types() if not task_types else registry.errand_types() & set(task_types)
         self.batch = batch or conf.BATCH_SIZE
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self.queue: DelayQueue = get_queue()
@@ -48,7 +50,7 @@ class Worker:
         failures = 0
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.freeze()  # what is loaded by now stays, so no collection has to walk through it (60 ms) any more
-        with Maintenance(self.name, sorted(self.task_types), self.queue):
+        with Maintenance(self.name, sorted(self.task_types), self.queue), Errands(self.errand_types):
             while not stopping.is_set() and time.monotonic() < deadline:
                 try:
                     clock.measure_if_stale()  # which also notices in time that an idle connection has died
@@ -71,6 +73,7 @@ class Worker:
                 pass
             sweep(self.queue, grace=0)
             more = self.work()
+        run_errands(self.errand_types)
         return self.total
 
     def work(self) -> bool:
@@ -99,7 +102,8 @@ class Worker:
 
 
 def _runnable(task_types: Collection[str]) -> frozenset[str]:
-    if unknown := set(task_types) - registry.task_types():
-        known = ", ".join(sorted(registry.task_types())) or "none"
+    mine = registry.task_types() | registry.errand_types()
+    if unknown := set(task_types) - mine:
+        known = ", ".join(sorted(mine)) or "none"
         raise SchedulingError(f"no handler for {', '.join(sorted(unknown))}; this process can run: {known}")
-    return frozenset(task_types) or registry.task_types()
+    return registry.task_types() & set(task_types) if task_types else registry.task_types()

@@ -45,6 +45,15 @@ def fail(tasks: Sequence[TaskInfo]) -> None:
         raise ProbeError("this task refuses to work")
 
 
+@handler("probe.errand", errand=True)
+def errand(tasks: Sequence[TaskInfo]) -> None:
+    """Leave a row, which stands for something outside; fail or dawdle if asked to."""
+    time.sleep(sum((task.parameters or {}).get("seconds", 0) for task in tasks))
+    note(tasks)
+    if any((task.parameters or {}).get("times", 0) >= task.attempts for task in tasks):
+        raise ProbeError("the mail server is away")
+
+
 @handler("probe.kill")
 def kill(tasks: Sequence[TaskInfo]) -> None:
     """Do the work and then die of it, before it is committed."""

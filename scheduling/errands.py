@@ -1,0 +1,97 @@
+"""Tasks whose effect lies outside this database, such as mails: one at a time, in a thread beside the worker's.
+
+A slow mail server thus never delays an article. The claim is committed before the errand is run; who dies on the way
+loses the lease, and the errand is run again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import traceback
+from collections.abc import Collection
+from types import TracebackType
+from typing import Self
+
+from django.db import connections
+
+from scheduling import registry
+from scheduling.clock import database_now
+from scheduling.conf import conf
+from scheduling.exceptions import LeaseLost
+from scheduling.models import TaskInfo
+from scheduling.services.leasing import complete_task, fail_task, poll
+
+logger = logging.getLogger(__name__)
+
+
+class Errands:
+    """Runs due errands of some types while the `with` block lasts; looks for new ones every `MAX_SLEEP`."""
+
+    def __init__(self, task_types: Collection[str]) -> None:
+        self.task_types = sorted(task_types)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="errands", daemon=True)
+
+    def __enter__(self) -> Self:
+        if self.task_types:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        if self.task_types:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            try:
+                busy = self.step()
+            except Exception:
+                busy = False
+                logger.exception("errands failed; they are tried again")
+                connections.close_all()
+            if not busy:
+                self._ended.wait(conf.MAX_SLEEP)
+        connections.close_all()
+
+    def step(self) -> bool:
+        """Run one errand of each type; True if there was one, so that there may be more."""
+        now = database_now()
+        if not TaskInfo.objects.filter(task_type__in=self.task_types).due(now).free(now).exists():
+            return False  # looking is cheaper than claiming
+        tasks = [task for task_type in self.task_types for task in poll(task_type)]
+        for task in tasks:
+            run_errand(task)
+        return bool(tasks)
+
+
+def run_errands(task_types: Collection[str]) -> None:
+    """Run the errands that are due now, until there are none."""
+    errands = Errands(task_types)
+    while errands.step():
+        pass
+
+
+def run_errand(task: TaskInfo) -> None:
+    """Run one leased errand, and report how it went."""
+    found = registry.get(task.task_type)
+    assert found is not None  # noqa: S101 (its type came from the registry)
+    try:
+        found.function([task])
+    except Exception:
+        error = traceback.format_exc()
+    else:
+        error = ""
+    try:
+        if error:
+            fail_task(task.task_id, lease_token=task.lease_token, error=error)
+        else:
+            complete_task(task.task_id, lease_token=task.lease_token)
+    except LeaseLost:
+        logger.warning("%s took longer than its lease; it may be run again", task)

@@ -1,0 +1,70 @@
+"""Errands: tasks with an effect outside the database, which keep nothing else waiting."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import add_task, read_database_clock
+from scheduling.worker import Worker
+from tests.harness import eventually
+from tests.probe.models import Effect
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = TaskInfoLog.Status
+
+
+def add(task_type: str, **parameters: object) -> int:
+    return add_task(task_type, execute_time=read_database_clock(), parameters=parameters).task_id
+
+
+@contextmanager
+def working() -> Iterator[None]:
+    stopping = threading.Event()
+    thread = threading.Thread(target=Worker().run, args=[stopping])
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
+
+
+def test_an_errand_is_run_and_recorded() -> None:
+    task_id = add("probe.errand")
+    Worker().drain()
+    assert Effect.objects.filter(task_id=task_id).count() == 1
+    assert TaskInfoLog.objects.get(task_id=task_id).status == Status.EXECUTED
+
+
+def test_a_failed_errand_is_tried_again_after_a_while() -> None:
+    task_id = add("probe.errand", times=1)
+    Worker().drain()
+    task = TaskInfo.objects.get(task_id=task_id)
+    assert task.execute_time > read_database_clock()
+    assert "the mail server is away" in TaskInfoLog.objects.get(task_id=task_id).error
+
+    TaskInfo.objects.filter(task_id=task_id).update(execute_time=read_database_clock())
+    Worker().drain()
+    assert TaskInfoLog.objects.get(task_id=task_id).status == Status.EXECUTED
+
+
+def test_a_slow_errand_keeps_no_other_task_waiting() -> None:
+    slow = add("probe.errand", seconds=2)
+    with working():
+        eventually(lambda: TaskInfo.objects.filter(task_id=slow, leased_until__isnull=False).exists())
+        task_id = add("probe.note")
+        eventually(lambda: Effect.objects.filter(task_id=task_id).exists())
+        assert not Effect.objects.filter(task_id=slow).exists()
+
+
+def test_an_errand_alone_can_be_asked_for() -> None:
+    task_id, other = add("probe.errand"), add("probe.note")
+    Worker(task_types=["probe.errand"]).drain()
+    assert list(Effect.objects.values_list("task_id", flat=True)) == [task_id]
+    assert TaskInfo.objects.filter(task_id=other).exists()
