@@ -23,6 +23,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _LAST_PORT = 65535
+_MAIL_PORTS = {"smtp": 25, "smtps": 465, "smtp+tls": 587}
 _LAST_REDIS_DATABASE = 15  # of a Redis that was not told otherwise
 
 
@@ -73,8 +74,7 @@ def text(name: str, *, default: str = "", choices: Collection[str] = ()) -> str:
 
 def flag(name: str, *, default: bool) -> bool:
     """Yes or no, in the usual spellings."""
-    value = text(name).lower()
-    if value and value not in _TRUE | _FALSE:
+    if (value := text(name).lower()) and value not in _TRUE | _FALSE:
         raise WrongEnvironment(name, f"is {value!r}", "write on or off")
     return value in _TRUE if value else default
 
@@ -205,6 +205,33 @@ def _mysql(name: str, url: SplitResult, remedy: str) -> dict[str, Any]:
         "PORT": url.port or "",
         "OPTIONS": options,
     }
+
+
+def mail(name: str, *, debug: bool) -> dict[str, Any]:
+    """Django's EMAIL_ settings; without an address, mails go to the terminal when debugging, else nowhere."""
+    if not (value := text(name)):
+        return {"EMAIL_BACKEND": f"django.core.mail.backends.{'console' if debug else 'dummy'}.EmailBackend"}
+    remedy = "write smtp://user:password@host:port, smtps:// for TLS or smtp+tls:// for STARTTLS"
+    url = _split(name, value, remedy)
+    if url.scheme not in _MAIL_PORTS or not url.hostname or url.path or url.query or url.fragment:
+        raise WrongEnvironment(name, "has a form that is not understood", remedy)
+    return {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": url.hostname,
+        "EMAIL_PORT": url.port or _MAIL_PORTS[url.scheme],
+        "EMAIL_HOST_USER": unquote(url.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(url.password or ""),
+        "EMAIL_USE_SSL": url.scheme == "smtps",
+        "EMAIL_USE_TLS": url.scheme == "smtp+tls",
+    }
+
+
+def sender(name: str, *, default: str) -> str:
+    """An address of mail, with or without a name before it."""
+    value = text(name, default=default)
+    if not re.fullmatch(r"[\w.+-]+@[\w.-]+|[^<>@]+ <[\w.+-]+@[\w.-]+>", value):
+        raise WrongEnvironment(name, f"is {value!r}", "write something like Headline <news@example.org>")
+    return value
 
 
 def redis(name: str) -> str:

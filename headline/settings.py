@@ -177,6 +177,12 @@ WHITENOISE_USE_FINDERS = True
 MEDIA_URL = "media/"
 MEDIA_ROOT = DATA_DIR / "media"
 
+# Mail
+
+globals().update(env.mail("EMAIL_URL", debug=DEBUG))
+EMAIL_TIMEOUT = 10  # seconds
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.sender("EMAIL_FROM", default="Headline <headline@localhost>")
+
 # Log
 
 LOGGING = {

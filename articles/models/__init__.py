@@ -4,7 +4,8 @@ from articles.models.article import Article
 from articles.models.audit import AuditEntry
 from articles.models.channel import Channel
 from articles.models.correction import Correction
-from articles.models.reviewing import QueuedArticle, Review
+from articles.models.notice import Notice, NoticeChoice
+from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
 from articles.models.tag import Tag
 from articles.models.update import Update
@@ -14,7 +15,10 @@ __all__ = [
     "Article",
     "AuditEntry",
     "Channel",
+    "Claim",
     "Correction",
+    "Notice",
+    "NoticeChoice",
     "QueuedArticle",
     "Review",
     "Revision",

@@ -6,7 +6,7 @@ deleted outside a service is recorded by the save hook all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 
 from articles.models import Article, AuditEntry
+from articles.services.noticing import tell_of
 from scheduling.services import database_now
 
 Person = PermissionsMixin | AbstractBaseUser | AnonymousUser
@@ -133,14 +134,17 @@ def record(
     **facts: Any,
 ) -> None:
     """Write one entry in the caller's transaction. `before` is where the article stood; None: as it stands now."""
-    AuditEntry.objects.bulk_create([entry(action, article, by=by, before=before, revision=revision, facts=facts)])
+    _store([entry(action, article, by=by, before=before, revision=revision, facts=facts)])
 
 
 def record_many(action: str, changes: Iterable[tuple[Article, Standing | None]], *, by: Person | None = None) -> None:
     """Write an entry for each article, given with where it stood before, in one statement for hundreds of them."""
-    AuditEntry.objects.bulk_create(
-        [entry(action, article, by=by, before=before) for article, before in changes], batch_size=1000
-    )
+    _store([entry(action, article, by=by, before=before) for article, before in changes])
+
+
+def _store(entries: Sequence[AuditEntry]) -> None:
+    AuditEntry.objects.bulk_create(entries, batch_size=1000)
+    tell_of(entries)
 
 
 def entry(

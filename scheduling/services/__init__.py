@@ -13,12 +13,14 @@ from scheduling.services.changing import (
     reschedule_task,
     retry_task,
 )
+from scheduling.services.finding import FoundTask, find_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll
 from scheduling.services.looking import failed_times, pending_times
 from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
 
 __all__ = [
+    "FoundTask",
     "RefreshReport",
     "RunReport",
     "add_task",
@@ -31,6 +33,7 @@ __all__ = [
     "database_now",
     "fail_task",
     "failed_times",
+    "find_tasks",
     "pending_times",
     "poll",
     "read_database_clock",

@@ -37,6 +37,10 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
         ("DATABASE_URL", "postgres://host/name", "has the scheme 'postgres'"),
         ("DATABASE_URL", "mysql://host:99999/name", "Port out of range"),
         ("DATABASE_URL", "mysql://host:port/name", "is no address"),
+        ("EMAIL_URL", "pop://host", "has a form"),
+        ("EMAIL_URL", "smtp://", "has a form"),
+        ("EMAIL_URL", "smtp://host:port", "is no address"),
+        ("EMAIL_FROM", "newsroom", "is 'newsroom'"),
         ("DATABASE_URL", "mysql://host/", "names no database"),
         ("DATABASE_URL", "mysql:///name", "neither a host nor a socket"),
         ("DATABASE_URL", "mysql://host/name?sokcet=/run/x", "unknown option 'sokcet'"),
@@ -117,6 +121,22 @@ def test_an_empty_value_counts_as_unset(given: Given) -> None:
 def test_a_list_forgives_blanks(given: Given) -> None:
     given(HOSTS=" a.example.org , .b.example.org,[::1], ")
     assert env.hosts("HOSTS", default=[]) == ["a.example.org", ".b.example.org", "[::1]"]
+
+
+@pytest.mark.parametrize(
+    ("value", "port", "flags"),
+    [
+        ("smtp://mail.example.org", 25, (False, False)),
+        ("smtps://user:p%40ss@mail.example.org", 465, (True, False)),
+        ("smtp+tls://user:p%40ss@mail.example.org:2525", 2525, (False, True)),
+    ],
+)
+def test_a_mail_server_s_address_is_understood(given: Given, value: str, port: int, flags: tuple[bool, bool]) -> None:
+    given(EMAIL_URL=value)
+    mail = env.mail("EMAIL_URL", debug=False)
+    assert (mail["EMAIL_HOST"], mail["EMAIL_PORT"]) == ("mail.example.org", port)
+    assert (mail["EMAIL_USE_SSL"], mail["EMAIL_USE_TLS"]) == flags
+    assert mail["EMAIL_HOST_PASSWORD"] in {"", "p@ss"}
 
 
 @pytest.mark.parametrize(

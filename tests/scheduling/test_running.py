@@ -145,7 +145,7 @@ def test_the_effect_and_the_end_of_the_task_commit_together(queue: DelayQueue, a
     notes.fault = write_and_fail
     add(0)
     run_due(10)
-    assert not Group.objects.exists()
+    assert not Group.objects.filter(name="half done").exists()
 
 
 def test_a_void_task_is_closed_with_the_reason(queue: DelayQueue, add: Add, notes: Notes) -> None:

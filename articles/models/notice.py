@@ -1,0 +1,95 @@
+"""Notices: what somebody of the newsroom should know, in the desk or by mail, as each chooses."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from articles.models.article import Article
+
+
+class NoticeQuerySet(models.QuerySet["Notice"]):
+    """The words in which the house asks for notices."""
+
+    def in_desk_of(self, person: Any) -> Self:
+        """Those that this person wants to see in the desk."""
+        return self.filter(person=person.pk, in_desk=True)
+
+    def unread(self) -> Self:
+        """Those that nobody has looked at yet."""
+        return self.filter(read_at__isnull=True)
+
+
+class Notice(models.Model):
+    """One thing one person is told."""
+
+    class Kind(models.TextChoices):
+        """What a notice may be about."""
+
+        REFUSED = "refused", _("Refused")
+        APPROVED = "approved", _("Approved")
+        PUBLISHED = "published", _("Published")
+        FAILED = "failed", _("Failed")
+        OVERDUE = "overdue", _("Overdue")
+        PULLED_BACK = "pulled_back", _("Pulled back")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices")
+    kind = models.CharField(_("about"), max_length=20, choices=Kind.choices)
+    article = models.ForeignKey(
+        Article, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("article")
+    )
+    article_title = models.CharField(_("article"), max_length=200)
+    reason = models.CharField(_("reason"), max_length=500, blank=True)
+    occasion = models.CharField(max_length=64, blank=True, db_index=True, help_text=_("Told once for each occasion."))
+    in_desk = models.BooleanField(default=True)
+    at = models.DateTimeField(_("time"))
+    read_at = models.DateTimeField(_("read"), null=True, blank=True)
+    mailed_at = models.DateTimeField(_("mailed"), null=True, blank=True)
+
+    objects = NoticeQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("notice")
+        verbose_name_plural = _("notices")
+        indexes = [
+            models.Index(fields=["person", "in_desk", "read_at", "at"], name="notice_inbox"),
+            models.Index(fields=["article", "kind"], name="notice_article"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.article_title}"
+
+
+def by_default_in_desk() -> list[str]:
+    """Everything is shown in the desk."""
+    return list(Notice.Kind.values)
+
+
+def by_default_mailed() -> list[str]:
+    """Mails are for what needs somebody."""
+    Kind = Notice.Kind  # noqa: N806 (it is a class)
+    return [Kind.REFUSED.value, Kind.FAILED.value, Kind.OVERDUE.value, Kind.PULLED_BACK.value]
+
+
+class NoticeChoice(models.Model):
+    """Which notices a person wants, and where."""
+
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="notice_choice"
+    )
+    desk = models.JSONField(_("in the desk"), default=by_default_in_desk, blank=True)
+    mail = models.JSONField(_("by mail"), default=by_default_mailed, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("choice of notices")
+        verbose_name_plural = _("choices of notices")
+
+    def __str__(self) -> str:
+        return str(self.person)

@@ -1,0 +1,47 @@
+"""Noticing that the clock's work goes wrong: tasks of articles that failed for good, or are overdue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from articles.models import Article, Notice
+from articles.services.noticing import News, alarmed, tell
+from articles.services.tasks import TASK_TYPES
+from scheduling.services import FoundTask, find_tasks
+
+LOOKED_AT = 200
+"""Tasks of one type looked at in one pass."""
+
+
+def tell_of_trouble() -> int:
+    """Tell those who look after it, once for each task; returns of how many tasks they were told."""
+    news = [*_news("failed", Notice.Kind.FAILED), *_news("overdue", Notice.Kind.OVERDUE)]
+    known = Notice.objects.filter(occasion__in=[item.occasion for item in news]).values_list("occasion", flat=True)
+    fresh = [item for item in news if item.occasion not in set(known)] if news else []
+    tell(fresh)
+    return len(fresh)
+
+
+def _news(status: str, kind: Notice.Kind) -> list[News]:
+    found = [task for task_type in TASK_TYPES for task in find_tasks(status, task_type=task_type, limit=LOOKED_AT)]
+    titles = _titles(found)
+    people = alarmed() if titles else frozenset()
+    return [
+        News(kind, pk, titles[pk], people, _last_line(task.log.error), f"{status}:{task.log.task_id}")
+        for task in found
+        if (pk := _article_id(task)) in titles
+    ]
+
+
+def _titles(found: Iterable[FoundTask]) -> dict[int, str]:
+    ids = {_article_id(task) for task in found}
+    return dict(Article.objects.filter(pk__in=ids).values_list("pk", "title")) if ids else {}
+
+
+def _article_id(task: FoundTask) -> int:
+    key = task.log.key or ""
+    return int(key) if key.isdecimal() else 0
+
+
+def _last_line(error: str) -> str:
+    return error.strip().rpartition("\n")[2]

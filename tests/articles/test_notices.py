@@ -1,0 +1,167 @@
+"""Notices: who is told what, in the desk and by mail."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.db import transaction
+from django.test import Client
+from django.urls import reverse
+
+from articles import services
+from articles.handlers import publish
+from articles.models import Article, Notice, NoticeChoice
+from articles.roles import Role
+from articles.services import mailing
+from articles.services.noticing import MAIL
+from articles.services.recording import record
+from articles.services.tasks import PUBLISH
+from articles.services.watching import tell_of_trouble
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.worker import Worker
+from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, soon
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+Kind = Notice.Kind
+
+
+@pytest.fixture
+def author() -> User:
+    person = make_member(Role.AUTHOR, "wen")
+    person.email = "wen@example.org"
+    person.save()
+    return person
+
+
+def told(person: User) -> list[tuple[str, str]]:
+    return list(Notice.objects.filter(person=person).order_by("at").values_list("kind", "article_title"))
+
+
+def test_an_author_is_told_of_a_refusal_and_why(author: User) -> None:
+    article = make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW)
+    services.refuse(article, by=make_editor(), reason="No second source")
+    notice = Notice.objects.get()
+    assert (notice.person, notice.kind, notice.article, notice.reason) == (
+        author,
+        Kind.REFUSED,
+        article,
+        "No second source",
+    )
+
+
+def test_an_author_is_told_of_an_approval(author: User) -> None:
+    services.approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
+    assert told(author) == [(Kind.APPROVED, "Mayor resigns")]
+
+
+def test_an_author_is_told_that_the_article_is_out(author: User) -> None:
+    article = make_article("Mayor resigns", author=author, status=APPROVED, publish_at=soon(seconds=-1))
+    publish([TaskInfo(task_id=1, parameters={"article_id": article.pk}, execute_time=soon(), promised_at=soon())])
+    assert told(author) == [(Kind.PUBLISHED, "Mayor resigns")]
+
+
+def test_an_author_is_told_that_an_article_is_pulled_back(author: User) -> None:
+    record("pulled_back", article=make_article("Mayor resigns", author=author))
+    assert told(author) == [(Kind.PULLED_BACK, "Mayor resigns")]
+
+
+def test_nobody_is_told_what_he_did_himself() -> None:
+    alice = make_editor()
+    services.publish_now(make_article(author=alice, status=APPROVED), by=alice)
+    assert not Notice.objects.exists()
+
+
+def test_what_is_undone_is_not_told(author: User) -> None:
+    article = make_article(author=author, status=Status.MANUAL_REVIEW)
+    with transaction.atomic():
+        services.approve(article, by=make_editor())
+        transaction.set_rollback(True)
+    assert not Notice.objects.exists()
+
+
+def test_each_person_chooses_what_comes_in_the_desk_and_what_by_mail(author: User) -> None:
+    NoticeChoice.objects.create(person=author, desk=[Kind.REFUSED], mail=[Kind.APPROVED])
+    alice = make_editor()
+    services.approve(make_article(author=author, status=Status.MANUAL_REVIEW), by=alice)
+    services.refuse(make_article(author=author, status=Status.MANUAL_REVIEW), by=alice, reason="Thin")
+    services.publish_now(make_article(author=author, status=APPROVED), by=alice)
+
+    assert set(Notice.objects.values_list("kind", "in_desk")) == {(Kind.APPROVED, False), (Kind.REFUSED, True)}
+    assert Notice.objects.in_desk_of(author).get().kind == Kind.REFUSED
+    mailed = TaskInfo.objects.get(task_type=MAIL)
+    assert mailed.key == str(Notice.objects.get(kind=Kind.APPROVED).pk)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_mail_is_sent_once_even_if_its_task_is_run_twice(author: User) -> None:
+    article = make_article("Mayor\r\nresigns", author=author, status=Status.MANUAL_REVIEW)
+    services.refuse(article, by=make_editor(), reason="No second source")
+    notice = Notice.objects.get()
+
+    Worker().drain()
+    mailing.mail(notice.pk)
+
+    (sent,) = mail.outbox
+    assert sent.to == ["wen@example.org"]
+    assert sent.subject == "Refused: Mayor resigns"
+    assert "No second source" in sent.body
+    assert f"/admin/articles/article/{article.pk}/change/" in sent.body
+    assert str(notice.pk) in sent.message()["Message-ID"]
+    notice.refresh_from_db()
+    assert notice.mailed_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_mail_that_could_not_be_sent_is_tried_again(author: User, settings: object) -> None:
+    settings.EMAIL_BACKEND = "nowhere.Backend"  # type: ignore[attr-defined]
+    services.refuse(make_article(author=author, status=Status.MANUAL_REVIEW), by=make_editor(), reason="Thin")
+    Worker().drain()
+    task = TaskInfo.objects.get(task_type=MAIL)
+    assert task.attempts == 1
+    assert Notice.objects.get().mailed_at is None
+
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"  # type: ignore[attr-defined]
+    TaskInfo.objects.update(execute_time=soon())
+    Worker().drain()
+    assert len(mail.outbox) == 1
+
+
+def test_nobody_is_mailed_without_an_address(author: User) -> None:
+    User.objects.update(email="")
+    services.refuse(make_article(author=author, status=Status.MANUAL_REVIEW), by=make_editor(), reason="Thin")
+    assert not TaskInfo.objects.filter(task_type=MAIL).exists()
+
+
+def test_publishers_and_operators_are_told_once_that_an_article_is_overdue(author: User) -> None:
+    publisher, operator = make_member(Role.PUBLISHER), make_member(Role.OPERATOR)
+    make_article("Mayor resigns", status=APPROVED, publish_at=soon(hours=1))
+    TaskInfo.objects.filter(task_type=PUBLISH).update(execute_time=soon(minutes=-1))
+
+    assert [tell_of_trouble(), tell_of_trouble()] == [1, 0]
+
+    assert told(publisher) == told(operator) == [(Kind.OVERDUE, "Mayor resigns")]
+    assert told(author) == []
+
+
+def test_they_are_told_that_publishing_has_failed_and_why() -> None:
+    publisher = make_member(Role.PUBLISHER)
+    make_article("Mayor resigns", status=APPROVED, publish_at=soon(hours=1))
+    TaskInfo.objects.filter(task_type=PUBLISH).delete()
+    failed = TaskInfoLog.objects.filter(task_type=PUBLISH)
+    failed.update(status=TaskInfoLog.Status.FAILED, error="Traceback …\nOSError: disk full")
+
+    tell_of_trouble()
+
+    assert told(publisher) == [(Kind.FAILED, "Mayor resigns")]
+    assert Notice.objects.get().reason == "OSError: disk full"
+
+
+def test_administrators_are_told_when_there_is_nobody_else() -> None:
+    root = make_person("root", is_superuser=True)
+    make_article(status=APPROVED, publish_at=soon(hours=1))
+    TaskInfo.objects.filter(task_type=PUBLISH).update(execute_time=soon(minutes=-1))
+    tell_of_trouble()
+    assert len(told(root)) == 1
