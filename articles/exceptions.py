@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -56,11 +59,57 @@ class ReasonMissing(ArticleError):
     message = _("Say why the article is refused.")
 
 
+class ClaimedByAnother(ArticleError):
+    """Another reviewer is on the article."""
+
+    code = "claimed"
+    message = _("Another reviewer is on this article.")
+
+
 class StaleEdit(ArticleError):
     """Somebody else saved the article since this editor opened it."""
 
     code = "stale"
     message = _("Somebody else has changed the article since you opened it.")
+
+    def __init__(self, changes: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self.changes = changes or {}  #: what was not saved
+
+
+class RevisionChanged(ArticleError):
+    """The revision that was to be approved is not the newest any more."""
+
+    code = "revision_changed"
+    message = _("The text was changed a moment ago: read the newest revision before you approve it.")
+
+
+class UnderEmbargo(InvalidSchedule):
+    """Nobody puts an article out, or schedules it for a time, before its embargo ends."""
+
+    code = "under_embargo"
+    message = _("The article is under embargo; lift the embargo first.")
+
+
+class NoticeMissing(ArticleError):
+    """A kill needs a notice."""
+
+    code = "notice_missing"
+    message = _("Say what readers are told instead of the article.")
+
+
+class TooLong(ArticleError):
+    """The text is longer than an article can be."""
+
+    code = "too_long"
+    message = _("The text is too long.")
+
+
+class RevisionGone(ArticleError):
+    """The article has no such revision."""
+
+    code = "no_such_revision"
+    message = _("The article has no such revision.")
 
 
 class NotEditable(ArticleError):

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from articles.models import Article
-from articles.services import mend_tasks, publish_due, sync_tasks, take_off_due
+from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
+from articles.services.judging import REVIEW
+from articles.services.mailing import mail
+from articles.services.noticing import MAIL
 from articles.services.publishing import Outcome
 from articles.services.recording import Door, door
-from articles.services.tasks import PUBLISH, UNPUBLISH
+from articles.services.tasks import PUBLISH, UNPUBLISH, UPDATE
+from articles.services.watching import tell_of_trouble
 from scheduling.registry import Drop, Postpone, Verdict, handler, healer
 
 if TYPE_CHECKING:
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 healer(mend_tasks)
+healer(reviewing.mend_reviews)
+healer(tell_of_trouble)
 
 
 @handler(PUBLISH)
@@ -35,6 +41,32 @@ def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Take the articles off whose time is over."""
     return _run(take_off_due, tasks, "withdrew")
+
+
+@handler(UPDATE)
+def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
+    """Put newer texts in the place of the present ones."""
+    return _run(update_due, tasks, "updated")
+
+
+@handler(REVIEW, errand=True)
+def review(tasks: Sequence[TaskInfo]) -> None:
+    """Have long texts reviewed."""
+    for task in tasks:
+        reviewing.conclude(_subject(task), ask_a_person=bool(dict(task.parameters)["ask_a_person"]))
+
+
+@handler(reviewing.REVIEW_AGAIN, errand=True)
+def review_again(tasks: Sequence[TaskInfo]) -> None:
+    """Have everything that waits reviewed with the new words."""
+    reviewing.review_again()
+
+
+@handler(MAIL, max_attempts=8, errand=True)
+def mail_notice(tasks: Sequence[TaskInfo]) -> None:
+    """Send notices by mail."""
+    for task in tasks:
+        mail(dict(task.parameters)["notice"])
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:

@@ -7,7 +7,7 @@ same statuses; they ask for no permission and live beside the code that takes th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -24,39 +24,90 @@ class Step(StrEnum):
     APPROVE = "approve"
     REFUSE = "refuse"
     SCHEDULE = "schedule"
+    MOVE = "move"
     CANCEL_SCHEDULE = "cancel_schedule"
     PUBLISH_NOW = "publish_now"
     WITHDRAW = "withdraw"
     RESTORE = "restore"
+    SET_EMBARGO = "set_embargo"
+    KILL = "kill"
+    REVIVE = "revive"
+    SCHEDULE_UPDATE = "schedule_update"
+    CANCEL_UPDATE = "cancel_update"
+    PUBLISH_UPDATE = "publish_update"
+    DISCARD_UPDATE = "discard_update"
+
+
+class Subject(Enum):
+    """Whose status says whether a step is possible."""
+
+    ARTICLE = "the article"
+    TEXT = "its newest text: the draft of its update, or else the article itself"
+    UPDATE = "the approved text of its update"
+    NEWER = "its update, approved or not"
 
 
 @dataclass(frozen=True)
 class Transition:
-    """Where a step may start, where it leads (None: the status stays) and which permission it takes."""
+    """Where a step may start, where it leads (None: the status stays), which permission it takes, and whose status
+    is meant.
+    """
 
     label: Promise
     sources: frozenset[Status]
     target: Status | None
     permission: str
+    subject: Subject = Subject.ARTICLE
 
 
 WAITING = frozenset(Status.waiting())
+UNAPPROVED = frozenset({Status.DRAFT, Status.SUBMITTED, Status.REJECTED, Status.MANUAL_REVIEW})
 
 STEPS: dict[Step, Transition] = {
     Step.SUBMIT: Transition(
-        _("Submit for review"), frozenset({Status.DRAFT, Status.REJECTED}), Status.SUBMITTED, "articles.change_article"
+        _("Submit for review"),
+        frozenset({Status.DRAFT, Status.REJECTED}),
+        Status.SUBMITTED,
+        "articles.change_article",
+        Subject.TEXT,
     ),
     Step.APPROVE: Transition(
-        _("Approve"), frozenset({Status.MANUAL_REVIEW}), Status.MANUALLY_APPROVED, "articles.review_article"
+        _("Approve"),
+        frozenset({Status.MANUAL_REVIEW}),
+        Status.MANUALLY_APPROVED,
+        "articles.review_article",
+        Subject.TEXT,
     ),
-    Step.REFUSE: Transition(_("Refuse"), frozenset({Status.MANUAL_REVIEW}), Status.REJECTED, "articles.review_article"),
+    Step.REFUSE: Transition(
+        _("Refuse"), frozenset({Status.MANUAL_REVIEW}), Status.REJECTED, "articles.review_article", Subject.TEXT
+    ),
     Step.SCHEDULE: Transition(_("Schedule"), WAITING, None, "articles.schedule_article"),
+    Step.MOVE: Transition(_("Move"), WAITING, None, "articles.schedule_article"),
     Step.CANCEL_SCHEDULE: Transition(_("Cancel the schedule"), WAITING, None, "articles.schedule_article"),
     Step.PUBLISH_NOW: Transition(_("Publish now"), WAITING, Status.PUBLISHED, "articles.publish_article"),
     Step.WITHDRAW: Transition(
         _("Withdraw"), frozenset({Status.PUBLISHED}), Status.WITHDRAWN, "articles.publish_article"
     ),
     Step.RESTORE: Transition(_("Restore"), frozenset({Status.WITHDRAWN}), Status.PUBLISHED, "articles.publish_article"),
+    Step.SET_EMBARGO: Transition(
+        _("Set or lift the embargo"), UNAPPROVED | WAITING | {Status.WITHDRAWN}, None, "articles.lift_embargo"
+    ),
+    Step.KILL: Transition(
+        _("Kill"), WAITING | {Status.PUBLISHED, Status.WITHDRAWN}, Status.KILLED, "articles.kill_article"
+    ),
+    Step.REVIVE: Transition(_("Revive"), frozenset({Status.KILLED}), Status.WITHDRAWN, "articles.kill_article"),
+    Step.SCHEDULE_UPDATE: Transition(
+        _("Schedule the update"), UNAPPROVED | WAITING, None, "articles.schedule_article", Subject.NEWER
+    ),
+    Step.CANCEL_UPDATE: Transition(
+        _("Cancel the update’s time"), UNAPPROVED | WAITING, None, "articles.schedule_article", Subject.NEWER
+    ),
+    Step.PUBLISH_UPDATE: Transition(
+        _("Publish the update now"), WAITING, None, "articles.publish_article", Subject.UPDATE
+    ),
+    Step.DISCARD_UPDATE: Transition(
+        _("Discard the newer text"), UNAPPROVED | WAITING, None, "articles.change_article", Subject.NEWER
+    ),
 }
 
 
@@ -75,11 +126,28 @@ VERDICTS: dict[Verdict, Status] = {
 }
 
 
-def may_start(step: Step, status: int) -> bool:
-    """Whether an article in this status can take the step."""
-    return status in STEPS[step].sources
+@dataclass(frozen=True)
+class Position:
+    """The statuses of an article, of the draft of its update, and of the update's approved text; None without one."""
+
+    article: int
+    draft: int | None = None
+    update: int | None = None
+
+    def of(self, subject: Subject) -> int | None:
+        """The status that says whether a step is possible."""
+        if subject is Subject.TEXT:
+            return self.article if self.draft is None else self.draft
+        if subject is Subject.NEWER:
+            return self.update if self.draft is None else self.draft
+        return self.update if subject is Subject.UPDATE else self.article
 
 
-def steps_from(status: int) -> list[Step]:
-    """The steps open to an article in this status, in the order of the table."""
-    return [step for step in STEPS if may_start(step, status)]
+def may_start(step: Step, position: Position) -> bool:
+    """Whether an article that stands so can take the step."""
+    return position.of(STEPS[step].subject) in STEPS[step].sources
+
+
+def steps_from(position: Position) -> list[Step]:
+    """The steps open to an article that stands so, in the order of the table."""
+    return [step for step in STEPS if may_start(step, position)]

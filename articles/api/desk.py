@@ -19,20 +19,39 @@ from rest_framework.viewsets import GenericViewSet
 from articles import services
 from articles.api.reader import narrowed
 from articles.api.serializers import (
+    ApprovalSerializer,
     DeskArticleSerializer,
     DeskFilterSerializer,
+    EmbargoSerializer,
+    KillSerializer,
+    MovedSerializer,
+    MoveSerializer,
     RefusalSerializer,
     ScheduleSerializer,
+    UpdateTimeSerializer,
 )
-from articles.exceptions import ArticleError, ArticleGone, NotAllowed, StaleEdit, WrongState
+from articles.exceptions import (
+    ArticleError,
+    ArticleGone,
+    NotAllowed,
+    RevisionChanged,
+    RevisionGone,
+    StaleEdit,
+    TooLong,
+    WrongState,
+)
 from articles.models import Article
 from articles.services.recording import come_in
+from articles.workflow import WAITING
 
 STATUS_OF: dict[type[ArticleError], int] = {
     NotAllowed: status.HTTP_403_FORBIDDEN,
     ArticleGone: status.HTTP_404_NOT_FOUND,
     WrongState: status.HTTP_409_CONFLICT,
     StaleEdit: status.HTTP_409_CONFLICT,
+    RevisionChanged: status.HTTP_409_CONFLICT,
+    RevisionGone: status.HTTP_404_NOT_FOUND,
+    TooLong: status.HTTP_413_REQUEST_ENTITY_TOO_LARGE,
     ArticleError: status.HTTP_400_BAD_REQUEST,
 }
 
@@ -65,7 +84,9 @@ class DeskArticleViewSet(
 
     permission_classes = (IsNewsroom,)
     serializer_class = DeskArticleSerializer
-    queryset = Article.objects.select_related("channel", "author").prefetch_related("tags")
+    queryset = Article.objects.select_related(
+        "channel", "author", "update__draft", "update__approved"
+    ).prefetch_related("tags")
     lookup_value_converter = "int"
     ordering = ("-id",)
 
@@ -93,9 +114,7 @@ class DeskArticleViewSet(
 
     def perform_create(self, serializer: BaseSerializer[Article]) -> None:
         """A draft belongs to whoever wrote it."""
-        if not self.request.user.has_perm("articles.add_article"):
-            raise NotAllowed
-        serializer.save(author=self.request.user)
+        serializer.save(author=self.request.user, by=self.request.user)
 
     @extend_schema(summary="Change an article")
     def partial_update(self, request: Request, pk: int) -> Response:
@@ -112,11 +131,11 @@ class DeskArticleViewSet(
         """Submit; the automatic review decides at once."""
         return self._take(services.submit)
 
-    @extend_schema(operation_id="desk_articles_approve", summary="Approve", request=None)
+    @extend_schema(operation_id="desk_articles_approve", summary="Approve", request=ApprovalSerializer)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: int) -> Response:
-        """Let an article pass that a person must decide about."""
-        return self._take(services.approve)
+        """Let a text pass that a person must decide about."""
+        return self._take(services.approve, ApprovalSerializer)
 
     @extend_schema(operation_id="desk_articles_refuse", summary="Refuse", request=RefusalSerializer)
     @action(detail=True, methods=["post"])
@@ -153,6 +172,69 @@ class DeskArticleViewSet(
     def restore(self, request: Request, pk: int) -> Response:
         """Put a withdrawn article out again."""
         return self._take(services.restore)
+
+    @extend_schema(operation_id="desk_articles_embargo", summary="Set or lift the embargo", request=EmbargoSerializer)
+    @action(detail=True, methods=["post"])
+    def embargo(self, request: Request, pk: int) -> Response:
+        """Let nobody see or publish the article before a time."""
+        return self._take(services.set_embargo, EmbargoSerializer)
+
+    @extend_schema(operation_id="desk_articles_kill", summary="Kill, with a notice", request=KillSerializer)
+    @action(detail=True, methods=["post"])
+    def kill(self, request: Request, pk: int) -> Response:
+        """Take an article away at once; its readers are told the notice."""
+        return self._take(services.kill, KillSerializer)
+
+    @extend_schema(operation_id="desk_articles_revive", summary="Take a kill back", request=None)
+    @action(detail=True, methods=["post"])
+    def revive(self, request: Request, pk: int) -> Response:
+        """The article is withdrawn then, and can be restored."""
+        return self._take(services.revive)
+
+    @extend_schema(
+        operation_id="desk_articles_update_schedule", summary="Schedule the newer text", request=UpdateTimeSerializer
+    )
+    @action(detail=True, methods=["post"], url_path="update/schedule")
+    def schedule_update(self, request: Request, pk: int) -> Response:
+        """Have the newer text, once approved, take the place of the present one at a time."""
+        return self._take(services.schedule_update, UpdateTimeSerializer)
+
+    @extend_schema(operation_id="desk_articles_update_cancel", summary="Take the newer text's time away", request=None)
+    @action(detail=True, methods=["post"], url_path="update/cancel")
+    def cancel_update(self, request: Request, pk: int) -> Response:
+        """The newer text waits."""
+        return self._take(services.cancel_update)
+
+    @extend_schema(
+        operation_id="desk_articles_update_publish", summary="Publish the approved newer text now", request=None
+    )
+    @action(detail=True, methods=["post"], url_path="update/publish")
+    def publish_update(self, request: Request, pk: int) -> Response:
+        """It takes the place of the present text at this instant."""
+        return self._take(services.publish_update)
+
+    @extend_schema(operation_id="desk_articles_update_discard", summary="Drop the newer text", request=None)
+    @action(detail=True, methods=["post"], url_path="update/discard")
+    def discard_update(self, request: Request, pk: int) -> Response:
+        """Its revisions stay in the history."""
+        return self._take(services.discard_update)
+
+    @extend_schema(
+        operation_id="desk_articles_move", summary="Move many schedules", request=MoveSerializer,
+        responses=MovedSerializer,
+    )  # fmt: skip
+    @action(detail=False, methods=["post"])
+    def move(self, request: Request) -> Response:
+        """Move the times of a channel's articles, or of these, by the same span."""
+        form = MoveSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        wanted = form.validated_data
+        if "channel" in wanted:
+            chosen = Article.objects.filter(channel=wanted["channel"], status__in=WAITING)
+        else:
+            chosen = Article.objects.filter(pk__in=wanted["articles"])
+        moved = services.move_many(chosen.only("pk"), shift=wanted["shift"], by=request.user)
+        return Response(MovedSerializer({"moved": moved}).data)
 
     def _take(self, step: Callable[..., None], body: type[Serializer[Any]] | None = None) -> Response:
         """Take a step with the arguments in the request's body, and show where the article stands then."""

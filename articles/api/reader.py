@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.http import Http404
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework import mixins
+from rest_framework import mixins, status
+from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
@@ -19,6 +21,13 @@ from articles.api.serializers import (
 )
 from articles.models import Article, Channel
 from scheduling.services import database_now
+
+
+class Killed(APIException):
+    """The article is gone for good; the detail is its kill notice."""
+
+    status_code = status.HTTP_410_GONE
+    default_code = "killed"
 
 
 def narrowed(articles: QuerySet[Article], wanted: dict[str, Any]) -> QuerySet[Article]:
@@ -46,7 +55,16 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
     def get_queryset(self) -> QuerySet[Article]:
         """The same condition for everybody and every address: an article not yet live does not exist."""
         live = Article.objects.live(database_now()).select_related("channel", "author").prefetch_related("tags")
-        return live.defer("body") if self.action == "list" else live
+        return live.defer("body") if self.action == "list" else live.prefetch_related("corrections")
+
+    def get_object(self) -> Article:
+        """The article. Raises `Killed` for one that readers saw and shall see no more."""
+        try:
+            return super().get_object()
+        except Http404:
+            if killed := Article.objects.killed().filter(pk=self.kwargs["pk"]).first():
+                raise Killed(killed.kill_notice) from None
+            raise
 
     def get_serializer_class(self) -> type[BaseSerializer[Article]]:
         """Lists leave the body out."""

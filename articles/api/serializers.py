@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from articles import services
 from articles.api.fields import InstantField
+from articles.diffing import Change
 from articles.html import clean_html
-from articles.models import Article, Channel, Tag
-from articles.services.scheduling import refuse_empty_span
+from articles.models import Article, Channel, Correction, Revision, Tag, Update
 
 Status = Article.Status
 
@@ -32,6 +31,17 @@ class TagSerializer(serializers.ModelSerializer[Tag]):
     class Meta:
         model = Tag
         fields = ["name", "slug"]
+
+
+class CorrectionSerializer(serializers.ModelSerializer[Correction]):
+    """What was wrong before."""
+
+    published_at = InstantField(read_only=True)
+
+    class Meta:
+        model = Correction
+        fields = ["note", "published_at"]
+        read_only_fields = fields
 
 
 class HeadlineSerializer(serializers.ModelSerializer[Article]):
@@ -68,9 +78,10 @@ class LiveArticleSerializer(HeadlineSerializer):
     """A live article, whole."""
 
     body = serializers.SerializerMethodField(help_text=_("HTML without scripts, styles and frames."))
+    corrections = CorrectionSerializer(many=True, read_only=True)
 
     class Meta(HeadlineSerializer.Meta):
-        fields = [*HeadlineSerializer.Meta.fields, "body"]
+        fields = [*HeadlineSerializer.Meta.fields, "body", "corrections"]
         read_only_fields = fields
 
     def get_body(self, article: Article) -> str:
@@ -94,6 +105,56 @@ class DeskFilterSerializer(LiveFilterSerializer):
     own = serializers.BooleanField(required=False, help_text=_("Only articles of the signed-in user."))
 
 
+class RevisionHeadSerializer(serializers.ModelSerializer[Revision]):
+    """A revision without its text."""
+
+    author = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
+    created_at = InstantField(read_only=True)
+
+    class Meta:
+        model = Revision
+        fields = ["number", "author", "created_at", "title", "note", "correction"]
+        read_only_fields = fields
+
+
+class RevisionSerializer(RevisionHeadSerializer):
+    """A revision, whole."""
+
+    channel = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True, allow_null=True)
+    tags = serializers.ListField(child=serializers.CharField(), read_only=True, help_text=_("Names."))
+
+    class Meta(RevisionHeadSerializer.Meta):
+        fields = [*RevisionHeadSerializer.Meta.fields, "slug", "summary", "body", "byline", "channel", "tags"]
+        read_only_fields = fields
+
+
+class PieceSerializer(serializers.Serializer[Any]):
+    """Some text that was kept, added or removed."""
+
+    change = serializers.ChoiceField(choices=[change.value for change in Change])
+    text = serializers.CharField()
+
+
+class FieldDiffSerializer(serializers.Serializer[Any]):
+    """One field that differs."""
+
+    field = serializers.CharField(source="name")
+    pieces = PieceSerializer(many=True)
+
+
+class UpdateSerializer(serializers.ModelSerializer[Update]):
+    """The newer text of an article that has an approved one."""
+
+    draft = RevisionSerializer(read_only=True, allow_null=True)
+    approved = RevisionSerializer(read_only=True, allow_null=True)
+    publish_at = InstantField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = Update
+        fields = ["draft", "status", "status_reason", "approved", "publish_at"]
+        read_only_fields = fields
+
+
 class DeskArticleSerializer(serializers.ModelSerializer[Article]):
     """An article as the newsroom sees it. Its status changes through the actions alone."""
 
@@ -111,36 +172,38 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
     )  # fmt: skip
     published_at = InstantField(read_only=True, allow_null=True)
     created_at = InstantField(read_only=True)
-    updated_at = InstantField(read_only=True)
+    updated_at = InstantField(source="changed_at", read_only=True)
+    note = serializers.CharField(
+        max_length=300, write_only=True, required=False, help_text=_("For the newsroom: what is new, and why.")
+    )
+    correction = serializers.CharField(
+        max_length=500, write_only=True, required=False, help_text=_("For readers: what was wrong before.")
+    )
+    newer = UpdateSerializer(read_only=True, allow_null=True, help_text=_("Text that readers do not see yet."))
 
     class Meta:
         model = Article
         fields = [
             "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "status",
             "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
-            "updated_at", "seen",
+            "updated_at", "revision", "kill_notice", "newer", "seen", "note", "correction",
         ]  # fmt: skip
-        read_only_fields = ["status", "status_reason"]
+        read_only_fields = ["status", "status_reason", "revision", "kill_notice"]
 
     def create(self, validated_data: dict[str, Any]) -> Article:
         """A new draft of the signed-in user."""
-        tags = validated_data.pop("tags", ())
-        validated_data.pop("seen", None)
-        with transaction.atomic():
-            article = Article(**validated_data)
-            refuse_empty_span(article)
-            article.save()
-            article.tags.set(tags)
+        tags, by = validated_data.pop("tags", ()), validated_data.pop("by")
+        for name in ("seen", "note", "correction"):
+            validated_data.pop(name, None)
+        article = Article(**validated_data)
+        services.create(article, by=by, tags=tags)
         return article
 
     def update(self, instance: Article, validated_data: dict[str, Any]) -> Article:
         """Change what was sent, and nothing else."""
-        tags, by = validated_data.pop("tags", None), validated_data.pop("by")
-        seen = validated_data.pop("seen", None)
-        with transaction.atomic():
-            services.edit(instance, by=by, changes=validated_data, seen=seen)
-            if tags is not None:
-                instance.tags.set(tags)
+        names = ("by", "seen", "note", "correction")
+        words = {name: validated_data.pop(name) for name in names if name in validated_data}
+        services.edit(instance, changes=validated_data, **words)
         return instance
 
 
@@ -148,6 +211,56 @@ class ScheduleSerializer(serializers.Serializer[Any]):
     """When the article goes live."""
 
     publish_at = InstantField(help_text=_("With an offset; now or earlier means at once."))
+
+
+class UpdateTimeSerializer(serializers.Serializer[Any]):
+    """When the newer text takes the place of the present one."""
+
+    publish_at = InstantField(help_text=_("With an offset; now or earlier means at once."))
+
+
+class EmbargoSerializer(serializers.Serializer[Any]):
+    """Until when nobody sees the article."""
+
+    until = InstantField(allow_null=True, help_text=_("With an offset; null lifts the embargo."))
+
+
+class MoveSerializer(serializers.Serializer[Any]):
+    """Which articles to move, and how far."""
+
+    channel = serializers.SlugRelatedField[Any](
+        slug_field="slug", queryset=Channel.objects.all(), required=False, help_text=_("Everything in this channel.")
+    )
+    articles = serializers.ListField(
+        child=serializers.IntegerField(), required=False, max_length=1000, help_text=_("These articles, by id.")
+    )
+    shift = serializers.DurationField(help_text=_("Such as 00:30:00; with a minus sign it is earlier."))
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """One of the two says which articles are meant."""
+        if ("channel" in attrs) == ("articles" in attrs):
+            raise serializers.ValidationError(_("Give a channel or articles."))
+        return attrs
+
+
+class MovedSerializer(serializers.Serializer[Any]):
+    """How many articles have a new time."""
+
+    moved = serializers.IntegerField()
+
+
+class ApprovalSerializer(serializers.Serializer[Any]):
+    """What was read."""
+
+    revision = serializers.IntegerField(
+        min_value=1, required=False, help_text=_("Its number: if the text is another by now, nothing is approved.")
+    )
+
+
+class KillSerializer(serializers.Serializer[Any]):
+    """What readers are told."""
+
+    notice = serializers.CharField(max_length=500)
 
 
 class RefusalSerializer(serializers.Serializer[Any]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -15,8 +16,9 @@ from unfold.decorators import display
 from articles import services
 from articles.desk.bulk import BULK_ACTIONS
 from articles.desk.forms import ArticleForm
-from articles.desk.steps import may_take, offered, standing, take
-from articles.exceptions import ArticleError
+from articles.desk.history import HistoryScreens
+from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
+from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article
 from articles.services.editing import TIMES
 from articles.services.steps import Person
@@ -35,6 +37,7 @@ BADGES = {
     Status.APPROVED: "primary",
     Status.PUBLISHED: "success",
     Status.WITHDRAWN: "default",
+    Status.KILLED: "danger",
 }
 ICONS = {
     Step.SUBMIT: "send",
@@ -45,19 +48,25 @@ ICONS = {
     Step.PUBLISH_NOW: "bolt",
     Step.WITHDRAW: "visibility_off",
     Step.RESTORE: "undo",
+    Step.KILL: "cancel",
+    Step.REVIVE: "undo",
+    Step.SCHEDULE_UPDATE: "update",
+    Step.CANCEL_UPDATE: "event_busy",
+    Step.PUBLISH_UPDATE: "bolt",
+    Step.DISCARD_UPDATE: "delete",
 }
 STEP_BUTTON = "_step_"
 
 
 @admin.register(Article)
-class ArticleAdmin(ModelAdmin):
+class ArticleAdmin(HistoryScreens, ModelAdmin):
     """The list with what is due next, and the form that writes, reviews, schedules and publishes."""
 
     form = ArticleForm
     actions = BULK_ACTIONS
     list_display = ["title", "badge", "goes_live", "channel", "author", "changed"]
     list_filter = ["status", "channel", ("publish_at", admin.DateFieldListFilter), "author"]
-    list_select_related = ["channel", "author"]
+    list_select_related = ["channel", "author", "update"]
     list_per_page = 50
     show_full_result_count = False
     search_fields = ["title", "summary", "byline"]
@@ -72,7 +81,8 @@ class ArticleAdmin(ModelAdmin):
     @admin.display(description=_("status"), ordering="status")
     def badge(self, article: Article) -> tuple[str, str]:
         """The status in its colour."""
-        return str(article.status), article.get_status_display()
+        text = article.get_status_display()
+        return str(article.status), f"{text} +" if article.newer else text
 
     @admin.display(description=_("goes live"), ordering="publish_at", empty_value="—")
     def goes_live(self, article: Article) -> str | None:
@@ -92,6 +102,7 @@ class ArticleAdmin(ModelAdmin):
             (None, {"fields": ["title", "summary", "body"]}),
             (_("Times"), {"fields": times}),
             (_("Placement"), {"fields": ["channel", "tags", "author", "byline", "slug"]}),
+            (_("This revision"), {"fields": ["note", "correction"] if obj else []}),
         ]
         return [fieldset for fieldset in shown if fieldset[1]["fields"]]
 
@@ -99,7 +110,7 @@ class ArticleAdmin(ModelAdmin):
         """The form, which knows why the services refused what was typed."""
         form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
-        for name in TIMES.difference(_settable_times(obj, request.user)):
+        for name in TIMES.union({"update_at"}).difference(_settable_times(obj, request.user)):
             del form.base_fields[name]
         return form
 
@@ -119,6 +130,8 @@ class ArticleAdmin(ModelAdmin):
             return super().changeform_view(request, object_id, form_url, extra_context)
         except ArticleError as refusal:
             request.refusal = refusal  # type: ignore[attr-defined]
+            if isinstance(refusal, StaleEdit) and object_id:
+                services.keep_aside(int(object_id), by=request.user, changes=refusal.changes)
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def render_change_form(
@@ -126,12 +139,15 @@ class ArticleAdmin(ModelAdmin):
     ) -> HttpResponse:
         """Add where the article stands and the buttons for what can be done with it."""
         article = context.get("original") or Article()
-        now, steps = read_database_clock(), offered(article, request.user)
+        now = read_database_clock()
+        steps = offered(article, request.user, now) if article.pk else [Step.SUBMIT]
         context |= {
             "badge": BADGES[Status(article.status)],
             "standing": standing(article, now),
+            "standing_of_newer": standing_of_newer(article),
             "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
             "may_refuse": Step.REFUSE in steps,
+            "may_kill": Step.KILL in steps,
             "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
         }
@@ -141,12 +157,20 @@ class ArticleAdmin(ModelAdmin):
         """Write the edits, then take the step whose button was pressed."""
         typed = form.cleaned_data
         if change:
-            services.edit(obj, by=request.user, changes=form.edits(), seen=form.seen_version())
+            words = {"note": typed["note"], "correction": typed["correction"]}
+            services.edit(obj, by=request.user, changes=form.edits(), seen=form.seen_version(), **words)
         else:
-            obj.save()
+            services.create(obj, by=request.user, tags=typed["tags"])
+        if "update_at" in form.changed_data and Step.SCHEDULE_UPDATE not in _pressed(request):
+            _set_update_time(obj, typed["update_at"], request.user)
         for step in _pressed(request):
-            take(step, obj, by=request.user, publish_at=typed.get("publish_at"), reason=typed["reason"])
-        self.message_user(request, standing(obj, read_database_clock()), messages.INFO)
+            time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
+            take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
+        told = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
+        self.message_user(request, told.strip(), messages.INFO)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Nothing is left to do: tags belong to the text, which the services have saved."""
 
     def response_add(self, request: HttpRequest, obj: Article, post_url_continue: str | None = None) -> HttpResponse:
         """After a step, stay with the article: often there is a next step."""
@@ -164,12 +188,23 @@ class ArticleAdmin(ModelAdmin):
 
 def _settable_times(article: Article | None, by: Person) -> list[str]:
     """The times of an article that this person may set, in the order of the form."""
-    names = ["publish_at", "embargo_until", "unpublish_at"]
+    names = ["publish_at", "update_at", "embargo_until", "unpublish_at"]
+    if not may_take(Step.SET_EMBARGO, by):
+        names.remove("embargo_until")
+    if article is None or article.newer is None:
+        names.remove("update_at")
     if article is None:
         return names
     if article.status in Status.visible() and not may_take(Step.SCHEDULE, by):
         return []
     return names[1:] if article.status in (Status.PUBLISHED, Status.WITHDRAWN) else names
+
+
+def _set_update_time(article: Article, moment: datetime | None, by: Person) -> None:
+    if moment is None:
+        services.cancel_update(article, by=by)
+    else:
+        services.schedule_update(article, publish_at=moment, by=by)
 
 
 def _button(step: Step) -> UnfoldAction:

@@ -13,7 +13,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from articles.desk.timefield import ZonedTimeField
 from articles.exceptions import ArticleError, StaleEdit
-from articles.models import Article, Channel
+from articles.models import Article, Channel, Tag, Text
 from articles.services.editing import EDITABLE
 
 
@@ -46,6 +46,25 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         help_text=_("Not shown to readers before this time, whatever happens."),
     )
     unpublish_at = ZonedTimeField(label=_("Take off at"), required=False)
+    update_at = ZonedTimeField(
+        label=_("Update at"),
+        required=False,
+        help_text=_("When the newer text takes the place of what readers see, once it is approved."),
+    )
+    note = forms.CharField(
+        label=_("Note"),
+        required=False,
+        max_length=300,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("For the newsroom: what is new, and why."),
+    )
+    correction = forms.CharField(
+        label=_("Correction"),
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("For readers, at the foot of the article: what was wrong before. It goes out with the new text."),
+    )
     seen = VersionField(required=False, widget=forms.HiddenInput)
     overwrite = forms.BooleanField(
         label=_("Save mine over the other version"), required=False, widget=UnfoldBooleanWidget
@@ -55,7 +74,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         max_length=500,
         widget=UnfoldAdminTextInputWidget,
-        help_text=_("The author reads this when you refuse the article."),
+        help_text=_("The author reads this when you refuse the article, and its readers when you kill it."),
     )
 
     class Meta:
@@ -64,8 +83,10 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         widgets = {"summary": UnfoldAdminTextareaWidget({"rows": 3})}
 
     def __init__(self, *args: Any, **options: Any) -> None:
+        if (article := options.get("instance")) is not None:
+            options["initial"] = {**_newer_values(article), **(options.get("initial") or {})}
         super().__init__(*args, **options)
-        self.fields["seen"].initial = self.instance.updated_at
+        self.fields["seen"].initial = self.instance.changed_at
         if "channel" in self.fields:
             offered = Channel.objects.filter(Q(enabled=True) | Q(pk=self.instance.channel_id))
             self.fields["channel"].queryset = offered  # type: ignore[attr-defined]
@@ -89,6 +110,17 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     def seen_version(self) -> datetime | None:
         """The version the editor started from; None when it is to be overwritten."""
         return None if self.cleaned_data["overwrite"] else self.cleaned_data["seen"]
+
+
+def _newer_values(article: Article) -> dict[str, Any]:
+    """Editors go on writing the newest text, whatever readers see."""
+    newer = article.newer
+    if newer is None:
+        return {}
+    revision = newer.draft or newer.approved
+    assert revision is not None  # noqa: S101 (an update without text is deleted)
+    values = {name: getattr(revision, name) for name in Text.NAMES}
+    return {**values, "tags": list(Tag.objects.filter(name__in=revision.tags)), "update_at": newer.publish_at}
 
 
 class ScheduleForm(forms.Form):

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from articles import services
 from articles.exceptions import InvalidSchedule
 from articles.models import Article
-from articles.services.steps import Person
+from articles.services.steps import Person, open_steps
 from articles.times import spoken_exactly
-from articles.workflow import STEPS, Step, steps_from
+from articles.workflow import STEPS, Step
 
 SIMPLE_STEPS: Mapping[Step, Callable[..., None]] = {
     Step.SUBMIT: services.submit,
@@ -21,17 +21,28 @@ SIMPLE_STEPS: Mapping[Step, Callable[..., None]] = {
     Step.PUBLISH_NOW: services.publish_now,
     Step.WITHDRAW: services.withdraw,
     Step.RESTORE: services.restore,
+    Step.REVIVE: services.revive,
+    Step.CANCEL_UPDATE: services.cancel_update,
+    Step.PUBLISH_UPDATE: services.publish_update,
+    Step.DISCARD_UPDATE: services.discard_update,
 }
 """The steps that need nothing but the article."""
 
+TIMED_STEPS: Mapping[Step, Callable[..., None]] = {
+    Step.SCHEDULE: services.schedule,
+    Step.SCHEDULE_UPDATE: services.schedule_update,
+}
+"""The steps that need a time."""
 
-def offered(article: Article, by: Person) -> list[Step]:
+
+def offered(article: Article, by: Person, now: datetime) -> list[Step]:
     """The steps that make sense for this article and that this person may take."""
-    return [
-        step
-        for step in steps_from(article.status)
-        if may_take(step, by) and (step != Step.CANCEL_SCHEDULE or article.publish_at is not None)
-    ]
+    senseless = {Step.MOVE, Step.SET_EMBARGO}  # the form has a field for each
+    if article.publish_at is None:
+        senseless.add(Step.CANCEL_SCHEDULE)
+    if article.newer is None or article.newer.publish_at is None:
+        senseless.add(Step.CANCEL_UPDATE)
+    return [step for step in open_steps(article, now) if may_take(step, by) and step not in senseless]
 
 
 def may_take(step: Step, by: Person) -> bool:
@@ -41,12 +52,14 @@ def may_take(step: Step, by: Person) -> bool:
 
 def take(step: Step, article: Article, *, by: Person, publish_at: datetime | None, reason: str) -> None:
     """Take a step; `publish_at` and `reason` are for those that need them. Raises `ArticleError`."""
-    if step == Step.SCHEDULE:
+    if step in TIMED_STEPS:
         if publish_at is None:
             raise InvalidSchedule(_("Choose the time at which the article goes live."))
-        services.schedule(article, publish_at=publish_at, by=by)
+        TIMED_STEPS[step](article, publish_at=publish_at, by=by)
     elif step == Step.REFUSE:
         services.refuse(article, by=by, reason=reason)
+    elif step == Step.KILL:
+        services.kill(article, by=by, notice=reason)
     else:
         SIMPLE_STEPS[step](article, by=by)
 
@@ -62,6 +75,20 @@ def standing(article: Article, now: datetime) -> str:
     return _SENTENCES.get(article.status, lambda: "")()
 
 
+def standing_of_newer(article: Article) -> str:
+    """One sentence about the newer text of an article; empty without one."""
+    newer = article.newer
+    if newer is None:
+        return ""
+    when = spoken_exactly(newer.publish_at) if newer.publish_at else None
+    if newer.draft is not None:
+        text = _("Readers do not see the newer text in this form: it is “%(status)s”.")
+        return text % {"status": newer.get_status_display()}
+    if when:
+        return _("The newer text is approved and takes its place on %(time)s.") % {"time": when}
+    return _("The newer text is approved and has no time yet. Schedule or publish the update.")
+
+
 _SENTENCES: Mapping[int, Callable[[], str]] = {
     Article.Status.DRAFT: lambda: _("Nobody but the newsroom sees it. Submit it when it is ready."),
     Article.Status.SUBMITTED: lambda: _("It is being checked."),
@@ -71,4 +98,5 @@ _SENTENCES: Mapping[int, Callable[[], str]] = {
     Article.Status.APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
     Article.Status.PUBLISHED: lambda: _("It is out."),
     Article.Status.WITHDRAWN: lambda: _("Readers no longer see it."),
+    Article.Status.KILLED: lambda: _("It was killed: readers are told why."),
 }

@@ -36,6 +36,10 @@ class ArticleQuerySet(models.QuerySet["Article"]):
         """What readers may see at `now`: the clock decides, not the worker."""
         return self.filter(due_at(now), not_over_at(now), status__in=Article.Status.visible())
 
+    def killed(self) -> Self:
+        """What readers saw and shall see no more: they are told why."""
+        return self.filter(status=Article.Status.KILLED, published_at__isnull=False)
+
     def newest_first(self) -> Self:
         """In the order of a front page."""
         return self.order_by("-publish_at", "-id")
@@ -195,7 +199,7 @@ class Article(SavesOnlyChanges):
         """Note that the columns have the text of `revision`."""
         self.revision = revision.number
         Article.objects.filter(pk=self.pk).update(revision=revision.number)
-        self._remember()
+        self._remember_as("revision", revision.number)
 
     def _changes_text(self, update_fields: Any) -> bool:
         fields = self.changed_fields() if update_fields is None else update_fields

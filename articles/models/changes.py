@@ -62,6 +62,10 @@ class SavesOnlyChanges(models.Model):
     def _always_saved(cls) -> frozenset[str]:
         return frozenset(field.name for field in cls._meta.concrete_fields if getattr(field, "auto_now", False))
 
+    def _remember_as(self, name: str, value: Any) -> None:
+        """This field alone is stored with this value."""
+        self.__dict__.setdefault("_loaded", {})[name] = value
+
     def _remember(self) -> None:
         names = {field.attname for field in self._meta.concrete_fields}
         self.__dict__["_loaded"] = {name: value for name, value in self.__dict__.items() if name in names}

@@ -135,16 +135,16 @@ class Revision(models.Model):
     def __str__(self) -> str:
         return f"{self.title} ({self.number})"
 
-    @classmethod
-    def holding(cls, text: Text, **values: Any) -> Self:
-        """A revision of `text` that is not stored yet."""
-        return cls(**text.columns, tags=list(text.tags), digest=text.digest, **values)
-
     def save(self, *args: Any, **options: Any) -> None:
         """Store it. Raises `Immutable` if it is stored already."""
         if not self._state.adding:
             raise Immutable
         super().save(*args, **{**options, "force_insert": True})
+
+    @classmethod
+    def holding(cls, text: Text, **values: Any) -> Self:
+        """A revision of `text` that is not stored yet."""
+        return cls(**text.columns, tags=list(text.tags), digest=text.digest, **values)
 
     @property
     def text(self) -> Text:

@@ -4,25 +4,38 @@ Each is one transaction that locks the article, asks whether `by` may do it and 
 leaves the given instance as it now is in the database. They raise `articles.exceptions.ArticleError` children.
 """
 
-from articles.services.editing import edit
-from articles.services.publishing import publish_due, publish_now, restore, take_off_due, withdraw
-from articles.services.scheduling import cancel_schedule, schedule, schedule_many
+from articles.services.editing import create, edit, keep_aside, restore_revision
+from articles.services.publishing import kill, publish_due, publish_now, restore, revive, take_off_due, withdraw
+from articles.services.scheduling import cancel_schedule, move_many, schedule, schedule_many, set_embargo
 from articles.services.submitting import approve, refuse, submit
 from articles.services.tasks import mend_tasks, sync_tasks
+from articles.services.updating import cancel_update, discard_update, publish_update, schedule_update, update_due
 
 __all__ = [
     "approve",
     "cancel_schedule",
+    "cancel_update",
+    "create",
+    "discard_update",
     "edit",
+    "keep_aside",
+    "kill",
     "mend_tasks",
+    "move_many",
     "publish_due",
     "publish_now",
+    "publish_update",
     "refuse",
     "restore",
+    "restore_revision",
+    "revive",
     "schedule",
     "schedule_many",
+    "schedule_update",
+    "set_embargo",
     "submit",
     "sync_tasks",
     "take_off_due",
+    "update_due",
     "withdraw",
 ]

@@ -2,48 +2,161 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.exceptions import NotEditable, StaleEdit, WrongState
-from articles.models import Article
-from articles.services.recording import EDIT, recorded
+from articles.exceptions import NotEditable, RevisionGone, StaleEdit, TooLong, WrongState
+from articles.models import Article, Revision, Tag, Text, Update
+from articles.models.article import BODY_LENGTH
+from articles.services.recording import CREATE, EDIT, Notes, Person, Standing, record, recorded, unrecorded
+from articles.services.references import tags_named
+from articles.services.revisions import newest, pinned, put_into_columns
 from articles.services.scheduling import checked_time, refuse_empty_span
-from articles.services.steps import Person, lock, require
+from articles.services.steps import lock, require, store
+from articles.services.submitting import judge_again
 from articles.workflow import STEPS, Step
 
 TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
-EDITABLE = TIMES | {"title", "slug", "summary", "body", "channel", "author", "byline"}
+EDITABLE = TIMES | Text.NAMES | {"author"}
+IN_REVIEW = (Article.Status.SUBMITTED, Article.Status.MANUAL_REVIEW)
 
 
-def edit(article: Article, *, by: Person, changes: Mapping[str, Any], seen: datetime | None = None) -> None:
+def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
+    """Store a new draft and its first revision. Raises `NotAllowed`, `TooLong` and `InvalidSchedule`."""
+    require("articles.add_article", by)
+    if article.embargo_until is not None:
+        require(STEPS[Step.SET_EMBARGO].permission, by)
+    _refuse_length({"body": article.body})
+    refuse_empty_span(article)
+    with transaction.atomic():
+        with unrecorded():
+            article.save(revise=False)
+        article.tags.set(tags)
+        article.holds(Revision.objects.add(article, Text.of(article), author=by))
+        record(CREATE, article=article, by=by, before=Standing(), revision=article.revision)
+
+
+def edit(
+    article: Article,
+    *,
+    by: Person,
+    changes: Mapping[str, Any],
+    seen: datetime | None = None,
+    note: str = "",
+    correction: str = "",
+) -> None:
     """Write `changes` (field name to value) to an article; where it stands is not among them.
 
-    `seen` is the `updated_at` the editor started from. Raises `StaleEdit` if somebody saved the article since,
-    `NotAllowed` if `by` may not change it (or, once it is approved, its times), `NotEditable` for other fields,
-    `InvalidSchedule` for times that make no sense and `WrongState` for a new time of something already out.
+    Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers. If the article's
+    text was approved already, the new one is a draft beside it. `seen` is the `changed_at` the editor started from.
+    Raises `StaleEdit` if somebody saved the article since; the text that comes too late is kept as a revision then,
+    unless the caller's own transaction takes that back. Raises `NotAllowed` if `by` may not change it (or, once it is
+    approved, its times; or its embargo), `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that
+    make no sense and `WrongState` for a new time of something already out.
     """
     require("articles.change_article", by)
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": ", ".join(sorted(unknown))})
+    _refuse_length(changes)
     with transaction.atomic():
         lock(article)
-        if seen is not None and article.updated_at != seen:
-            raise StaleEdit
-        _check_times(article, {name: changes[name] for name in TIMES & changes.keys()}, by)
-        with recorded(EDIT, article, by=by) as notes:
-            for name, value in changes.items():
-                setattr(article, name, value)
-            refuse_empty_span(article)
-            notes.facts["changed"] = sorted(article.changed_fields())
-            article.save()
+        require("articles.change_article", by, article)
+        is_stale = seen is not None and article.changed_at != seen
+        if is_stale:
+            _put_aside(article, changes, by)
+        else:
+            _write(article, changes, by, note=note, correction=correction)
+    if is_stale:
+        raise StaleEdit(changes)
 
 
-def _check_times(article: Article, times: Mapping[str, datetime | None], by: Person) -> None:
+def keep_aside(article_id: int, *, by: Person, changes: Mapping[str, Any]) -> None:
+    """Keep text that came too late as a revision nobody goes on with; once, however often it is sent."""
+    require("articles.change_article", by)
+    with transaction.atomic():
+        article = Article(pk=article_id)
+        lock(article)
+        require("articles.change_article", by, article)
+        _put_aside(article, changes, by)
+
+
+def restore_revision(article: Article, *, number: int, by: Person) -> None:
+    """Go on with the text of an older revision: it becomes the newest, and needs its approval as any other.
+
+    Raises `RevisionGone` and what `edit` raises.
+    """
+    revision = article.revisions.filter(number=number).first()
+    if revision is None:
+        raise RevisionGone
+    changes = {name: getattr(revision, name) for name in Text.NAMES - {"tags"}}
+    changes["tags"] = list(tags_named(revision.tags).values())
+    edit(article, by=by, changes=changes, note=_("Restored from revision %d") % number)
+
+
+def _write(article: Article, changes: Mapping[str, Any], by: Person, *, note: str, correction: str) -> None:
+    text = {name: value for name, value in changes.items() if name in Text.NAMES}
+    others = {name: value for name, value in changes.items() if name not in Text.NAMES}
+    _check_times(article, others, by)
+    with recorded(EDIT, article, by=by) as notes:
+        for name, value in others.items():
+            setattr(article, name, value)
+        refuse_empty_span(article)
+        notes.facts["changed"] = sorted(article.changed_fields())
+        _write_text(article, text, by, notes, note=note, correction=correction)
+        store(article)
+
+
+def _write_text(
+    article: Article, changes: Mapping[str, Any], by: Person, notes: Notes, *, note: str, correction: str
+) -> None:
+    old = newest(article).text
+    text = old.changed(changes)
+    if text == old and not correction:
+        return
+    if article.status == Article.Status.KILLED:
+        raise WrongState(_("The article was killed; revive it first."))
+    revision = Revision.objects.add(article, text, author=by, note=note, correction=correction)
+    notes.revision = revision.number
+    notes.facts["changed"] += sorted(changes)
+    if article.status in Article.Status.passed():
+        _go_on_beside(article, revision)
+    else:
+        put_into_columns(article, revision)
+        if article.status in IN_REVIEW:
+            judge_again(article, revision)
+
+
+def _go_on_beside(article: Article, revision: Revision) -> None:
+    """The approved text stays in the columns; this one is the draft of the update."""
+    update = article.newer or Update(article=article)
+    was_in_review = update.draft is not None and update.status in IN_REVIEW
+    update.draft = revision
+    if was_in_review:
+        judge_again(update, revision)
+    else:
+        update.status = Article.Status.DRAFT
+    update.save()
+
+
+def _put_aside(article: Article, changes: Mapping[str, Any], by: Person) -> None:
+    text = pinned(article).text if article.newer is None else newest(article).text
+    text = text.changed({name: value for name, value in changes.items() if name in Text.NAMES})
+    if not article.revisions.filter(digest=text.digest).exists():
+        note = _("Not saved over the newer text of somebody else")
+        Revision.objects.add(article, text, author=by, note=note)
+
+
+def _refuse_length(changes: Mapping[str, Any]) -> None:
+    if len(changes.get("body", "")) > BODY_LENGTH:
+        raise TooLong(_("The body is longer than %(most)d characters; split the article.") % {"most": BODY_LENGTH})
+
+
+def _check_times(article: Article, changes: Mapping[str, Any], by: Person) -> None:
+    times = {name: changes[name] for name in TIMES & changes.keys()}
     for value in times.values():
         if value is not None:
             checked_time(value)
@@ -51,3 +164,5 @@ def _check_times(article: Article, times: Mapping[str, datetime | None], by: Per
         require(STEPS[Step.SCHEDULE].permission, by)
     if "publish_at" in times and article.status in (Article.Status.PUBLISHED, Article.Status.WITHDRAWN):
         raise WrongState(_("The article has been published; its time can no longer be changed."))
+    if times.get("embargo_until", article.embargo_until) != article.embargo_until:
+        require(STEPS[Step.SET_EMBARGO].permission, by)

@@ -9,27 +9,29 @@ from datetime import datetime
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.utils.translation import gettext as _
 
-from articles.exceptions import InvalidSchedule
+from articles.exceptions import InvalidSchedule, NoticeMissing
 from articles.models import Article
 from articles.models.article import due_at, not_over_at, over_at
 from articles.services.announcing import announce_published, announce_withdrawn
 from articles.services.recording import PUBLISHED, TAKEN_OFF, Standing, record_many
+from articles.services.revisions import drop_update
+from articles.services.scheduling import refuse_embargo
 from articles.services.steps import Person, move, taking
 from articles.workflow import Step
 from scheduling.services import database_now
 
 Status = Article.Status
+NOTICE_LENGTH = 500
 
 
 def publish_now(article: Article, *, by: Person) -> None:
-    """Put an approved article out at this instant. Raises `InvalidSchedule` under an embargo or past its end."""
-    with taking(Step.PUBLISH_NOW, article, by=by) as now:
-        if article.embargo_until and article.embargo_until > now:
-            raise InvalidSchedule(_("The article is under embargo; lift the embargo first."))
-        if article.unpublish_at and article.unpublish_at <= now:
+    """Put an approved article out at this instant. Raises `UnderEmbargo`, and `InvalidSchedule` past its end."""
+    with taking(Step.PUBLISH_NOW, article, by=by) as taken:
+        refuse_embargo(article, taken.now)
+        if article.unpublish_at and article.unpublish_at <= taken.now:
             raise InvalidSchedule(_("The article's time to be taken off is past; change that first."))
         move(Step.PUBLISH_NOW, article)
-        article.publish_at = article.published_at = now
+        article.publish_at = article.published_at = taken.now
         announce_published([article.pk])
 
 
@@ -42,7 +44,9 @@ def withdraw(article: Article, *, by: Person) -> None:
 
 def restore(article: Article, *, by: Person) -> None:
     """Put a withdrawn article out again, with its old date; a time to be taken off that is past is forgotten."""
-    with taking(Step.RESTORE, article, by=by) as now:
+    with taking(Step.RESTORE, article, by=by) as taken:
+        now = taken.now
+        refuse_embargo(article, now)
         move(Step.RESTORE, article)
         if article.unpublish_at and article.unpublish_at <= now:
             article.unpublish_at = None
@@ -50,6 +54,28 @@ def restore(article: Article, *, by: Person) -> None:
             article.publish_at = now
         article.published_at = article.published_at or now
         announce_published([article.pk])
+
+
+def kill(article: Article, *, by: Person, notice: str) -> None:
+    """Take an article out of the world: no schedule, no newer text, and its readers are told `notice` instead.
+
+    Raises `NoticeMissing` without one. Its revisions stay.
+    """
+    if not notice.strip():
+        raise NoticeMissing
+    with taking(Step.KILL, article, by=by) as taken:
+        move(Step.KILL, article)
+        article.kill_notice = taken.notes.facts["notice"] = notice.strip()[:NOTICE_LENGTH]
+        article.publish_at = article.publish_at if article.published_at else None
+        drop_update(article)
+        announce_withdrawn([article.pk])
+
+
+def revive(article: Article, *, by: Person) -> None:
+    """Take a kill back: the article is withdrawn then, and can be restored."""
+    with taking(Step.REVIVE, article, by=by):
+        move(Step.REVIVE, article)
+        article.kill_notice = ""
 
 
 @dataclass
@@ -103,7 +129,7 @@ def _take(article_ids: Collection[int], statuses: Collection[Status], condition:
             outcome.done[article.pk] = article
         else:
             outcome.early.append(article.pk)
-    _sort_missing(missing, outcome)
+    sort_missing(missing, outcome)
     return outcome
 
 
@@ -115,7 +141,7 @@ def _record(action: str, outcome: Outcome, status: Status) -> None:
     record_many(action, changes)
 
 
-def _sort_missing(missing: Iterable[int], outcome: Outcome) -> None:
+def sort_missing(missing: Iterable[int], outcome: Outcome) -> None:
     """Those that could not be locked are busy or deleted."""
     if missing:
         outcome.busy = set(Article.objects.filter(pk__in=missing).values_list("pk", flat=True))

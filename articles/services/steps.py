@@ -4,33 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.exceptions import ArticleGone, NotAllowed, WrongState
-from articles.models import Article
+from articles.exceptions import ArticleGone, WrongState
+from articles.models import Article, Update
+from articles.services.recording import Notes, recorded
 from articles.services.recording import Person as Person
-from articles.services.recording import recorded
-from articles.workflow import STEPS, Step, may_start
+from articles.services.rights import require as require
+from articles.services.tasks import sync_tasks
+from articles.workflow import STEPS, Position, Step, Subject, may_start, steps_from
 from scheduling.services import read_database_clock
+
+Status = Article.Status
+
+
+@dataclass(frozen=True)
+class Taking:
+    """A step that is being taken: the database's instant, and what the audit record will add."""
+
+    now: datetime
+    notes: Notes
 
 
 @contextmanager
-def taking(step: Step, article: Article, *, by: Person) -> Iterator[datetime]:
+def taking(step: Step, article: Article, *, by: Person) -> Iterator[Taking]:
     """Lock `article`, load it again and check that `by` may take `step`; save and commit when the block ends.
 
-    Yields the database's present instant. Changes made to the instance before are dropped: what is stored counts.
-    Raises `NotAllowed`, `ArticleGone` or `WrongState`.
+    Changes made to the instance before are dropped: what is stored counts. Raises `NotAllowed`, `ArticleGone` or
+    `WrongState`.
     """
     require(STEPS[step].permission, by)
     with transaction.atomic():
         lock(article)
-        now = _check(step, article)
-        with recorded(step, article, by=by):
-            yield now
-            article.save()
+        require(STEPS[step].permission, by, article)
+        now = read_database_clock()
+        if STEPS[step].subject is Subject.ARTICLE:
+            _believe_the_clock(article, now)
+        _check(step, article)
+        with recorded(step, article, by=by) as notes:
+            yield Taking(now, notes)
+            store(article)
 
 
 def lock(article: Article) -> None:
@@ -41,23 +58,53 @@ def lock(article: Article) -> None:
         raise ArticleGone from error
 
 
-def require(permission: str, by: Person) -> None:
-    """Raise `NotAllowed` unless `by` has the permission, such as "articles.publish_article"."""
-    if not by.has_perm(permission):  # type: ignore[union-attr]
-        raise NotAllowed
+def store(article: Article) -> None:
+    """Save a locked article if it was changed. Its update may have been in any case, so the tasks are set right."""
+    if article.changed_fields():
+        article.save(revise=False)
+    else:
+        sync_tasks([article.pk])
 
 
-def move(step: Step, article: Article) -> None:
+def move(step: Step, subject: Article | Update) -> None:
     """Set the status the step leads to."""
     target = STEPS[step].target
     if target is not None:
-        article.status = target
+        subject.status = target
 
 
-def _check(step: Step, article: Article) -> datetime:
-    if not may_start(step, article.status):
-        raise WrongState(
-            _("“%(step)s” is not possible: the article is “%(status)s”.")
-            % {"step": STEPS[step].label, "status": article.get_status_display()}
-        )
-    return read_database_clock()
+def position(article: Article) -> Position:
+    """Where the article, the draft of its update and the approved update stand."""
+    newer = article.newer
+    return Position(
+        article.status,
+        draft=newer.status if newer and newer.draft_id else None,
+        update=Status.MANUALLY_APPROVED if newer and newer.approved_id else None,
+    )
+
+
+def open_steps(article: Article, now: datetime) -> list[Step]:
+    """The steps that are possible with this article at `now`, in the order of the table; it is not changed."""
+    found = position(article)
+    if article.is_waiting and article.is_out_at(now):
+        found = Position(Status.PUBLISHED, found.draft, found.update)
+    return steps_from(found)
+
+
+def _believe_the_clock(article: Article, now: datetime) -> None:
+    """An approved article whose time has come is published, even if no worker has noted it yet."""
+    if article.is_waiting and article.is_out_at(now):
+        article.status, article.published_at = Status.PUBLISHED, article.goes_live_at
+
+
+def _check(step: Step, article: Article) -> None:
+    found = position(article)
+    if may_start(step, found):
+        return
+    status = found.of(STEPS[step].subject)
+    if status is None:
+        raise WrongState(_("“%(step)s” is not possible: there is no newer text.") % {"step": STEPS[step].label})
+    raise WrongState(
+        _("“%(step)s” is not possible: the article is “%(status)s”.")
+        % {"step": STEPS[step].label, "status": Status(status).label}
+    )

@@ -1,37 +1,79 @@
-"""Handing an article in, and what the reviewers say."""
+"""Handing a text in, and what the reviewers say."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from articles.exceptions import ReasonMissing, WrongState
-from articles.models import Article
-from articles.review import review
-from articles.services.steps import Person, move, taking
-from articles.workflow import VERDICTS, Step
+from articles.exceptions import ReasonMissing, RevisionChanged, WrongState
+from articles.models import Article, Revision, Update
+from articles.services.claiming import end_claim
+from articles.services.judging import judge
+from articles.services.judging import judge_again as judge_again
+from articles.services.revisions import adopt, under_review
+from articles.services.steps import Person, Taking, move, taking
+from articles.workflow import Step
+
+Status = Article.Status
 
 
 def submit(article: Article, *, by: Person) -> None:
-    """Hand an article in; the automatic review decides at once whether it passes, is blocked or goes to a person."""
-    with taking(Step.SUBMIT, article, by=by):
-        if not article.title.strip():
+    """Hand the newest text in; the automatic review says whether it passes, is blocked or goes to a person."""
+    with taking(Step.SUBMIT, article, by=by) as taken:
+        subject, revision = under_review(article)
+        if not revision.title.strip():
             raise WrongState(_("An article without a headline cannot be submitted."))
-        move(Step.SUBMIT, article)
-        verdict, article.status_reason = review(article)
-        article.status = VERDICTS[verdict]
+        move(Step.SUBMIT, subject)
+        judge(subject, revision)
+        settle(subject, taken, revision)
 
 
-def approve(article: Article, *, by: Person) -> None:
-    """A person lets the article pass; if it has a time it is scheduled with that."""
-    with taking(Step.APPROVE, article, by=by):
-        move(Step.APPROVE, article)
-        article.status_reason = ""
+def approve(article: Article, *, by: Person, revision: Revision | int | None = None) -> None:
+    """A person lets the text pass; an article that has a time is scheduled with that.
+
+    `revision` (or its number) is what was read. Raises `RevisionChanged` if the text is another by now.
+    """
+    with taking(Step.APPROVE, article, by=by) as taken:
+        subject, newest = under_review(article)
+        end_claim(article, by)
+        if revision is not None and newest.number != _number(revision):
+            raise RevisionChanged
+        move(Step.APPROVE, subject)
+        subject.status_reason = ""
+        settle(subject, taken, newest)
 
 
 def refuse(article: Article, *, by: Person, reason: str) -> None:
-    """A person sends the article back. Raises `ReasonMissing` without a reason."""
+    """A person sends the text back. Raises `ReasonMissing` without a reason."""
     if not reason.strip():
         raise ReasonMissing
-    with taking(Step.REFUSE, article, by=by):
-        move(Step.REFUSE, article)
-        article.status_reason = reason.strip()[:500]
+    with taking(Step.REFUSE, article, by=by) as taken:
+        subject, revision = under_review(article)
+        end_claim(article, by)
+        move(Step.REFUSE, subject)
+        subject.status_reason = reason.strip()[:500]
+        settle(subject, taken, revision)
+
+
+def settle(subject: Article | Update, taken: Taking, revision: Revision) -> None:
+    """Note which revision it was about, and store where an update stands now."""
+    taken.notes.revision = revision.number
+    if isinstance(subject, Update):
+        taken.notes.facts["update"] = Status(subject.status).name.lower()
+        if subject.status in Status.waiting():
+            _approve_update(subject, taken)
+        else:
+            subject.save()
+
+
+def _approve_update(update: Update, taken: Taking) -> None:
+    """Its text waits for its time if readers see the article; if they do not, it replaces what they will see."""
+    article = update.article
+    update.approved, update.draft, update.status = update.draft, None, Status.DRAFT
+    if update.publish_at is None and not article.is_out_at(taken.now):
+        adopt(update, at=taken.now)
+    else:
+        update.save()
+
+
+def _number(revision: Revision | int) -> int:
+    return revision if isinstance(revision, int) else revision.number

@@ -2,7 +2,7 @@
 
 An approved article with a time has exactly one pending task to publish it, due at that time or at the end of its
 embargo if that is later; an article that is out, or will be, has exactly one to take it off if it has a time for
-that. All others have none.
+that. An article whose approved newer text has a time has exactly one to put that in its place. All others have none.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from typing import Any
 
 from django.db import transaction
 
-from articles.models import Article
+from articles.models import Article, Update
 from scheduling.services import add_tasks, cancel_keys, failed_times, pending_times, read_database_clock
 
 PUBLISH = "articles.publish"
 UNPUBLISH = "articles.unpublish"
-TASK_TYPES = (PUBLISH, UNPUBLISH)
+UPDATE = "articles.update"
+TASK_TYPES = (PUBLISH, UNPUBLISH, UPDATE)
 
 MENDING_WINDOW = timedelta(minutes=10)
 """How far ahead `mend_tasks` looks; the engine's preload window (5 minutes) must fit into it with room to spare."""
 
 _PAGE = 1000  # articles in one statement
-_COLUMNS = ("status", "publish_at", "embargo_until", "unpublish_at")
+_COLUMNS = ("status", "publish_at", "embargo_until", "unpublish_at", "update__approved", "update__publish_at")
 
 Times = dict[str, datetime]
 
@@ -68,10 +69,11 @@ def _mend(page: Sequence[int]) -> int:
 
 
 def _near(horizon: datetime) -> list[int]:
-    """Articles that go live or leave before `horizon`, by two scans of an index."""
+    """Articles that go live or leave before `horizon`, or are updated, by scans of an index each."""
     waiting = Article.objects.filter(status__in=Article.Status.waiting(), publish_at__lte=horizon)
     leaving = Article.objects.filter(status__in=Article.Status.visible(), unpublish_at__lte=horizon)
-    return sorted({*waiting.values_list("pk", flat=True), *leaving.values_list("pk", flat=True)})
+    updates = Update.objects.filter(approved__isnull=False, publish_at__lte=horizon).values_list("article", flat=True)
+    return sorted({*waiting.values_list("pk", flat=True), *leaving.values_list("pk", flat=True), *updates})
 
 
 def _suspects(page: Sequence[int]) -> list[int]:
@@ -90,13 +92,15 @@ def _wrong(task_type: str, wanted: Times) -> set[str]:
 def _wanted(page: Sequence[int]) -> dict[str, Times]:
     """Task type to article key to due time, for those articles that should have such a task."""
     rows = Article.objects.filter(pk__in=page).values_list("pk", *_COLUMNS)
-    wanted: dict[str, Times] = {PUBLISH: {}, UNPUBLISH: {}}
-    for pk, status, publish_at, embargo_until, unpublish_at in rows:
+    wanted: dict[str, Times] = {task_type: {} for task_type in TASK_TYPES}
+    for pk, status, publish_at, embargo_until, unpublish_at, approved, update_at in rows:
         is_waiting = status in Article.Status.waiting() and publish_at is not None
         if is_waiting:
             wanted[PUBLISH][str(pk)] = max(publish_at, embargo_until or publish_at)
         if unpublish_at is not None and (is_waiting or status == Article.Status.PUBLISHED):
             wanted[UNPUBLISH][str(pk)] = unpublish_at
+        if approved is not None and update_at is not None:
+            wanted[UPDATE][str(pk)] = update_at
     return wanted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from http import HTTPStatus
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -38,7 +39,10 @@ def channel(request: HttpRequest, slug: str) -> HttpResponse:
 @cache_control(no_cache=True)
 def article(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
     """One article, at the one address that carries its present slug."""
-    found = get_object_or_404(live_articles().prefetch_related("tags"), pk=pk)
+    found = live_articles().prefetch_related("tags", "corrections").filter(pk=pk).first()
+    if found is None:
+        killed = get_object_or_404(Article.objects.killed(), pk=pk)
+        return render(request, "articles/killed.html", {"article": killed}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
         return redirect(found)
     more = live_articles().filter(channel=found.channel).exclude(pk=pk).defer("body").newest_first()[:READ_NEXT]

@@ -35,6 +35,8 @@ def make_editor(name: str = "alice") -> User:
         "review_article",
         "schedule_article",
         "publish_article",
+        "lift_embargo",
+        "kill_article",
         "view_channel",
         "add_channel",
         "change_channel",

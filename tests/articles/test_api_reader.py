@@ -188,7 +188,7 @@ def test_a_list_costs_two_queries_however_long_it_is(django_assert_num_queries: 
     with django_assert_num_queries(2) as list_queries:  # articles with channel and author; tags
         assert len(titles()) == 8
     assert "body" not in list_queries.captured_queries[0]["sql"]
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):  # and corrections
         get(f"{URL}{article.pk}/")
     with django_assert_num_queries(1):
         get("/api/v1/channels/")

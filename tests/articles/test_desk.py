@@ -115,7 +115,9 @@ def test_cancelling_keeps_text_and_approval(desk: Client) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     press(desk, article, Step.CANCEL_SCHEDULE, body="The latest text.")
     article.refresh_from_db()
-    assert (article.status, article.publish_at, article.body) == (APPROVED, None, "The latest text.")
+    assert (article.status, article.publish_at, article.body) == (APPROVED, None, "")
+    assert article.update.draft is not None
+    assert article.update.draft.body == "The latest text."
 
 
 def test_publishing_withdrawing_and_restoring(desk: Client) -> None:
@@ -188,11 +190,14 @@ def test_going_live_while_the_form_is_open_is_no_conflict(desk: Client) -> None:
     sent = {**form_of(desk, article), "title": "A better headline", "_save": "1"}
     Article.objects.update(status=Status.PUBLISHED, publish_at=soon(), published_at=soon())
     desk.post(form_address(article), sent)
-    assert Article.objects.values_list("title", "status").get() == ("A better headline", Status.PUBLISHED)
+    assert Article.objects.values_list("update__draft__title", "status").get() == (
+        "A better headline",
+        Status.PUBLISHED,
+    )
 
 
 def test_a_writer_sees_and_takes_only_their_own_steps() -> None:
-    client = logged_in(make_person("bob", *WRITER))
+    client = logged_in(make_person("bob", *WRITER, "edit_any_article"))
     waiting = make_article(status=APPROVED, publish_at=soon(hours=1))
     page = client.get(form_address(waiting))
     assert "_step_" not in page.text
@@ -201,7 +206,9 @@ def test_a_writer_sees_and_takes_only_their_own_steps() -> None:
     assert "do not have permission" in refused.text
     press(client, waiting, "_save", title="A better headline", publish_at=wall(soon(hours=5)))
     stored = Article.objects.get()
-    assert (stored.title, stored.status, stored.publish_at) == ("A better headline", APPROVED, waiting.publish_at)
+    assert (stored.status, stored.publish_at) == (APPROVED, waiting.publish_at)
+    assert stored.update.draft is not None
+    assert stored.update.draft.title == "A better headline"
 
 
 def test_somebody_without_permission_sees_no_article() -> None:

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import TestCase
 
 from articles.handlers import publish, unpublish
-from articles.models import Article
+from articles.models import Article, Revision
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.registry import Drop, Verdict
 from scheduling.services import run_due
@@ -87,6 +87,7 @@ def test_an_article_moved_later_behind_the_tasks_back_is_not_published_early(nam
 @pytest.mark.django_db
 def test_the_task_of_an_article_deleted_behind_its_back_is_dropped() -> None:
     make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    Revision.objects.all()._raw_delete(using="default")
     Article.objects.all()._raw_delete(using="default")
     assert "deleted" in reason(verdicts_of_publishing())
 

@@ -1,0 +1,89 @@
+"""The history of an article for programs and staff."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.viewsets import GenericViewSet
+
+from articles import services
+from articles.api.desk import IsNewsroom, Refused
+from articles.api.serializers import (
+    DeskArticleSerializer,
+    FieldDiffSerializer,
+    RevisionHeadSerializer,
+    RevisionSerializer,
+)
+from articles.diffing import compare
+from articles.exceptions import ArticleError
+from articles.models import Article, Revision
+from articles.services.recording import come_in
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="desk_revisions_list", summary="Revisions of an article, newest first"),
+    retrieve=extend_schema(operation_id="desk_revisions_retrieve", summary="One revision, whole"),
+)
+class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Revision]):
+    """What an article said, each time it was saved."""
+
+    permission_classes = (IsNewsroom,)
+    queryset = Revision.objects.none()
+    lookup_field = "number"
+    lookup_value_converter = "int"
+    ordering = ("-number",)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """The audit record learns who it is."""
+        super().initial(request, *args, **kwargs)
+        come_in(request.user)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Answer the newsroom's own errors."""
+        return super().handle_exception(Refused(exc) if isinstance(exc, ArticleError) else exc)
+
+    def get_queryset(self) -> QuerySet[Revision]:
+        """Those of the article in the address."""
+        article = get_object_or_404(Article.objects.only("pk"), pk=self.kwargs.get("article", 0))
+        revisions = article.revisions.select_related("author", "channel")
+        return revisions.without_text() if self.action == "list" else revisions
+
+    def get_serializer_class(self) -> type[BaseSerializer[Revision]]:
+        """Lists leave the text out."""
+        return RevisionHeadSerializer if self.action == "list" else RevisionSerializer
+
+    @extend_schema(
+        operation_id="desk_revisions_diff",
+        summary="What changed",
+        parameters=[OpenApiParameter("against", int, description="A revision's number; the one before if left out.")],
+        responses=FieldDiffSerializer(many=True),
+    )
+    @action(detail=True, methods=["get"], pagination_class=None)
+    def diff(self, request: Request, article: int, number: int) -> Response:
+        """The fields that differ, word by word."""
+        shown, against = self.get_object(), request.query_params.get("against", "")
+        older = self.get_queryset().filter(number__lt=number).order_by("-number").first()
+        if against:
+            older = get_object_or_404(self.get_queryset(), number=against if against.isdecimal() else 0)
+        return Response(FieldDiffSerializer(compare(older, shown), many=True).data)
+
+    @extend_schema(
+        operation_id="desk_revisions_restore",
+        summary="Go on with an older text",
+        request=None,
+        responses=DeskArticleSerializer,
+    )
+    @action(detail=True, methods=["post"])
+    def restore(self, request: Request, article: int, number: int) -> Response:
+        """The older text becomes the newest revision, which needs its approval as any other."""
+        subject = get_object_or_404(Article, pk=article)
+        services.restore_revision(subject, number=number, by=request.user)
+        return Response(DeskArticleSerializer(subject).data)

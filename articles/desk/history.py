@@ -1,0 +1,99 @@
+"""The screens of an article's history: its revisions, what changed between two, and going back to one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from articles import services
+from articles.diffing import compare
+from articles.exceptions import ArticleError
+from articles.models import Article, Revision
+
+
+class HistoryScreens(ModelAdmin[Article]):
+    """Adds the history to the screens of articles."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """The history's addresses, before those of the article itself."""
+        view = self.admin_site.admin_view
+        own = [
+            path("<int:pk>/revisions/", view(self.revisions), name="articles_article_revisions"),
+            path("<int:pk>/revisions/<int:number>/", view(self.revision), name="articles_article_revision"),
+            path(
+                "<int:pk>/revisions/<int:number>/restore/",
+                view(require_POST(self.restore_revision)),
+                name="articles_article_restore_revision",
+            ),
+        ]
+        return [*own, *super().get_urls()]
+
+    def revisions(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """All revisions of an article, newest first."""
+        article = self._article(request, pk)
+        rows = article.revisions.without_text().select_related("author").newest_first()
+        return self._page(request, article, "revisions", {"title": _("Revisions"), "revisions": rows})
+
+    def revision(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
+        """What changed in one revision, since the one before or since `?against=`."""
+        article = self._article(request, pk)
+        shown = get_object_or_404(article.revisions.select_related("author", "channel"), number=number)
+        older = _other(article, request.GET.get("against", ""), shown)
+        context = {
+            "title": _("Revision %d") % number,
+            "shown": shown,
+            "older": older,
+            "fields": compare(older, shown),
+            "may_restore": self.has_change_permission(request, article),
+        }
+        return self._page(request, article, "revision", context)
+
+    def restore_revision(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
+        """Go on with the text of this revision, as a new one."""
+        article = self._article(request, pk)
+        try:
+            services.restore_revision(article, number=number, by=request.user)
+        except ArticleError as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+        else:
+            text = _("The text of revision %d is back, as the newest revision.") % number
+            self.message_user(request, text, messages.SUCCESS)
+        return redirect("admin:articles_article_change", pk)
+
+    def _article(self, request: HttpRequest, pk: int) -> Article:
+        article = get_object_or_404(self.get_queryset(request), pk=pk)
+        if not self.has_view_or_change_permission(request, article):
+            raise PermissionDenied
+        return article
+
+    def _page(self, request: HttpRequest, article: Article, name: str, context: dict[str, Any]) -> HttpResponse:
+        newer = article.newer
+        context |= {
+            **self.admin_site.each_context(request),
+            "article": article,
+            "opts": self.model._meta,
+            "columns_are_approved": article.status in Article.Status.passed(),
+            "draft": newer.draft_id if newer else None,
+            "draft_status": newer.get_status_display() if newer else "",
+            "approved": newer.approved_id if newer else None,
+        }
+        return TemplateResponse(request, f"articles/desk/{name}.html", context)
+
+
+def _other(article: Article, against: str, shown: Revision) -> Revision | None:
+    """The revision to compare with; None for the first."""
+    older = article.revisions.select_related("channel").newest_first()
+    if not against:
+        return older.filter(number__lt=shown.number).first()
+    if not against.isdecimal():
+        raise Http404
+    return get_object_or_404(older, number=against)

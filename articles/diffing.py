@@ -1,0 +1,101 @@
+"""What changed between two texts, word by word, for people to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from typing import Any
+
+from django.utils.functional import Promise
+
+from articles.models import Revision
+
+WORD = re.compile(r"<[^>]*>|[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+|\s+|.", re.DOTALL)
+"""A tag of markup, a Chinese or Japanese character, a word, white space, or a sign."""
+
+PARAGRAPH = re.compile(r"(?<=\n)|(?<=</p>)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
+LONGEST = 4_000
+"""Words on one side; in longer passages the whole passage is shown as changed, as nobody would read the words."""
+
+NAMES = ("title", "slug", "summary", "body", "byline", "channel", "tags", "correction")
+
+
+class Change(StrEnum):
+    """What happened to a piece of text."""
+
+    KEPT = "kept"
+    ADDED = "added"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some text that was kept, added or removed."""
+
+    change: Change
+    text: str
+
+
+@dataclass(frozen=True)
+class FieldDiff:
+    """One field that differs."""
+
+    name: str
+    label: str | Promise
+    pieces: Sequence[Piece]
+
+
+def compare(old: Revision | None, new: Revision) -> list[FieldDiff]:
+    """The fields in which `new` differs from `old`, from headline to tags; with None, all that is not empty."""
+    pairs = ((name, _shown(old, name) if old else "", _shown(new, name)) for name in NAMES)
+    return [FieldDiff(name, _label(name), words(before, after)) for name, before, after in pairs if before != after]
+
+
+def words(old: str, new: str) -> list[Piece]:
+    """Old and new text in one, as pieces that were kept, added and removed."""
+    pieces: list[Piece] = []
+    for before, after in _passages(PARAGRAPH.split(old), PARAGRAPH.split(new)):
+        left, right = WORD.findall("".join(before)), WORD.findall("".join(after))
+        if max(len(left), len(right)) > LONGEST and left != right:
+            pieces += _pieces(left, right, [("replace", 0, len(left), 0, len(right))])
+        else:
+            pieces += _pieces(left, right, SequenceMatcher(None, left, right, autojunk=False).get_opcodes())
+    return _joined(pieces)
+
+
+def _passages(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Paragraphs side by side, so that words are only compared within what changed."""
+    for _verb, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
+        yield old[start:end], new[new_start:new_end]
+
+
+def _pieces(left: Sequence[str], right: Sequence[str], opcodes: Any) -> Iterator[Piece]:
+    for verb, start, end, new_start, new_end in opcodes:
+        if verb == "equal":
+            yield Piece(Change.KEPT, "".join(left[start:end]))
+        else:
+            yield Piece(Change.REMOVED, "".join(left[start:end]))
+            yield Piece(Change.ADDED, "".join(right[new_start:new_end]))
+
+
+def _joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """Neighbours of one kind as one piece, and nothing empty."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        if piece.text and joined and joined[-1].change is piece.change:
+            joined[-1] = Piece(piece.change, joined[-1].text + piece.text)
+        elif piece.text:
+            joined.append(piece)
+    return joined
+
+
+def _shown(revision: Revision, name: str) -> str:
+    value = getattr(revision, name)
+    return ", ".join(value) if isinstance(value, list) else str(value or "")
+
+
+def _label(name: str) -> str | Promise:
+    return Revision._meta.get_field(name).verbose_name  # type: ignore[union-attr]
