@@ -8,7 +8,9 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
 from articles.models import Article
+from articles.models.word import words_changed
 from articles.services import recording
+from articles.services.reviewing import review_again_soon
 from articles.services.tasks import cancel_all_tasks, sync_tasks
 
 
@@ -40,3 +42,9 @@ def record_deletion(instance: Article, **kwargs: Any) -> None:
 def take_tasks_back(instance: Article, **kwargs: Any) -> None:
     """After a deletion: no task is left."""
     cancel_all_tasks([instance.pk])
+
+
+@receiver(words_changed)
+def apply_words(**kwargs: Any) -> None:
+    """What was approved by other words is reviewed again."""
+    review_again_soon()

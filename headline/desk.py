@@ -13,6 +13,8 @@ ICONS = {
     "AuditEntry": "policy",
     "Channel": "category",
     "Tag": "sell",
+    "QueuedArticle": "rate_review",
+    "Word": "shield",
     "TaskInfo": "schedule",
     "TaskInfoLog": "history",
     "WorkerHeartbeat": "monitor_heart",

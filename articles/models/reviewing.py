@@ -1,4 +1,4 @@
-"""What the last review of an article found, and which reviewer is on it."""
+"""What the review found in a text, and which reviewer is on an article."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from articles.models.article import Article
 
 
 class Review(models.Model):
-    """The last review of an article: its findings, and the person who has claimed it."""
+    """What the automatic review found in a revision. Who approves the revision has accepted that."""
 
-    article = models.OneToOneField(Article, on_delete=models.CASCADE, primary_key=True, related_name="review")
-    findings = models.JSONField(default=list, help_text=_("Words and faults, with their places."))
-    claimed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    revision = models.OneToOneField(
+        "articles.Revision", on_delete=models.CASCADE, primary_key=True, related_name="review"
     )
-    claimed_at = models.DateTimeField(null=True, blank=True)
+    findings = models.JSONField(default=list, help_text=_("Words and faults, with their places."))
+    reviewed_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         verbose_name = _("review")
@@ -27,11 +26,27 @@ class Review(models.Model):
         default_permissions = ()
 
     def __str__(self) -> str:
-        return str(self.article)
+        return f"{self.revision_id}"
 
-    def is_claimed_at(self, now: datetime) -> bool:
-        """Whether somebody's claim still counts at `now`."""
-        return bool(self.claimed_by_id and self.claimed_at and now < self.claimed_at + settings.REVIEW_CLAIM)
+
+class Claim(models.Model):
+    """Which reviewer is on an article, so that no two read the same; it counts for `REVIEW_CLAIM`."""
+
+    article = models.OneToOneField(Article, on_delete=models.CASCADE, primary_key=True, related_name="claim")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    claimed_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("claim")
+        verbose_name_plural = _("claims")
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.person}: {self.article}"
+
+    def counts_at(self, now: datetime) -> bool:
+        """Whether it is not over yet."""
+        return now < self.claimed_at + settings.REVIEW_CLAIM
 
 
 class QueuedArticle(Article):

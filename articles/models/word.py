@@ -68,7 +68,6 @@ class Word(models.Model):
     class Meta:
         verbose_name = _("sensitive word")
         verbose_name_plural = _("sensitive words")
-        permissions = [("import_words", _("Can import and export sensitive words"))]
 
     def __str__(self) -> str:
         return self.text
@@ -94,6 +93,7 @@ class WordList(models.Model):
     ROW = 1
 
     stamp = models.UUIDField(default=uuid4)
+    applied = models.UUIDField(null=True, help_text=_("The stamp of the words that everything waiting has passed."))
 
     class Meta:
         verbose_name = _("word list")

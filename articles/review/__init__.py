@@ -1,11 +1,7 @@
-"""The automatic review. Nothing is configured yet that could judge an article, so a person judges every one."""
+"""The automatic review of an article: what it says, in what, and why."""
 
-from __future__ import annotations
+from articles.review.opinions import Finding, Opinion
+from articles.review.pipeline import review, review_words, takes_long
+from articles.review.text import Subject
 
-from articles.models import Article
-from articles.workflow import Verdict
-
-
-def review(article: Article) -> tuple[Verdict, str]:
-    """What the machine says about an article, and why; in doubt it asks a person, and never lets one pass."""
-    return Verdict.UNSURE, ""
+__all__ = ["Finding", "Opinion", "Subject", "review", "review_words", "takes_long"]

@@ -12,9 +12,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from articles.html import clean_html
-from articles.models import Article
+from articles.models import Text
 
-_INLINE = frozenset("a abbr b cite code del dfn em i ins kbd mark q s samp small strong sub sup time u var".split())
+_INLINE = frozenset(
+    ("a", "abbr", "b", "cite", "code", "del", "dfn", "em", "i", "ins", "kbd")
+    + ("mark", "q", "s", "samp", "small", "strong", "sub", "sup", "time", "u", "var")
+)
 _DESCRIBING = frozenset({"alt", "title"})
 
 
@@ -32,6 +35,11 @@ class Field(StrEnum):
     def label(self) -> Promise:
         """As editors call it."""
         return FIELD_LABELS[self]
+
+    @property
+    def has_paragraphs(self) -> bool:
+        """Whether it helps to say in which line of it something is."""
+        return self is Field.BODY
 
 
 FIELD_LABELS = {
@@ -56,10 +64,9 @@ class Subject:
     byline: str = ""
 
     @classmethod
-    def of(cls, article: Article) -> Self:
-        """The texts of an article as they are."""
-        tags = tuple(article.tags.values_list("name", flat=True)) if article.pk else ()
-        return cls(article.title, article.summary, article.body, tags, byline=article.byline)
+    def of(cls, text: Text) -> Self:
+        """The texts of a revision."""
+        return cls(text.title, text.summary, text.body, text.tags, byline=text.byline)
 
     @property
     def length(self) -> int:

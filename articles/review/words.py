@@ -23,6 +23,9 @@ _CLAUSE_ENDS = frozenset("，。；：！？、…—,;:!?“”‘’\"'（）(
 _LETTER_GAPS = frozenset(" \t\u00a0\u3000'’‘`´-‐‑‒–—.,:;!?/\\()[]\"“”&…\n\r")
 """What parts or joins words in scripts with spaces."""
 
+_SENTENCE_ENDS = _CLAUSE_ENDS - set("—'’\"“”()（）\n\r") | {"."}
+"""What no phrase of several words runs across."""
+
 _LONG_NUMBER = 7
 """Digits from which on a number is a telephone's or an account's, however it is grouped."""
 
@@ -43,6 +46,16 @@ class Entry:
         form = normalise(text)
         breaks = frozenset(index for index in range(1, len(form.plain)) if form.gap(index))
         return cls(text, level, form.plain, form.skeleton, breaks)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether all of it is in scripts that put spaces between words."""
+        return all(map(is_narrow, self.plain))
+
+    @property
+    def is_long_number(self) -> bool:
+        """Whether it is a number that nobody uses for anything else."""
+        return self.plain.isdecimal() and len(self.plain) >= _LONG_NUMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +118,21 @@ def _is(entry: Entry, form: Normalised, first: int) -> bool:
     """Whether the skeleton found at `first` really is the word."""
     plain = form.plain[first : first + len(entry.plain)]
     return (
-        (plain == entry.plain or _is_disguised(entry.plain, plain))
+        (plain == entry.plain or _is_disguised(entry, plain))
         and _ends_there(entry, form, first)
         and _is_in_one_piece(entry, form, first)
     )
 
 
-def _is_disguised(word: str, found: str) -> bool:
-    """Whether `found` is `word` with lookalikes: each a plausible one, and at least half of the letters themselves."""
+def _is_disguised(entry: Entry, found: str) -> bool:
+    """Whether `found` is the word with lookalikes: each a plausible one, and enough of the letters themselves."""
     same = 0
-    for wanted, char in zip(word, found, strict=True):
+    for wanted, char in zip(entry.plain, found, strict=True):
         if wanted == char or NUMERALS.get(char) == wanted:
             same += 1
         elif not _looks_like(wanted, char):
             return False
-    return 2 * same >= len(word)
+    return (3 if entry.is_long_number else 2) * same >= len(found)
 
 
 def _looks_like(wanted: str, char: str) -> bool:
@@ -153,23 +166,20 @@ def _goes_on(edge: str, form: Normalised, beyond: int, border: int) -> bool:
 def _is_in_one_piece(entry: Entry, form: Normalised, first: int) -> bool:
     """Whether the letters belong together: nothing ordinary between them, or so much that it is a disguise."""
     last = first + len(entry.plain) - 1
-    if form.places[last] - form.places[first] == last - first:
+    if form.places[last] - form.places[first] == last - first or entry.is_long_number:
         return True
-    cuts = [
-        index for index in range(1, len(entry.plain)) if index not in entry.breaks and _is_ordinary(form, first + index)
-    ]
+    cuts = [index for index in range(1, len(entry.plain)) if _is_cut(entry, index, form.gap(first + index))]
     pieces = len(cuts) + 1
-    if entry.plain.isdecimal() and len(entry.plain) >= _LONG_NUMBER:
-        return True
     if pieces == 1 or (pieces >= 3 and len(entry.plain) <= 2 * pieces):
         return True
     return pieces == len(entry.plain) and _stands_alone(form, first, last)
 
 
-def _is_ordinary(form: Normalised, index: int) -> bool:
-    """Whether what stands before character `index` often stands between two innocent words."""
-    narrow = is_narrow(form.plain[index - 1]) and is_narrow(form.plain[index])
-    return not (_LETTER_GAPS if narrow else _CLAUSE_ENDS).isdisjoint(form.gap(index))
+def _is_cut(entry: Entry, index: int, gap: str) -> bool:
+    """Whether this gap often stands between two innocent words, or two sentences."""
+    if index in entry.breaks:
+        return not _SENTENCE_ENDS.isdisjoint(gap)
+    return not (_LETTER_GAPS if entry.is_narrow else _CLAUSE_ENDS).isdisjoint(gap)
 
 
 def _stands_alone(form: Normalised, first: int, last: int) -> bool:

@@ -1,0 +1,105 @@
+"""The review queue: what waits for a reviewer, the longest first, and who is on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.admin import ModelAdmin
+
+from articles.desk.steps import may_take
+from articles.exceptions import ArticleError
+from articles.models import Article, QueuedArticle
+from articles.services.claiming import claim, release
+from articles.times import spoken
+from articles.workflow import Step
+from scheduling.services import read_database_clock
+
+Status = Article.Status
+
+
+@admin.register(QueuedArticle)
+class ReviewQueueAdmin(ModelAdmin):
+    """Reviewers claim an article here and decide on its own screen."""
+
+    list_display = ["title", "why", "author", "channel", "waiting_since", "claimed"]
+    list_filter = ["channel"]
+    search_fields = ["title"]
+    ordering = ["updated_at"]
+    list_select_related = ["author", "channel", "claim__person", "update"]
+    actions = ["claim", "release"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """What needs a reviewer: articles, and the newer texts of articles."""
+        newer = Q(update__draft__isnull=False, update__status=Status.MANUAL_REVIEW)
+        own = Q(status=Status.MANUAL_REVIEW)
+        articles: QuerySet[Any] = super().get_queryset(request)
+        return articles.filter(own | newer)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Articles come here by themselves."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """They leave by a decision."""
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """For reviewers."""
+        return may_take(Step.APPROVE, request.user)
+
+    has_change_permission = has_view_permission
+    has_module_permission = has_view_permission  # type: ignore[assignment]
+
+    def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **options: Any) -> Any:
+        """The article's own screen is where it is read and decided on."""
+        return redirect("admin:articles_article_change", object_id)
+
+    @admin.display(description=gettext_lazy("why"))
+    def why(self, article: QueuedArticle) -> str:
+        """What the automatic review says."""
+        newer = article.newer
+        reason = newer.status_reason if newer and newer.draft_id else article.status_reason
+        return reason or _("A person decides.")
+
+    @admin.display(description=gettext_lazy("waiting since"), ordering="updated_at")
+    def waiting_since(self, article: QueuedArticle) -> str:
+        """When its text was last changed or handed in."""
+        return spoken(article.changed_at)
+
+    @admin.display(description=gettext_lazy("reviewer"), ordering="claim__person", empty_value="—")
+    def claimed(self, article: QueuedArticle) -> str | None:
+        """Who is on it."""
+        found = getattr(article, "claim", None)
+        return str(found.person) if found and found.counts_at(read_database_clock()) else None
+
+    @admin.action(description=gettext_lazy("Claim"))
+    def claim(self, request: HttpRequest, chosen: QuerySet[Any]) -> HttpResponse | None:
+        """Take the chosen articles; a single one is opened."""
+        done = self._for_each(request, chosen, claim)
+        if len(done) == 1:
+            return redirect("admin:articles_article_change", done[0].pk)
+        return None
+
+    @admin.action(description=gettext_lazy("Release"))
+    def release(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
+        """Let others have the chosen articles."""
+        self._for_each(request, chosen, release)
+
+    def _for_each(self, request: HttpRequest, chosen: QuerySet[Any], act: Any) -> list[Article]:
+        done = []
+        for article in Article.objects.filter(pk__in=chosen.values("pk")).order_by("pk"):
+            try:
+                act(article, by=request.user)
+                done.append(article)
+            except ArticleError as refusal:
+                self.message_user(request, f"{article}: {refusal}", messages.WARNING)
+        if done:
+            text = ngettext("Done with %d article.", "Done with %d articles.", len(done)) % len(done)
+            self.message_user(request, text, messages.SUCCESS)
+        return done

@@ -1,0 +1,105 @@
+"""The screens for sensitive words: one by one, and many at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.admin import ModelAdmin
+from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
+
+from articles.models import Word
+from articles.normalising import plain_form
+from articles.services.words import add_words, fault_of
+
+BADGES = {Word.Level.BLOCK.value: "danger", Word.Level.REVIEW.value: "warning", Word.Level.ALLOW.value: "success"}
+MOST_PASTED = 5_000_000  # characters; larger lists go through `import_words`
+
+
+class WordForm(forms.ModelForm):  # type: ignore[type-arg]
+    """One word. Its text is judged here, so that the editor reads why it cannot be one."""
+
+    class Meta:
+        model = Word
+        fields = ["text", "level"]
+
+    def clean_text(self) -> str:
+        """Refuse what cannot be a word, and what is one already in whatever spelling."""
+        text: str = self.cleaned_data["text"].strip()
+        if fault := fault_of(text):
+            raise ValidationError(_("This cannot be a word: %(fault)s.") % {"fault": fault})
+        others = Word.objects.filter(normalised=plain_form(text)).exclude(pk=self.instance.pk)
+        if there := others.first():
+            text = _("“%(word)s” is in the list already, as “%(level)s”.")
+            raise ValidationError(text % {"word": there, "level": there.get_level_display()})
+        return text
+
+
+class ManyWordsForm(forms.Form):
+    """Many words of one level."""
+
+    level = forms.ChoiceField(
+        label=gettext_lazy("Level"),
+        choices=Word.Level.choices,
+        initial=Word.Level.REVIEW,
+        widget=UnfoldAdminSelectWidget,
+    )
+    words = forms.CharField(
+        label=gettext_lazy("Words"),
+        help_text=gettext_lazy("One a line."),
+        max_length=MOST_PASTED,
+        widget=UnfoldAdminTextareaWidget({"rows": 15}),
+    )
+
+
+@admin.register(Word)
+class WordAdmin(ModelAdmin):
+    """Words with what finding them means."""
+
+    form = WordForm
+    list_display = ["text", "badge", "created_at"]
+    list_filter = ["level"]
+    search_fields = ["text"]
+    search_help_text = gettext_lazy("A word or a part of it, in any spelling")
+    ordering = ["text"]
+    list_per_page = 100
+    show_full_result_count = False
+    actions_list = ["add_many"]
+
+    @display(label=BADGES)
+    @admin.display(description=gettext_lazy("level"), ordering="level")
+    def badge(self, word: Word) -> tuple[str, str]:
+        """The level in its colour."""
+        return word.level, word.get_level_display()
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Word], search_term: str
+    ) -> tuple[QuerySet[Word], bool]:
+        """By what words are once their disguise is off."""
+        term = plain_form(search_term)
+        return queryset.filter(Q(normalised__contains=term) | Q(text__contains=search_term.strip())), False
+
+    @action(description=gettext_lazy("Add many words"), url_path="add-many", permissions=["add"], icon="playlist_add")
+    def add_many(self, request: HttpRequest) -> HttpResponse:
+        """Paste a list, read what came of it."""
+        form = ManyWordsForm(request.POST or None)
+        report = None
+        if form.is_valid():
+            lines = form.cleaned_data["words"].splitlines()
+            report = add_words(lines, level=Word.Level(form.cleaned_data["level"]))
+        context: dict[str, Any] = {
+            **self.admin_site.each_context(request),
+            "title": _("Add many words"),
+            "form": form,
+            "report": report,
+            "opts": self.model._meta,
+        }
+        return TemplateResponse(request, "articles/desk/words.html", context)

@@ -1,0 +1,31 @@
+"""Write the sensitive words of one level to a file, as `import_words` reads it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from articles.models import Word
+
+
+class Command(BaseCommand):
+    """One word a line, UTF-8, in a stable order."""
+
+    help = "Write the sensitive words, or innocent phrases, of one level to a text file, one a line."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the file and the level."""
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--level", choices=Word.Level.values, required=True)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write the file and say how many words are in it."""
+        words = list(Word.objects.filter(level=options["level"]).in_order().values_list("text", flat=True))
+        try:
+            options["file"].write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"{options['file']}: {error}", returncode=2) from error
+        self.stdout.write(f"exported={len(words)}")

@@ -1,0 +1,53 @@
+"""Add sensitive words from a file; see docs/review.md."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils.translation import gettext as _
+
+from articles.management.newsroom import NewsroomCommand
+from articles.models import Word
+from articles.services.words import WordProblem, add_words
+
+SOME_FAILED, ALL_UNREADABLE = 1, 2
+"""Exit codes; 0 means that nothing failed."""
+
+
+class Command(NewsroomCommand):
+    """One word a line, UTF-8. Safe to repeat."""
+
+    help = "Add sensitive words, or innocent phrases, from a text file with one a line. Safe to repeat."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the file and the level."""
+        parser.add_argument("file", type=Path)
+        parser.add_argument(
+            "--level",
+            choices=Word.Level.values,
+            required=True,
+            help="block: the article is sent back; review: a person decides; allow: an innocent phrase",
+        )
+        parser.add_argument("--encoding", default="utf-8", help="of the file (utf-8)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import, print the report, and exit with 0, 1 or 2."""
+        try:
+            lines = options["file"].read_text(encoding=options["encoding"]).splitlines()
+        except (OSError, UnicodeError, LookupError) as error:
+            raise CommandError(f"{options['file']}: {error}", returncode=ALL_UNREADABLE) from error
+        report = add_words(lines, level=Word.Level(options["level"]))
+        for problem in report.problems:
+            self._tell(problem)
+        self.stdout.write(str(report))
+        if report.failed:
+            sys.exit(SOME_FAILED)
+
+    def _tell(self, problem: WordProblem) -> None:
+        kind = _("failed") if problem.failed else _("note")
+        place = _("line %(line)d") % {"line": problem.line}
+        self.stdout.write(f"{place}: {kind}: “{problem.word}” {problem.message}")

@@ -1,0 +1,103 @@
+"""The built-in check of pictures: they decode, have a sane size, are what they say and hide nothing.
+
+Headline's own pictures come as files; in a text a picture can be a `data:` address. Pictures of other sites are not
+fetched. What a picture shows is for a service to judge, see `articles.review.pipeline`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from django.utils.translation import gettext as _
+from PIL import Image
+
+from articles.review.opinions import PASSED, Finding, Opinion, strictest
+from articles.review.text import Field, Subject
+from articles.workflow import Verdict
+
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
+MOST_PIXELS = 50_000_000
+MOST_BYTES = 20_000_000
+MOST_FRAMES = 1000
+
+_GPS = 0x8825  # EXIF's table of the place
+_END = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82", "GIF": b";"}
+_MARK_UP = re.compile(rb"<\?php|<script|<html|<!doctype", re.IGNORECASE)
+_PDF_WITHIN = 1024  # bytes in which readers of PDF look for its first line
+_DATA_ADDRESS = re.compile(r"""\bdata:([\w.+-]+/[\w.+-]+)?((?:;[\w=."+-]+)*),([^"'\s<>]*)""", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a picture, and what that means for the article."""
+
+    verdict: Verdict
+    message: str
+
+
+def review_images(subject: Subject) -> Opinion:
+    """Look at each picture that the body brings along."""
+    return strictest([PASSED, *(_opinion(fault) for fault in _faults(subject.body))])
+
+
+def inspect(data: bytes, *, claimed: str = "") -> list[Fault]:
+    """The faults of a picture; `claimed` is the media type it is said to have, such as "image/png"."""
+    if len(data) > MOST_BYTES:
+        return [Fault(Verdict.UNSURE, _("The picture is larger than %d MB.") % (MOST_BYTES // 1_000_000))]
+    try:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+            return list(_look(image, data, claimed))
+    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError, Image.DecompressionBombWarning):
+        return [Fault(Verdict.BLOCKED, _("The picture cannot be decoded, or is none."))]
+
+
+def _look(image: Image.Image, data: bytes, claimed: str) -> Iterator[Fault]:
+    if image.width * image.height > MOST_PIXELS or getattr(image, "n_frames", 1) > MOST_FRAMES:
+        yield Fault(Verdict.UNSURE, _("The picture has more than %d million pixels.") % (MOST_PIXELS // 1_000_000))
+        return
+    image.load()
+    if claimed and claimed not in (image.get_format_mimetype(), Image.MIME.get(image.format or "")):
+        yield Fault(Verdict.BLOCKED, _("The picture is not of the kind it claims to be: %s.") % claimed)
+    if _hides_something(image.format or "", data):
+        yield Fault(Verdict.BLOCKED, _("The picture carries other content, such as a script or an archive."))
+    if image.getexif().get_ifd(_GPS) or b"GPSLatitude" in data:
+        yield Fault(Verdict.UNSURE, _("The picture tells where it was taken."))
+
+
+def _hides_something(kind: str, data: bytes) -> bool:
+    """Whether the bytes could be run or opened as something else than the picture."""
+    return bool(
+        _MARK_UP.search(data)
+        or b"%PDF-" in data[:_PDF_WITHIN]
+        or zipfile.is_zipfile(io.BytesIO(data))
+        or not _ends_with_the_picture(kind, data)
+    )
+
+
+def _ends_with_the_picture(kind: str, data: bytes) -> bool:
+    if kind == "WEBP":
+        return len(data) <= int.from_bytes(data[4:8], "little") + 8 + 1
+    return data.rstrip(b"\0").endswith(_END[kind])
+
+
+def _faults(body: str) -> Iterator[Fault]:
+    for address in _DATA_ADDRESS.finditer(html.unescape(body)):
+        kind, parameters, content = address.groups()
+        try:
+            data = unquote_to_bytes(content)
+            data = base64.b64decode(data, validate=True) if "base64" in parameters.lower() else data
+        except binascii.Error:
+            data = b""
+        yield from inspect(data, claimed=(kind or "text/plain").lower())
+
+
+def _opinion(fault: Fault) -> Opinion:
+    return Opinion(fault.verdict, fault.message, (Finding(Field.BODY, message=fault.message),))

@@ -1,0 +1,104 @@
+"""What a part of the review answers: a verdict with its findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+
+from articles.models import Word
+from articles.review.text import FIELD_LABELS, Field
+from articles.workflow import Verdict
+
+LONGEST_REASON = 500  # characters, as `Article.status_reason` holds
+MOST_FINDINGS = 100
+"""Findings of an article that are kept; a list of more helps nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A word or fault and its place. A fault has a `message`; a word is `found` in its `context` as it was written."""
+
+    field: str
+    paragraph: int = 0  #: counted from 1; 0 where there are none
+    word: str = ""
+    level: str = ""
+    found: str = ""
+    context: str = ""
+    message: str = ""
+
+    @classmethod
+    def stored(cls, values: dict[str, Any]) -> Self:
+        """As `as_json` gave it."""
+        return cls(**values)
+
+    def as_json(self) -> dict[str, Any]:
+        """For a JSON column."""
+        return asdict(self)
+
+    @property
+    def place(self) -> str:
+        """Where it is, for the editor."""
+        label = FIELD_LABELS[Field(self.field)]
+        if not self.paragraph:
+            return str(label)
+        return _("%(field)s, paragraph %(number)d") % {"field": label, "number": self.paragraph}
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether it alone blocks the article."""
+        return self.level == Word.Level.BLOCK
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What a reviewer who approves the article has accepted: this word at this level, or this fault."""
+        return self.word or self.message, self.level
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """A typed verdict, why, and what was found."""
+
+    verdict: Verdict
+    reason: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def short_reason(self) -> str:
+        """The reason in the length that an article keeps."""
+        return Truncator(self.reason).chars(LONGEST_REASON)
+
+
+PASSED = Opinion(Verdict.PASSED)
+
+
+def strictest(opinions: Iterable[Opinion]) -> Opinion:
+    """One opinion of many: blocked if one blocks, a person if one is unsure, else passed."""
+    given = list(opinions)
+    verdicts = {opinion.verdict for opinion in given}
+    verdict = next((v for v in (Verdict.BLOCKED, Verdict.UNSURE) if v in verdicts), Verdict.PASSED)
+    ranked = sorted(given, key=lambda opinion: opinion.verdict != verdict)
+    reason = " ".join(opinion.reason for opinion in ranked if opinion.reason)
+    findings = tuple(finding for opinion in ranked for finding in opinion.findings)[:MOST_FINDINGS]
+    return Opinion(verdict, reason, findings)
+
+
+def of_findings(findings: Iterable[Finding]) -> Opinion:
+    """The opinion that names these sensitive words with their places."""
+    found = tuple(findings)
+    if not found:
+        return PASSED
+    blocking = [finding for finding in found if finding.is_blocking]
+    if blocking:
+        return Opinion(Verdict.BLOCKED, _("Blocked words: %(words)s.") % {"words": _named(blocking)}, found)
+    return Opinion(Verdict.UNSURE, _("Words to look at: %(words)s.") % {"words": _named(found)}, found)
+
+
+def _named(findings: Iterable[Finding]) -> str:
+    places: dict[str, list[str]] = {}
+    for finding in findings:
+        places.setdefault(finding.word, []).append(finding.place)
+    return "; ".join(f"“{word}” ({', '.join(dict.fromkeys(where))})" for word, where in places.items())

@@ -1,0 +1,188 @@
+"""Reviews that nobody waits for: of long texts, and of everything approved when words change.
+
+They are errands: read in a thread beside the one that publishes, so that no article goes live late because another
+is being read. What is left undone all the same is found by `mend_reviews`, which `refresh` calls.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+
+from django.db import DatabaseError, transaction
+from django.db.models import F, Q
+from django.utils.translation import gettext as _
+
+from articles.exceptions import ArticleGone
+from articles.models import Article, Review, Revision, Text, Update, WordList
+from articles.models.article import due_at
+from articles.review import Finding, Opinion, Subject, review, review_words
+from articles.review.opinions import of_findings
+from articles.services.judging import REVIEW, decide
+from articles.services.recording import Door, door, recorded
+from articles.services.revisions import pinned, under_review
+from articles.services.steps import Taking, lock
+from articles.services.submitting import settle
+from articles.workflow import Verdict
+from scheduling.services import add_task, database_now, pending_times, read_database_clock
+
+logger = logging.getLogger(__name__)
+Status = Article.Status
+
+REVIEW_AGAIN = "articles.review_again"
+REVIEWED, PULLED_BACK = "reviewed", "pulled_back"
+"""What the audit record calls the end of a review in the background, and the fall of an approved article."""
+
+_PAGE = 200  # articles
+
+
+def conclude(article_id: int, *, ask_a_person: bool = False) -> None:
+    """Review a submitted text and do what follows; whatever goes wrong, a person decides."""
+    try:
+        while not _conclude(article_id, ask_a_person=ask_a_person):
+            logger.info("article %d or the words changed during its review; once more", article_id)
+    except DatabaseError:
+        raise  # the task is tried again
+    except Exception:
+        logger.exception("the review of article %d failed", article_id)
+        give_to_a_person(article_id)
+
+
+def _conclude(article_id: int, *, ask_a_person: bool) -> bool:
+    """Review what is submitted now; False if the text or the words changed meanwhile."""
+    revision = _submitted(article_id)
+    if revision is None:
+        return True
+    stamp, opinion = WordList.current(), review(Subject.of(revision.text))
+    with transaction.atomic(), door(Door.WORKER):
+        if (present := _submitted(article_id)) is None:
+            return True
+        WordList.hold()
+        if present.pk != revision.pk or WordList.current() != stamp:
+            return False
+        _write(article_id, opinion, ask_a_person=ask_a_person)
+    return True
+
+
+def give_to_a_person(article_id: int) -> None:
+    """A text whose review failed is neither stuck nor passed."""
+    with transaction.atomic(), door(Door.WORKER):
+        if _submitted(article_id) is not None:
+            _write(article_id, Opinion(Verdict.UNSURE, _("The automatic review failed.")), ask_a_person=True)
+
+
+def _submitted(article_id: int) -> Revision | None:
+    """The text that waits for the automatic review; the article is locked if there is a transaction."""
+    with transaction.atomic():
+        try:
+            article = _locked(article_id)
+        except ArticleGone:
+            return None
+        subject, revision = under_review(article)
+        return revision if subject.status == Status.SUBMITTED else None
+
+
+def _locked(article_id: int) -> Article:
+    article = Article(pk=article_id)
+    lock(article)
+    return article
+
+
+def _write(article_id: int, opinion: Opinion, *, ask_a_person: bool) -> None:
+    article = _locked(article_id)
+    subject, revision = under_review(article)
+    with recorded(REVIEWED, article, by=None) as notes:
+        decide(subject, revision, opinion, ask_a_person=ask_a_person)
+        settle(subject, Taking(read_database_clock(), notes), revision)
+        article.save(revise=False)
+
+
+def review_again_soon() -> None:
+    """Words have changed: have everything that waits to be published reviewed again, after this transaction."""
+    add_task(REVIEW_AGAIN, execute_time=read_database_clock(), parameters={}, key="all")
+
+
+def review_again() -> int:
+    """Pull back whatever waits and has a word that its approval did not know; returns how many those are."""
+    stamp = WordList.current()
+    with door(Door.WORKER):
+        pulled = sum(_pull_back(article.pk) for article in _waiting() if _is_suspect(article))
+    WordList.objects.filter(stamp=stamp).update(applied=stamp)
+    return pulled
+
+
+def _waiting() -> Iterator[Article]:
+    """Articles whose text, or newer text, is approved and not out, a page at a time."""
+    approved = Q(status__in=Status.waiting()) & ~due_at(database_now())
+    chosen = Article.objects.filter(approved | Q(update__approved__isnull=False)).order_by("pk")
+    chosen = chosen.select_related("update__approved").prefetch_related("tags")
+    last = 0
+    while page := list(chosen.filter(pk__gt=last)[:_PAGE]):
+        yield from page
+        last = page[-1].pk
+
+
+def _is_suspect(article: Article) -> bool:
+    """Whether any of its texts has a word at all; looked at without a lock."""
+    newer = article.newer
+    texts = [Text.of(article), *([newer.approved.text] if newer and newer.approved else [])]
+    return any(review_words(Subject.of(text)).findings for text in texts)
+
+
+def _pull_back(article_id: int) -> bool:
+    """Take the approval of an article, or of its newer text, back if it has a new word; the chosen time stays."""
+    with suppress(ArticleGone), transaction.atomic():
+        article = _locked(article_id)
+        newer = article.newer
+        if newer and newer.approved and (opinion := _objection(newer.approved)):
+            _pull_back_update(newer, opinion)
+            return True
+        if article.is_waiting and not article.is_out_at(read_database_clock()):
+            return _pull_back_article(article)
+    return False
+
+
+def _objection(revision: Revision) -> Opinion | None:
+    """What the words say against a text, beyond what the reviewer who approved it knew."""
+    review = Review.objects.filter(revision=revision).first()
+    accepted = {Finding.stored(values).identity for values in review.findings} if review else set()
+    found = review_words(Subject.of(revision.text)).findings
+    new = [finding for finding in found if finding.identity not in accepted]
+    return of_findings(new) if new else None
+
+
+def _pull_back_article(article: Article) -> bool:
+    with recorded(PULLED_BACK, article, by=None) as notes:
+        revision = pinned(article)
+        if (opinion := _objection(revision)) is None:
+            return False
+        notes.revision = revision.number
+        decide(article, revision, opinion)
+        article.save(revise=False)
+    return True
+
+
+def _pull_back_update(update: Update, opinion: Opinion) -> None:
+    """The newer text becomes a draft again, unless somebody writes a still newer one."""
+    with recorded(PULLED_BACK, update.article, by=None) as notes:
+        revision, update.approved = update.approved, None
+        notes.revision, notes.facts["update"] = revision.number, opinion.verdict
+        if update.draft is None:
+            update.draft = revision
+            decide(update, revision, opinion)
+        update.save()
+        update.article.save(revise=False)
+
+
+def mend_reviews() -> int:
+    """Find what was given up: submitted texts that no task will review, words that were not applied to the end."""
+    if WordList.objects.exclude(applied=F("stamp")).exists() and not pending_times(REVIEW_AGAIN, ["all"]):
+        review_again_soon()
+    submitted = Q(status=Status.SUBMITTED) | Q(update__status=Status.SUBMITTED, update__draft__isnull=False)
+    chosen = list(Article.objects.filter(submitted).values_list("pk", flat=True))
+    coming = pending_times(REVIEW, [str(pk) for pk in chosen])
+    stuck = [pk for pk in chosen if str(pk) not in coming]
+    for article_id in stuck:
+        give_to_a_person(article_id)
+    return len(stuck)

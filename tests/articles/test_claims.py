@@ -1,0 +1,108 @@
+"""The review queue: who is on what, and what follows from it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from articles import services
+from articles.exceptions import ClaimedByAnother, NotAllowed, WrongState
+from articles.models import Article, Claim
+from articles.services.claiming import claim, release
+from tests.articles.factories import make_article, make_editor, make_person
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+QUEUE = "/admin/articles/queuedarticle/"
+
+
+@pytest.fixture
+def alice() -> User:
+    return make_editor("alice")
+
+
+@pytest.fixture
+def bob() -> User:
+    return make_editor("bob")
+
+
+@pytest.fixture
+def article() -> Article:
+    return make_article(status=Status.MANUAL_REVIEW, status_reason="Words to look at: “casino” (headline).")
+
+
+def test_a_claimed_article_is_left_to_the_reviewer_who_is_on_it(article: Article, alice: User, bob: User) -> None:
+    """R5.3"""
+    claim(article, by=alice)
+    claim(article, by=alice)
+    with pytest.raises(ClaimedByAnother, match="alice"):
+        claim(article, by=bob)
+    with pytest.raises(ClaimedByAnother):
+        services.approve(article, by=bob)
+    with pytest.raises(ClaimedByAnother):
+        services.refuse(article, by=bob, reason="No.")
+    services.approve(article, by=alice)
+    assert article.status == Status.MANUALLY_APPROVED
+    assert not Claim.objects.exists()
+
+
+def test_a_claim_ends_by_hand_or_after_its_time(article: Article, alice: User, bob: User, settings: Any) -> None:
+    claim(article, by=alice)
+    release(article, by=bob)
+    claim(article, by=bob)
+    settings.REVIEW_CLAIM = timedelta(0)
+    claim(article, by=alice)
+    settings.REVIEW_CLAIM = timedelta(minutes=5)
+    with pytest.raises(ClaimedByAnother):
+        claim(article, by=bob)
+
+
+def test_the_claim_of_a_removed_reviewer_ends(article: Article, alice: User, bob: User) -> None:
+    claim(article, by=alice)
+    alice.delete()
+    services.approve(article, by=bob)
+    assert article.status == Status.MANUALLY_APPROVED
+
+
+def test_only_reviewers_claim_and_only_what_waits_for_them(article: Article, alice: User) -> None:
+    with pytest.raises(NotAllowed):
+        claim(article, by=make_person("carol", "change_article"))
+    with pytest.raises(WrongState):
+        claim(make_article(), by=alice)
+
+
+def test_the_queue_shows_what_waits_and_why_and_who_is_on_it(
+    article: Article, alice: User, bob: User, client: Client
+) -> None:
+    """R5.3"""
+    make_article("Not for review")
+    client.force_login(alice)
+    page = client.get(QUEUE).content.decode()
+    assert article.title in page
+    assert "casino" in page
+    assert "Not for review" not in page
+    chosen = {"action": "claim", "_selected_action": [article.pk]}
+    answer = client.post(QUEUE, chosen)
+    assert answer.headers["Location"] == f"/admin/articles/article/{article.pk}/change/"
+    assert Claim.objects.get().person == alice
+
+    client.force_login(bob)
+    assert "alice is reviewing this article." in client.post(QUEUE, chosen, follow=True).content.decode()
+    client.post(QUEUE, {**chosen, "action": "release"})
+    assert not Claim.objects.exists()
+
+
+def test_a_row_of_the_queue_leads_to_the_article(article: Article, alice: User, client: Client) -> None:
+    client.force_login(alice)
+    answer = client.get(f"{QUEUE}{article.pk}/change/")
+    assert answer.headers["Location"] == f"/admin/articles/article/{article.pk}/change/"
+
+
+def test_the_queue_is_for_reviewers(article: Article, client: Client) -> None:
+    client.force_login(make_person("carol", "view_article", "change_article"))
+    assert client.get(QUEUE).status_code == 403
