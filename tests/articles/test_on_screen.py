@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from articles.models import Article
 from scheduling.models import TaskInfoLog
-from tests.articles.factories import make_article, make_channel, make_editor, soon
+from tests.articles.factories import make_article, make_channel, make_editor, make_person, soon
 from tests.conftest import StartManage
 from tests.harness import eventually
 
@@ -30,7 +30,7 @@ def test_an_article_scheduled_in_the_desk_appears_on_the_open_front_page_by_itse
     page: Page, start_manage: StartManage
 ) -> None:
     """R1.15 R2.1"""
-    make_editor()
+    make_person("alice", is_superuser=True)
     make_channel()
     start_manage("poll", "--forever")
     page.goto("/")

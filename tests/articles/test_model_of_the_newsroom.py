@@ -1,0 +1,252 @@
+"""The newsroom against a simple model: random edits, reviews, schedules, updates, embargoes, kills and passing time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from articles import services
+from articles.exceptions import ArticleError
+from articles.models import Article, Text
+from scheduling.services import read_database_clock, refresh, run_due
+from tests.articles.factories import make_article, make_editor
+from tests.scheduling.conftest import Travel
+from tests.scheduling.conftest import travel as travel  # a fixture
+
+Status = Article.Status
+
+keys = st.sampled_from(["a", "b"])
+seconds = st.integers(min_value=-5, max_value=300)
+PLAIN = [
+    "edit",
+    "submit",
+    "approve",
+    "approve_what_was_read_before",
+    "refuse",
+    "cancel",
+    "publish",
+    "withdraw",
+    "restore",
+    "publish_update",
+    "cancel_update",
+    "discard",
+    "kill",
+    "revive",
+    "go_back",
+]
+TIMED = ["schedule", "move", "embargo", "schedule_update"]
+steps = st.one_of(
+    st.tuples(st.sampled_from([*PLAIN, "edit", "submit", "approve", "submit", "approve"]), keys),
+    st.tuples(st.sampled_from([*TIMED, "schedule"]), keys, seconds),
+    st.tuples(st.just("lift"), keys),
+    st.tuples(st.just("work")),
+    st.tuples(st.just("wait"), st.integers(min_value=0, max_value=120)),
+)
+
+
+@dataclass
+class Expected:
+    """What ought to be of one article: the text readers see when its time has come, and the newer ones."""
+
+    text: str
+    state: str = "unapproved"
+    draft: str | None = None
+    waiting: str | None = None
+
+    @property
+    def newest(self) -> str:
+        return self.draft or self.waiting or self.text
+
+
+class Newsroom:
+    """Does things to two articles, and knows what readers may see then."""
+
+    def __init__(self, travel: Travel, editor: User) -> None:
+        self.travel, self.editor, self.edits = travel, editor, 0
+        self.articles = {key: make_article(f"{key} 0") for key in ("a", "b")}
+        self.expected = {key: Expected(f"{key} 0") for key in self.articles}
+        self.approved: set[str] = set()
+
+    def take(self, service: Callable[..., Any], key: str, **arguments: Any) -> bool:
+        """Whether the newsroom did it; when it refused, nothing has changed."""
+        before = self.stored(key)
+        try:
+            service(self.articles[key], by=self.editor, **arguments)
+        except ArticleError:
+            assert self.stored(key) == before
+            return False
+        return True
+
+    def stored(self, key: str) -> Any:
+        names = ("status", "title", "publish_at", "embargo_until", "revision", "update__draft", "update__publish_at")
+        return Article.objects.filter(pk=self.articles[key].pk).values_list(*names, "update__approved").get()
+
+    def edit(self, key: str) -> None:
+        self.edits += 1
+        title = f"{key} {self.edits}"
+        if self.take(services.edit, key, changes={"title": title}):
+            self.write(key, title)
+
+    def write(self, key: str, title: str) -> None:
+        expected = self.expected[key]
+        if title == expected.newest:
+            return
+        if expected.state == "unapproved":
+            expected.text = title
+        else:
+            expected.draft = title
+
+    def go_back(self, key: str) -> None:
+        first = self.articles[key].revisions.earliest("number")
+        if self.take(services.restore_revision, key, number=first.number):
+            self.write(key, first.title)
+
+    def submit(self, key: str) -> None:
+        self.take(services.submit, key)
+
+    def approve(self, key: str) -> None:
+        if self.take(services.approve, key):
+            self.adopt(key)
+
+    def approve_what_was_read_before(self, key: str) -> None:
+        newest = self.articles[key].revisions.latest("number").number
+        assert not self.take(services.approve, key, revision=newest + 1)
+
+    def adopt(self, key: str) -> None:
+        expected, article = self.expected[key], self.article(key)
+        self.approved.add(expected.draft or expected.text)
+        if expected.draft is None:
+            expected.state = "waiting"
+        elif article.newer is None:
+            assert not self.is_out(key), "an update replaced what readers see, before its time"
+            expected.text, expected.draft, expected.waiting = expected.draft, None, None
+        else:
+            expected.waiting, expected.draft = expected.draft, None
+
+    def refuse(self, key: str) -> None:
+        self.take(services.refuse, key, reason="No.")
+
+    def schedule(self, key: str, distance: int) -> None:
+        moment = self.later(distance)
+        if self.take(services.schedule, key, publish_at=moment):
+            assert self.article(key).publish_at == moment
+
+    def move(self, key: str, distance: int) -> None:
+        services.move_many([self.articles[key]], shift=timedelta(seconds=distance), by=self.editor) if not (
+            self.article(key).embargo_until
+        ) else None
+
+    def cancel(self, key: str) -> None:
+        self.take(services.cancel_schedule, key)
+
+    def publish(self, key: str) -> None:
+        if self.take(services.publish_now, key):
+            self.expected[key].state = "out"
+
+    def withdraw(self, key: str) -> None:
+        was_out = self.is_out(key)
+        if self.take(services.withdraw, key):
+            assert was_out
+            self.expected[key].state = "off"
+
+    def restore(self, key: str) -> None:
+        if self.take(services.restore, key):
+            self.expected[key].state = "out"
+
+    def embargo(self, key: str, distance: int) -> None:
+        self.take(services.set_embargo, key, until=self.later(distance))
+
+    def lift(self, key: str) -> None:
+        self.take(services.set_embargo, key, until=None)
+
+    def kill(self, key: str) -> None:
+        if self.take(services.kill, key, notice="It was invented."):
+            self.expected[key] = Expected(self.expected[key].text, state="killed")
+
+    def revive(self, key: str) -> None:
+        if self.take(services.revive, key):
+            self.expected[key].state = "off"
+
+    def schedule_update(self, key: str, distance: int) -> None:
+        self.take(services.schedule_update, key, publish_at=self.later(distance))
+
+    def cancel_update(self, key: str) -> None:
+        self.take(services.cancel_update, key)
+
+    def publish_update(self, key: str) -> None:
+        if self.take(services.publish_update, key):
+            self.replace(key)
+
+    def discard(self, key: str) -> None:
+        expected = self.expected[key]
+        if self.take(services.discard_update, key):
+            if expected.draft is not None:
+                expected.draft = None
+            else:
+                expected.waiting = None
+
+    def replace(self, key: str) -> None:
+        expected = self.expected[key]
+        assert expected.waiting is not None
+        expected.text, expected.waiting = expected.waiting, None
+
+    def work(self) -> None:
+        due = [key for key in self.articles if (newer := self.article(key).newer) and newer.approved_id]
+        due = [key for key in due if (at := self.article(key).update.publish_at) and at <= read_database_clock()]
+        refresh()
+        run_due(100)
+        for key in due:
+            self.replace(key)
+
+    def wait(self, distance: int) -> None:
+        self.travel(distance + 0.01)
+
+    def later(self, distance: int) -> Any:
+        return read_database_clock() + timedelta(seconds=distance)
+
+    def article(self, key: str) -> Article:
+        return Article.objects.get(pk=self.articles[key].pk)
+
+    def is_out(self, key: str) -> bool:
+        expected, article, now = self.expected[key], self.article(key), read_database_clock()
+        due = article.goes_live_at
+        return expected.state in ("waiting", "out") and due is not None and due <= now
+
+    def check(self) -> None:
+        live = {article.pk: article for article in Article.objects.live(read_database_clock())}
+        for key, expected in self.expected.items():
+            article = live.get(self.articles[key].pk)
+            assert (article is not None) == self.is_out(key)
+            if article is not None:
+                assert article.title == expected.text
+                assert expected.text in self.approved
+                revision = article.revisions.get(number=article.revision)
+                assert revision.digest == Text.of(article).digest
+
+
+@hypothesis_settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(script=st.lists(steps, min_size=8, max_size=40))
+@pytest.mark.django_db(transaction=True)
+def test_what_is_live_is_always_an_approved_revision_whose_time_has_come(
+    travel: Travel, script: list[tuple[Any, ...]]
+) -> None:
+    """R5.3 R5.5"""
+    Article.objects.all().delete()
+    User.objects.all().delete()
+    newsroom = Newsroom(travel, make_editor())
+    for name, *arguments in script:
+        getattr(newsroom, name)(*arguments)
+        newsroom.check()
+    newsroom.wait(1000)
+    newsroom.work()
+    newsroom.check()
