@@ -53,7 +53,7 @@ def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
 def review(tasks: Sequence[TaskInfo]) -> None:
     """Have long texts reviewed."""
     for task in tasks:
-        reviewing.conclude(_subject(task), ask_a_person=bool(dict(task.parameters)["ask_a_person"]))
+        reviewing.conclude(_subject(task), ask_a_person=bool(dict(task.parameters or {})["ask_a_person"]))
 
 
 @handler(reviewing.REVIEW_AGAIN, errand=True)

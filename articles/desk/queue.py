@@ -54,7 +54,7 @@ class ReviewQueueAdmin(ModelAdmin):
         return may_take(Step.APPROVE, request.user)
 
     has_change_permission = has_view_permission
-    has_module_permission = has_view_permission  # type: ignore[assignment]
+    has_module_permission = has_view_permission
 
     def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **options: Any) -> Any:
         """The article's own screen is where it is read and decided on."""

@@ -72,7 +72,7 @@ class WordAdmin(ModelAdmin):
     ordering = ["text"]
     list_per_page = 100
     show_full_result_count = False
-    actions_list = ["add_many"]
+    actions_list = ("add_many",)  # type: ignore[assignment]
 
     @display(label=BADGES)
     @admin.display(description=gettext_lazy("level"), ordering="level")
@@ -87,7 +87,12 @@ class WordAdmin(ModelAdmin):
         term = plain_form(search_term)
         return queryset.filter(Q(normalised__contains=term) | Q(text__contains=search_term.strip())), False
 
-    @action(description=gettext_lazy("Add many words"), url_path="add-many", permissions=["add"], icon="playlist_add")
+    @action(  # type: ignore[operator]
+        description=gettext_lazy("Add many words"),  # type: ignore[arg-type]
+        url_path="add-many",
+        permissions=["add"],
+        icon="playlist_add",
+    )
     def add_many(self, request: HttpRequest) -> HttpResponse:
         """Paste a list, read what came of it."""
         form = ManyWordsForm(request.POST or None)

@@ -70,7 +70,7 @@ class Word(models.Model):
         verbose_name_plural = _("sensitive words")
 
     def __str__(self) -> str:
-        return self.text
+        return str(self.text)
 
     def save(self, *args: Any, **options: Any) -> None:
         """Save with the form that is looked for, and renew the stamp."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 from django.utils.translation import gettext as _
-from PIL import Image
+from PIL import Image, ImageFile
 
 from articles.review.opinions import PASSED, Finding, Opinion, strictest
 from articles.review.text import Field, Subject
@@ -59,7 +59,7 @@ def inspect(data: bytes, *, claimed: str = "") -> list[Fault]:
         return [Fault(Verdict.BLOCKED, _("The picture cannot be decoded, or is none."))]
 
 
-def _look(image: Image.Image, data: bytes, claimed: str) -> Iterator[Fault]:
+def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[Fault]:
     if image.width * image.height > MOST_PIXELS or getattr(image, "n_frames", 1) > MOST_FRAMES:
         yield Fault(Verdict.UNSURE, _("The picture has more than %d million pixels.") % (MOST_PIXELS // 1_000_000))
         return

@@ -26,7 +26,8 @@ def claim(article: Article, *, by: Person) -> None:
                 _("No reviewer is needed: the article is “%(status)s”.") % {"status": article.get_status_display()}
             )
         _refuse_rival(article, by)
-        Claim.objects.update_or_create(article=article, defaults={"person": by, "claimed_at": read_database_clock()})
+        now = read_database_clock()
+        Claim.objects.update_or_create(article=article, defaults={"person": by, "claimed_at": now})  # type: ignore[misc]
 
 
 def release(article: Article, *, by: Person) -> None:
@@ -43,5 +44,5 @@ def end_claim(article: Article, by: Person) -> None:
 
 def _refuse_rival(article: Article, by: Person) -> None:
     found = Claim.objects.select_related("person").filter(article=article).first()
-    if found and found.person_id != by.pk and found.counts_at(read_database_clock()):  # type: ignore[union-attr]
+    if found and found.person_id != by.pk and found.counts_at(read_database_clock()):
         raise ClaimedByAnother(_("%(person)s is reviewing this article.") % {"person": found.person})

@@ -21,7 +21,7 @@ from articles.review import Finding, Opinion, Subject, review, review_words
 from articles.review.opinions import of_findings
 from articles.services.judging import REVIEW, decide
 from articles.services.recording import Door, door, recorded
-from articles.services.revisions import pinned, under_review
+from articles.services.revisions import fold_in, pinned, under_review
 from articles.services.steps import Taking, lock
 from articles.services.submitting import settle
 from articles.workflow import Verdict
@@ -108,7 +108,8 @@ def review_again() -> int:
     stamp = WordList.current()
     with door(Door.WORKER):
         pulled = sum(_pull_back(article.pk) for article in _waiting() if _is_suspect(article))
-    WordList.objects.filter(stamp=stamp).update(applied=stamp)
+    if stamp is not None:
+        WordList.objects.filter(stamp=stamp).update(applied=stamp)
     return pulled
 
 
@@ -134,12 +135,13 @@ def _pull_back(article_id: int) -> bool:
     """Take the approval of an article, or of its newer text, back if it has a new word; the chosen time stays."""
     with suppress(ArticleGone), transaction.atomic():
         article = _locked(article_id)
-        newer = article.newer
+        newer, fell = article.newer, False
         if newer and newer.approved and (opinion := _objection(newer.approved)):
             _pull_back_update(newer, opinion)
-            return True
+            fell = True
         if article.is_waiting and not article.is_out_at(read_database_clock()):
-            return _pull_back_article(article)
+            fell |= _pull_back_article(article)
+        return fell
     return False
 
 
@@ -159,6 +161,7 @@ def _pull_back_article(article: Article) -> bool:
             return False
         notes.revision = revision.number
         decide(article, revision, opinion)
+        fold_in(article)
         article.save(revise=False)
     return True
 
@@ -167,6 +170,7 @@ def _pull_back_update(update: Update, opinion: Opinion) -> None:
     """The newer text becomes a draft again, unless somebody writes a still newer one."""
     with recorded(PULLED_BACK, update.article, by=None) as notes:
         revision, update.approved = update.approved, None
+        assert revision is not None  # noqa: S101 (the caller found an objection to it)
         notes.revision, notes.facts["update"] = revision.number, opinion.verdict
         if update.draft is None:
             update.draft = revision

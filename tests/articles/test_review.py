@@ -16,6 +16,7 @@ from articles.services.judging import REVIEW
 from articles.workflow import Verdict
 from scheduling.models import TaskInfo
 from tests.articles.factories import make_article, make_editor, publish_tasks, soon
+from tests.conftest import Manage
 
 pytestmark = pytest.mark.django_db
 
@@ -158,9 +159,7 @@ def reviewed_by(editor: User, settings: Any, *services: str) -> Article:
 
 @pytest.mark.usefixtures("_release_the_silent")
 @pytest.mark.parametrize("name", ["Failing", "Silent", "Odd", "OddVerdict", "Missing"])
-def test_a_service_that_fails_sends_the_article_to_a_person(
-    name: str, editor: User, settings: Any
-) -> None:
+def test_a_service_that_fails_sends_the_article_to_a_person(name: str, editor: User, settings: Any) -> None:
     """R5.2"""
     article = reviewed_by(editor, settings, "Passing", name)
     assert article.status == Status.MANUAL_REVIEW
@@ -273,3 +272,35 @@ def test_words_that_were_not_applied_are_applied_later(editor: User) -> None:
     TaskInfo.objects.filter(task_type=reviewing.REVIEW_AGAIN).delete()
     reviewing.mend_reviews()
     assert TaskInfo.objects.filter(task_type=reviewing.REVIEW_AGAIN).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_reviews_long_texts_and_applies_new_words(editor: User, settings: Any, manage: Manage) -> None:
+    """R5.1"""
+    settings.REVIEW_AT_ONCE = 100
+    word("casino")
+    long = submitted(editor, body="<p>A long story.</p>" * 100)
+    settings.REVIEW_AT_ONCE = 50_000
+    waiting = submitted(editor, "Lottery winner found", publish_at=soon(hours=1))
+    word("lottery")
+
+    assert manage("poll").returncode == 0
+
+    long.refresh_from_db()
+    waiting.refresh_from_db()
+    assert (long.status, waiting.status) == (Status.APPROVED, Status.REJECTED)
+    assert not TaskInfo.objects.filter(task_type__in=[REVIEW, reviewing.REVIEW_AGAIN]).exists()
+
+
+def test_an_approved_newer_text_is_pulled_back_too(editor: User) -> None:
+    word("casino")
+    article = submitted(editor, "Lots drawn", publish_at=soon(hours=-1))
+    services.edit(article, by=editor, changes={"title": "Lottery drawn"})
+    services.submit(article, by=editor)
+    services.schedule_update(article, publish_at=soon(hours=1), by=editor)
+    word("lottery", Level.REVIEW)
+    assert reviewing.review_again() == 1
+    article = Article.objects.get()
+    assert article.title == "Lots drawn"
+    assert article.update.approved is None
+    assert (article.update.draft.title, article.update.status) == ("Lottery drawn", Status.MANUAL_REVIEW)

@@ -13,6 +13,7 @@ from articles.models import Word
 from articles.review.words import matcher
 from articles.services.words import add_words
 from tests.articles.factories import make_person
+from tests.conftest import Manage
 
 pytestmark = pytest.mark.django_db
 
@@ -101,6 +102,14 @@ def test_the_words_found_are_those_of_now() -> None:
     Word.objects.all().delete()
     add_words(["casino"], level=Level.BLOCK)
     assert [match.word for match in matcher().find(text)] == ["casino"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_hears_of_words_that_another_one_adds(tmp_path: Path, manage: Manage) -> None:
+    assert matcher().find("A casino.") == []
+    done = manage("import_words", str(write(tmp_path / "words.txt", "casino")), "--level", "block")
+    assert (done.returncode, done.stdout) == (0, "created=1 skipped=0 failed=0\n")
+    assert [match.word for match in matcher().find("A casino.")] == ["casino"]
 
 
 @pytest.fixture

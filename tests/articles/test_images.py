@@ -1,0 +1,86 @@
+"""The built-in check of pictures, on pictures made on the spot."""
+
+from __future__ import annotations
+
+import base64
+import io
+import zipfile
+from collections.abc import Callable
+
+import pytest
+from PIL import Image
+from PIL.TiffImagePlugin import IFDRational
+
+from articles.review import Subject
+from articles.review.images import Fault, inspect, review_images
+from articles.workflow import Verdict
+
+
+def picture(kind: str = "PNG", size: tuple[int, int] = (40, 30), *, located: bool = False) -> bytes:
+    image = Image.new("RGB", size, "teal")
+    exif = image.getexif()
+    if located:
+        exif.get_ifd(0x8825)[2] = tuple(IFDRational(n) for n in (52, 31, 12))
+    file = io.BytesIO()
+    image.save(file, kind, exif=exif.tobytes())
+    return file.getvalue()
+
+
+def verdicts(faults: list[Fault]) -> set[Verdict]:
+    return {fault.verdict for fault in faults}
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "WEBP"])
+def test_a_picture_passes(kind: str) -> None:
+    """R5.1"""
+    assert inspect(picture(kind), claimed=f"image/{kind.lower()}") == []
+
+
+def archived(data: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("payload.txt", "hello")
+    return data + file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: data[:-20],
+        lambda data: b"",
+        lambda data: b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+        lambda data: b"MZ" + data,
+        lambda data: data + b"<?php system($_GET['x']); ?>",
+        lambda data: data + b"\x01\x02\x03 more than the picture",
+        archived,
+    ],
+    ids=["cut off", "empty", "SVG with a script", "a program", "PHP behind", "bytes behind", "an archive behind"],
+)
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_what_is_no_picture_or_hides_something_is_blocked(kind: str, spoil: Callable[[bytes], bytes]) -> None:
+    """R5.1"""
+    assert verdicts(inspect(spoil(picture(kind)))) == {Verdict.BLOCKED}
+
+
+def test_a_picture_is_of_the_kind_it_claims() -> None:
+    assert verdicts(inspect(picture("PNG"), claimed="image/jpeg")) == {Verdict.BLOCKED}
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+def test_a_picture_that_tells_its_place_goes_to_a_person(kind: str) -> None:
+    assert verdicts(inspect(picture(kind, located=True))) == {Verdict.UNSURE}
+
+
+def test_a_picture_of_absurd_size_is_not_decoded() -> None:
+    assert verdicts(inspect(picture(size=(10_000, 6_000)))) == {Verdict.UNSURE}
+
+
+def test_the_pictures_in_a_text_are_looked_at() -> None:
+    """R5.1"""
+    good, bad = (base64.b64encode(data).decode() for data in (picture(), b"no picture"))
+    assert review_images(Subject("x", body=f'<img src="data:image/png;base64,{good}">')).verdict is Verdict.PASSED
+    body = f'<img src="data:image/png;base64,{good}"><img src="data:image/png;base64,{bad}">'
+    opinion = review_images(Subject("x", body=body))
+    assert opinion.verdict is Verdict.BLOCKED
+    assert opinion.findings[0].message == "The picture cannot be decoded, or is none."
+    assert review_images(Subject("x", body="<p>Some data: 1, 2, 3</p>")).verdict is Verdict.PASSED
