@@ -71,6 +71,13 @@ def drop_update(article: Article) -> None:
         keep_or_drop(update)
 
 
+def fold_in(article: Article) -> None:
+    """The text of a locked article is not approved any more: editors go on with the newest in its own columns."""
+    if article.newer is not None:
+        put_into_columns(article, newest(article))
+        drop_update(article)
+
+
 def record_imports(articles: Iterable[Article]) -> None:
     """Keep the texts of newly inserted articles, one statement for hundreds."""
     rows = [Revision.holding(Text.of(article), article=article, number=1) for article in articles]

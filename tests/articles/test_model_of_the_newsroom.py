@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from articles import services
 from articles.exceptions import ArticleError
-from articles.models import Article, Text
+from articles.models import Article, Text, Word
+from articles.services.reviewing import review_again
 from scheduling.services import read_database_clock, refresh, run_due
 from tests.articles.factories import make_article, make_editor
 from tests.scheduling.conftest import Travel
@@ -47,6 +48,8 @@ steps = st.one_of(
     st.tuples(st.sampled_from([*PLAIN, "edit", "submit", "approve", "submit", "approve"]), keys),
     st.tuples(st.sampled_from([*TIMED, "schedule"]), keys, seconds),
     st.tuples(st.just("lift"), keys),
+    st.tuples(st.just("write_of_a_scandal"), keys),
+    st.tuples(st.just("forbid")),
     st.tuples(st.just("work")),
     st.tuples(st.just("wait"), st.integers(min_value=0, max_value=120)),
 )
@@ -89,11 +92,14 @@ class Newsroom:
         names = ("status", "title", "publish_at", "embargo_until", "revision", "update__draft", "update__publish_at")
         return Article.objects.filter(pk=self.articles[key].pk).values_list(*names, "update__approved").get()
 
-    def edit(self, key: str) -> None:
+    def edit(self, key: str, about: str = "nothing") -> None:
         self.edits += 1
-        title = f"{key} {self.edits}"
+        title = f"{key} {self.edits} about {about}"
         if self.take(services.edit, key, changes={"title": title}):
             self.write(key, title)
+
+    def write_of_a_scandal(self, key: str) -> None:
+        self.edit(key, "a scandal")
 
     def write(self, key: str, title: str) -> None:
         expected = self.expected[key]
@@ -197,6 +203,16 @@ class Newsroom:
         expected = self.expected[key]
         assert expected.waiting is not None
         expected.text, expected.waiting = expected.waiting, None
+
+    def forbid(self) -> None:
+        Word.objects.create(text="scandal", level=Word.Level.BLOCK)
+        for key, expected in self.expected.items():
+            if expected.waiting and "scandal" in expected.waiting:
+                expected.draft, expected.waiting = expected.draft or expected.waiting, None
+            if expected.state == "waiting" and "scandal" in expected.text and not self.is_out(key):
+                self.expected[key] = Expected(expected.newest)
+        review_again()
+        Word.objects.all().delete()
 
     def work(self) -> None:
         due = [key for key in self.articles if (newer := self.article(key).newer) and newer.approved_id]
