@@ -13,6 +13,7 @@ from unfold.admin import ModelAdmin
 
 from articles.models import Article, AuditEntry
 from articles.services.recording import CREATE, DELETE, EDIT, IMPORT, PUBLISHED, SAVE, TAKEN_OFF, UPDATED
+from articles.services.reviewing import PULLED_BACK, REVIEWED
 from articles.times import spoken_exactly
 from articles.workflow import STEPS, Step
 
@@ -25,6 +26,8 @@ NAMES: Mapping[str, str | Promise] = {
     PUBLISHED: _("Went live"),
     TAKEN_OFF: _("Taken off"),
     UPDATED: _("Newer text went live"),
+    REVIEWED: _("Reviewed automatically"),
+    PULLED_BACK: _("Pulled back"),
     **{step.value: STEPS[step].label for step in Step},
 }
 """What people call the actions of the record."""

@@ -11,7 +11,7 @@ from django.test import Client
 
 from articles import services
 from articles.exceptions import ClaimedByAnother, NotAllowed, WrongState
-from articles.models import Article, Claim
+from articles.models import Article, Claim, Word
 from articles.services.claiming import claim, release
 from tests.articles.factories import make_article, make_editor, make_person
 
@@ -95,6 +95,18 @@ def test_the_queue_shows_what_waits_and_why_and_who_is_on_it(
     assert "alice is reviewing this article." in client.post(QUEUE, chosen, follow=True).content.decode()
     client.post(QUEUE, {**chosen, "action": "release"})
     assert not Claim.objects.exists()
+
+
+def test_the_article_shows_the_words_where_they_stand(alice: User, client: Client) -> None:
+    """R5.1"""
+    Word.objects.create(text="法轮功", level=Word.Level.REVIEW)
+    article = make_article(body="<p>早晨。</p><p>他们在公园里练习法 輪 功。</p>")
+    services.submit(article, by=alice)
+    client.force_login(alice)
+    claim(article, by=alice)
+    page = client.get(f"/admin/articles/article/{article.pk}/change/").content.decode()
+    assert "<strong>法轮功</strong> · text, paragraph 2: <q>早晨。 他们在公园里练习法 輪 功。</q>" in page
+    assert "alice is reviewing this article." in page
 
 
 def test_a_row_of_the_queue_leads_to_the_article(article: Article, alice: User, client: Client) -> None:
