@@ -19,8 +19,9 @@ from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
 from articles.exceptions import ArticleError, StaleEdit
-from articles.models import Article
+from articles.models import Article, Text
 from articles.services.editing import TIMES
+from articles.services.rights import CHANGE, EDIT_ANY, allows
 from articles.services.steps import Person
 from articles.times import spoken, spoken_exactly
 from articles.workflow import STEPS, Step
@@ -95,6 +96,17 @@ class ArticleAdmin(HistoryScreens, ModelAdmin):
         """When it was last saved."""
         return spoken(article.updated_at)
 
+    def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
+        """Whether this person may do anything with the article: write, or take one of its steps."""
+        if obj is None:
+            return super().has_change_permission(request)
+        return _may_write(obj, request.user) or any(may_take(step, request.user, obj) for step in Step)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[str]:
+        """What this person only reads: the text of others, and who wrote it."""
+        shown = [] if _may_write(obj, request.user) else sorted(Text.NAMES)
+        return shown if allows(EDIT_ANY, request.user) else [*shown, "author"]
+
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """The text, its place, and those of its times that this person may set."""
         times = _settable_times(obj, request.user)
@@ -102,7 +114,7 @@ class ArticleAdmin(HistoryScreens, ModelAdmin):
             (None, {"fields": ["title", "summary", "body"]}),
             (_("Times"), {"fields": times}),
             (_("Placement"), {"fields": ["channel", "tags", "author", "byline", "slug"]}),
-            (_("This revision"), {"fields": ["note", "correction"] if obj else []}),
+            (_("This revision"), {"fields": ["note", "correction"] if obj and _may_write(obj, request.user) else []}),
         ]
         return [fieldset for fieldset in shown if fieldset[1]["fields"]]
 
@@ -160,6 +172,7 @@ class ArticleAdmin(HistoryScreens, ModelAdmin):
             words = {"note": typed["note"], "correction": typed["correction"]}
             services.edit(obj, by=request.user, changes=form.edits(), seen=form.seen_version(), **words)
         else:
+            obj.author = obj.author or cast(Any, request.user)
             services.create(obj, by=request.user, tags=typed["tags"])
         if "update_at" in form.changed_data and Step.SCHEDULE_UPDATE not in _pressed(request):
             _set_update_time(obj, typed["update_at"], request.user)
@@ -186,6 +199,11 @@ class ArticleAdmin(HistoryScreens, ModelAdmin):
         return {name: action for name, action in super().get_actions(request).items() if name not in barred}
 
 
+def _may_write(article: Article | None, by: Person) -> bool:
+    """Whether this person may write the text of an article, or a new one."""
+    return article is None or allows(CHANGE, by, article)
+
+
 def _settable_times(article: Article | None, by: Person) -> list[str]:
     """The times of an article that this person may set, in the order of the form."""
     names = ["publish_at", "update_at", "embargo_until", "unpublish_at"]
@@ -195,8 +213,9 @@ def _settable_times(article: Article | None, by: Person) -> list[str]:
         names.remove("update_at")
     if article is None:
         return names
-    if article.status in Status.visible() and not may_take(Step.SCHEDULE, by):
-        return []
+    may_set = may_take(Step.SCHEDULE, by) if article.status in Status.visible() else _may_write(article, by)
+    if not may_set:
+        return [name for name in names if name == "embargo_until"]
     return names[1:] if article.status in (Status.PUBLISHED, Status.WITHDRAWN) else names
 
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from articles import services
 from articles.exceptions import InvalidSchedule
 from articles.models import Article
+from articles.services.rights import allows
 from articles.services.steps import Person, open_steps
 from articles.times import spoken_exactly
 from articles.workflow import STEPS, Step
@@ -42,12 +43,12 @@ def offered(article: Article, by: Person, now: datetime) -> list[Step]:
         senseless.add(Step.CANCEL_SCHEDULE)
     if article.newer is None or article.newer.publish_at is None:
         senseless.add(Step.CANCEL_UPDATE)
-    return [step for step in open_steps(article, now) if may_take(step, by) and step not in senseless]
+    return [step for step in open_steps(article, now) if may_take(step, by, article) and step not in senseless]
 
 
-def may_take(step: Step, by: Person) -> bool:
-    """Whether this person has the permission, for whatever article."""
-    return by.has_perm(STEPS[step].permission)  # type: ignore[union-attr]
+def may_take(step: Step, by: Person, article: Article | None = None) -> bool:
+    """Whether this person may take the step: in general, or with this article."""
+    return allows(STEPS[step].permission, by, article)
 
 
 def take(step: Step, article: Article, *, by: Person, publish_at: datetime | None, reason: str) -> None:

@@ -15,8 +15,9 @@ from articles.models.article import BODY_LENGTH
 from articles.services.recording import CREATE, EDIT, Notes, Person, Standing, record, recorded, unrecorded
 from articles.services.references import tags_named
 from articles.services.revisions import newest, pinned, put_into_columns
+from articles.services.rights import EDIT_ANY, require, require_edit
 from articles.services.scheduling import checked_time, refuse_empty_span
-from articles.services.steps import lock, require, store
+from articles.services.steps import lock, store
 from articles.services.submitting import judge_again
 from articles.workflow import STEPS, Step
 
@@ -28,6 +29,8 @@ IN_REVIEW = (Article.Status.SUBMITTED, Article.Status.MANUAL_REVIEW)
 def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
     """Store a new draft and its first revision. Raises `NotAllowed`, `TooLong` and `InvalidSchedule`."""
     require("articles.add_article", by)
+    if article.author_id not in (None, by.pk):
+        require(EDIT_ANY, by)
     if article.embargo_until is not None:
         require(STEPS[Step.SET_EMBARGO].permission, by)
     _refuse_length({"body": article.body})
@@ -58,17 +61,16 @@ def edit(
     approved, its times; or its embargo), `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that
     make no sense and `WrongState` for a new time of something already out.
     """
-    require("articles.change_article", by)
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": ", ".join(sorted(unknown))})
     _refuse_length(changes)
     with transaction.atomic():
         lock(article)
-        require("articles.change_article", by, article)
+        require_edit(article, by, {**changes, "correction": correction} if correction else changes)
         is_stale = seen is not None and article.changed_at != seen
         if is_stale:
             _put_aside(article, changes, by)
-        else:
+        elif changes or correction:
             _write(article, changes, by, note=note, correction=correction)
     if is_stale:
         raise StaleEdit(changes)
@@ -76,11 +78,10 @@ def edit(
 
 def keep_aside(article_id: int, *, by: Person, changes: Mapping[str, Any]) -> None:
     """Keep text that came too late as a revision nobody goes on with; once, however often it is sent."""
-    require("articles.change_article", by)
     with transaction.atomic():
         article = Article(pk=article_id)
         lock(article)
-        require("articles.change_article", by, article)
+        require_edit(article, by, changes)
         _put_aside(article, changes, by)
 
 

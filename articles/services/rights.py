@@ -6,6 +6,7 @@ Every door asks here: the services before they act, screens and API before they 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from django.conf import settings
 from django.utils.functional import Promise
@@ -39,6 +40,21 @@ def refusal(permission: str, by: Person, article: Article | None = None) -> Refu
         return NotAllowed.message
     rule = _RULES.get(permission)
     return rule(article, by) if rule and article is not None else None
+
+
+def require_edit(article: Article, by: Person, changes: Mapping[str, Any]) -> None:
+    """Raise `NotAllowed` unless `by` may write these changes of an article, apart from its times and its embargo.
+
+    The times of something approved, and an embargo, take a right of their own, which is all that they take. No changes
+    take no right.
+    """
+    own = changes.keys() - {"embargo_until"}
+    if article.status in Article.Status.visible():
+        own -= {"publish_at", "unpublish_at"}
+    if own:
+        require(CHANGE, by, article)
+    if "author" in changes and changes["author"] != article.author:
+        require(EDIT_ANY, by)
 
 
 def _own_draft(article: Article, by: Person) -> Refusal | None:

@@ -20,6 +20,10 @@ from articles.services.recording import Person
 from articles.workflow import Step
 
 
+TAKEN = [step for step in Step if step not in {Step.MOVE, Step.SET_EMBARGO}]
+"""The steps that need no more than a time or a reason."""
+
+
 class Command(NewsroomCommand):
     """Each article is a transaction of its own: one that is refused does not hold the others up."""
 
@@ -27,7 +31,7 @@ class Command(NewsroomCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the step, the articles and the person."""
-        parser.add_argument("step", choices=[step.value for step in Step])
+        parser.add_argument("step", choices=[step.value for step in TAKEN])
         parser.add_argument("ids", type=int, nargs="+", metavar="ID")
         parser.add_argument("--by", required=True, metavar="NAME", help="log-in of whoever takes the step")
         parser.add_argument("--at", type=moment, metavar="TIME", help="ISO 8601, for steps that need a time")
