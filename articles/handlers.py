@@ -66,7 +66,7 @@ def review_again(tasks: Sequence[TaskInfo]) -> None:
 def mail_notice(tasks: Sequence[TaskInfo]) -> None:
     """Send notices by mail."""
     for task in tasks:
-        mail(dict(task.parameters)["notice"])
+        mail(dict(task.parameters or {})["notice"])
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:

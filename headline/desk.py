@@ -7,11 +7,14 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from articles.desk.notices import unread_count
+
 ORDER = ["articles", "scheduling", "auth"]
 ICONS = {
     "Article": "article",
     "AuditEntry": "policy",
     "Channel": "category",
+    "Notice": "notifications",
     "Tag": "sell",
     "QueuedArticle": "rate_review",
     "Word": "shield",
@@ -23,11 +26,15 @@ ICONS = {
     "TokenProxy": "key",
 }
 
+COUNTS = {"Notice": unread_count}
+"""What stands beside a name, unless it is 0."""
+
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     """What this person may open, grouped by app; for unfold's `SIDEBAR`."""
     apps = sorted(admin.site.get_app_list(request), key=_position)
-    return [{"title": app["name"], "separator": True, "items": [_item(row) for row in app["models"]]} for app in apps]
+    items = {app["name"]: [_item(row, request) for row in app["models"]] for app in apps}
+    return [{"title": name, "separator": True, "items": rows} for name, rows in items.items()]
 
 
 def _position(app: dict[str, Any]) -> int:
@@ -35,5 +42,8 @@ def _position(app: dict[str, Any]) -> int:
     return ORDER.index(label) if label in ORDER else len(ORDER)
 
 
-def _item(row: dict[str, Any]) -> dict[str, Any]:
-    return {"title": row["name"], "link": row["admin_url"], "icon": ICONS.get(row["object_name"], "table_rows")}
+def _item(row: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
+    name = row["object_name"]
+    item = {"title": row["name"], "link": row["admin_url"], "icon": ICONS.get(name, "table_rows")}
+    count = COUNTS[name](request) if name in COUNTS else 0
+    return item | ({"badge": count} if count else {})

@@ -14,6 +14,7 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import display
 
 from articles import services
+from articles.desk.audit import history
 from articles.desk.bulk import BULK_ACTIONS
 from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
@@ -75,6 +76,7 @@ class ArticleAdmin(HistoryScreens, ModelAdmin):
     ordering = ["-updated_at"]
     autocomplete_fields = ["tags", "author"]
     change_form_before_template = "articles/desk/standing.html"  # type: ignore[assignment]
+    change_form_after_template = "articles/desk/record.html"  # type: ignore[assignment]
     warn_unsaved_form = True
     view_on_site = False  # the form links to the page itself, once there is one
 
@@ -160,6 +162,7 @@ class ArticleAdmin(HistoryScreens, ModelAdmin):
             "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
             "may_refuse": Step.REFUSE in steps,
             "may_kill": Step.KILL in steps,
+            "record": history(article) if article.pk else [],
             "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
         }

@@ -33,7 +33,7 @@ NAMES: Mapping[str, str | Promise] = {
 """What people call the actions of the record."""
 
 SHOWN = 20
-"""Entries below an article's form; the rest is one click away."""
+"""Entries below an article's form."""
 
 
 def name_of(action: str) -> str:
@@ -41,9 +41,18 @@ def name_of(action: str) -> str:
     return str(NAMES.get(action, action))
 
 
-def history(article: Article) -> list[AuditEntry]:
-    """The latest entries about an article."""
-    return list(AuditEntry.objects.of(article)[:SHOWN])
+def history(article: Article) -> list[dict[str, str]]:
+    """The latest entries about an article, as people read them."""
+    return [
+        {
+            "when": spoken_exactly(entry.at),
+            "name": name_of(entry.action),
+            "who": entry.user_name or entry.get_door_display(),
+            "change": " · ".join(entry.differences()),
+            "reason": entry.reason,
+        }
+        for entry in AuditEntry.objects.of(article)[:SHOWN]
+    ]
 
 
 class ActionFilter(admin.SimpleListFilter):

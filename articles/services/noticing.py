@@ -54,16 +54,15 @@ class News:
 
 def tell_of(entries: Sequence[AuditEntry]) -> None:
     """Tell the authors, in the caller's transaction; nobody is told what he has just done himself."""
-    kinds = [(entry, kind) for entry in entries if (kind := _kind(entry)) and entry.article_id]
-    if not kinds:
+    told = {entry.article_id or 0: (entry, kind) for entry in entries if (kind := _kind(entry))}
+    if not told:
         return
-    ids = [entry.article_id for entry, _kind in kinds]
-    authors = dict(Article.objects.filter(pk__in=ids, author__isnull=False).values_list("pk", "author"))
-    tell(
-        News(kind, entry.article_id, entry.article_title, frozenset({author}), entry.reason)
-        for entry, kind in kinds
-        if (author := authors.get(entry.article_id)) not in (None, entry.user_id)
-    )
+    authors = Article.objects.filter(pk__in=told, author__isnull=False).values_list("pk", "author")
+    tell(_of_author(pk, author, *told[pk]) for pk, author in authors if author != told[pk][0].user_id)
+
+
+def _of_author(article_id: int, author: int | None, entry: AuditEntry, kind: Notice.Kind) -> News:
+    return News(kind, article_id, entry.article_title, frozenset({author or 0}), entry.reason)
 
 
 def tell(news: Iterable[News]) -> None:
@@ -90,11 +89,7 @@ def tell(news: Iterable[News]) -> None:
 def alarmed() -> frozenset[int]:
     """The ids of those who look after the clock's work; the administrators if there is nobody else."""
     people = get_user_model()._default_manager
-    found = {
-        person.pk
-        for permission in ALARMED
-        for person in people.with_perm(permission, include_superusers=False)  # type: ignore[attr-defined]
-    }
+    found = {person.pk for permission in ALARMED for person in people.with_perm(permission, include_superusers=False)}
     return frozenset(found or people.filter(is_superuser=True, is_active=True).values_list("pk", flat=True))
 
 
@@ -102,7 +97,7 @@ def _kind(entry: AuditEntry) -> Notice.Kind | None:
     if entry.action != "reviewed":
         return _BY_ACTION.get(entry.action)
     update = entry.facts.get("update")
-    return _BY_VERDICT.get(Status[update.upper()] if update else entry.new_status or Status.DRAFT)
+    return _BY_VERDICT.get(getattr(Status, update.upper()) if update else entry.new_status or Status.DRAFT)
 
 
 def _people(ids: Collection[int]) -> tuple[Mapping[int, str], Mapping[int, tuple[list[str], list[str]]]]:

@@ -7,17 +7,19 @@ from django.contrib.auth.models import User
 from django.core import mail
 from django.db import transaction
 from django.test import Client
-from django.urls import reverse
 
 from articles import services
+from articles.desk.notices import unread_count
 from articles.handlers import publish
 from articles.models import Article, Notice, NoticeChoice
+from articles.models.notice import by_default_mailed
 from articles.roles import Role
 from articles.services import mailing
 from articles.services.noticing import MAIL
 from articles.services.recording import record
 from articles.services.tasks import PUBLISH
 from articles.services.watching import tell_of_trouble
+from headline.desk import navigation
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.worker import Worker
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, soon
@@ -165,3 +167,67 @@ def test_administrators_are_told_when_there_is_nobody_else() -> None:
     TaskInfo.objects.filter(task_type=PUBLISH).update(execute_time=soon(minutes=-1))
     tell_of_trouble()
     assert len(told(root)) == 1
+
+
+LIST = "/admin/articles/notice/"
+
+
+@pytest.fixture
+def desk(author: User) -> Client:
+    """The screens of the author, who has two notices; somebody else has one."""
+    alice = make_editor()
+    for person in (author, author, make_person("other")):
+        article = make_article("Mayor resigns", author=person, status=Status.MANUAL_REVIEW)
+        services.refuse(article, by=alice, reason="No second source")
+    client = Client()
+    client.force_login(author)
+    return client
+
+
+def unread(person: User) -> int:
+    return Notice.objects.in_desk_of(person).unread().count()
+
+
+def test_the_desk_shows_one_s_own_notices_and_counts_the_unread(desk: Client, author: User) -> None:
+    page = desk.get(LIST)
+    assert page.context["cl"].result_count == 2
+    assert "No second source" in page.content.decode()
+    assert unread_count(page.wsgi_request) == 2
+    items = [item for group in navigation(page.wsgi_request) for item in group["items"]]
+    assert [item["badge"] for item in items if "badge" in item] == [2]
+
+
+def test_opening_a_notice_marks_it_read_and_leads_to_the_article(desk: Client, author: User) -> None:
+    notice = Notice.objects.in_desk_of(author).first()
+    assert notice is not None
+    answer = desk.get(f"{LIST}{notice.pk}/change/")
+    assert answer["Location"] == f"/admin/articles/article/{notice.article_id}/change/"
+    assert unread(author) == 1
+
+
+def test_nobody_opens_the_notices_of_others(desk: Client, author: User) -> None:
+    other = Notice.objects.exclude(person=author).get()
+    assert desk.get(f"{LIST}{other.pk}/change/")["Location"] == LIST
+    other.refresh_from_db()
+    assert other.read_at is None
+
+
+def test_all_notices_are_marked_read_at_once(desk: Client, author: User) -> None:
+    desk.get(f"{LIST}read/")
+    assert unread(author) == 0
+    assert Notice.objects.unread().count() == 1
+
+
+def test_the_notices_somebody_wants_are_chosen_on_a_screen(desk: Client, author: User) -> None:
+    assert desk.get(f"{LIST}choices/").context["form"]["mail"].value() == by_default_mailed()
+    desk.post(f"{LIST}choices/", {"desk": ["failed", "refused"], "mail": ["published"]})
+    choice = NoticeChoice.objects.get(person=author)
+    assert (choice.desk, choice.mail) == (["failed", "refused"], ["published"])
+
+
+def test_the_article_s_form_shows_what_happened_to_it(desk: Client, author: User) -> None:
+    article = Article.objects.filter(author=author).first()
+    assert article is not None
+    page = desk.get(f"/admin/articles/article/{article.pk}/change/")
+    assert [entry["name"] for entry in page.context["record"]] == ["Refuse", "Written"]
+    assert "What happened to this article" in page.content.decode()

@@ -134,7 +134,7 @@ def article_in(status: Status, author: User) -> Article:
 def everything() -> dict[str, Any]:
     """All that an action could have left behind."""
     models = (Article, Revision, AuditEntry, Notice, TaskInfo, TaskInfoLog)
-    return {model.__name__: list(model.objects.order_by("pk").values()) for model in models}  # type: ignore[attr-defined]
+    return {model.__name__: list(model.objects.order_by("pk").values()) for model in models}
 
 
 def expected(role: Role, status: Status, action: str) -> str:

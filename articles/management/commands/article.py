@@ -19,7 +19,6 @@ from articles.models import Article
 from articles.services.recording import Person
 from articles.workflow import Step
 
-
 TAKEN = [step for step in Step if step not in {Step.MOVE, Step.SET_EMBARGO}]
 """The steps that need no more than a time or a reason."""
 
