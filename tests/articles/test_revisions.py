@@ -1,0 +1,437 @@
+"""Revisions: what was approved is what goes live, whatever is written meanwhile."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from rest_framework.test import APIClient
+
+from articles import services
+from articles.diffing import Change, Piece, words
+from articles.exceptions import (
+    InvalidSchedule,
+    NotAllowed,
+    NoticeMissing,
+    RevisionChanged,
+    RevisionGone,
+    StaleEdit,
+    TooLong,
+    UnderEmbargo,
+    WrongState,
+)
+from articles.models import Article, Revision, Tag
+from articles.models.article import BODY_LENGTH
+from articles.models.revision import Immutable
+from articles.services.tasks import UPDATE
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import refresh, run_due
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, publish_tasks, soon
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+
+
+@pytest.fixture
+def editor() -> User:
+    return make_editor()
+
+
+def rewrite(article: Article, editor: User, title: str = "Newer", **words: str) -> None:
+    services.edit(article, by=editor, changes={"title": title}, **words)
+
+
+def get_approved(article: Article, editor: User) -> None:
+    services.submit(article, by=editor)
+    services.approve(article, by=editor)
+
+
+def live(title: str = "Old", **values: object) -> Article:
+    return make_article(
+        title, status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1), **values
+    )
+
+
+def shown() -> list[str]:
+    return [article.title for article in Article.objects.live(soon())]
+
+
+def update_tasks(article: Article) -> list[datetime]:
+    return list(TaskInfo.objects.filter(task_type=UPDATE, key=str(article.pk)).values_list("execute_time", flat=True))
+
+
+def test_every_save_is_a_revision_with_author_and_time(editor: User) -> None:
+    article, tag = make_article("One"), Tag.objects.create(name="ferries")
+    services.edit(article, by=editor, changes={"title": "Two", "tags": [tag]}, note="Shorter")
+    article.title = "Three"
+    article.save()
+    rows = article.revisions.order_by("number").values_list("number", "title", "author", "tags", "note")
+    assert list(rows) == [
+        (1, "One", None, [], ""),
+        (2, "Two", editor.pk, ["ferries"], "Shorter"),
+        (3, "Three", None, ["ferries"], ""),
+    ]
+    assert article.revision == 3
+
+
+def test_a_save_that_leaves_the_text_alone_makes_no_revision(editor: User) -> None:
+    article = make_article()
+    services.edit(article, by=editor, changes={"title": article.title, "publish_at": soon(hours=1)})
+    assert article.revisions.count() == 1
+
+
+def test_a_revision_is_never_changed(editor: User) -> None:
+    revision = make_article().revisions.get()
+    revision.title = "Forged"
+    with pytest.raises(Immutable):
+        revision.save()
+    with pytest.raises(Immutable):
+        Revision.objects.update(title="Forged")
+    assert Revision.objects.get().title != "Forged"
+
+
+def test_text_written_behind_our_back_becomes_a_revision_when_it_is_touched(editor: User) -> None:
+    article = make_article("Old")
+    Article.objects.update(title="From elsewhere")
+    rewrite(article, editor)
+    assert list(article.revisions.order_by("number").values_list("title", flat=True)) == [
+        "Old",
+        "From elsewhere",
+        "Newer",
+    ]
+
+
+def test_an_edit_of_an_approved_article_waits_for_its_own_approval(editor: User) -> None:
+    """R5.3"""
+    article = make_article("Old", status=APPROVED, publish_at=(due := soon(minutes=5)))
+    rewrite(article, editor)
+    assert (article.title, article.status, publish_tasks(article)) == ("Old", APPROVED, [due])
+    get_approved(article, editor)
+    assert (article.title, article.newer, publish_tasks(article)) == ("Newer", None, [due])
+
+
+def test_the_approved_text_goes_out_at_its_time_while_a_newer_one_is_written(editor: User) -> None:
+    article = make_article("Old", status=APPROVED, publish_at=soon(seconds=-1))
+    rewrite(article, editor)
+    assert shown() == ["Old"]
+    services.publish_due([article.pk])
+    article.refresh_from_db()
+    assert (article.title, article.status, article.update.draft.title) == ("Old", Status.PUBLISHED, "Newer")  # type: ignore[union-attr]
+
+
+def test_an_approval_names_what_was_read(editor: User) -> None:
+    article = make_article()
+    services.submit(article, by=editor)
+    read = article.revision
+    rewrite(article, editor)
+    with pytest.raises(RevisionChanged):
+        services.approve(article, by=editor, revision=read)
+    assert Article.objects.get().status == Status.MANUAL_REVIEW
+    services.approve(article, by=editor, revision=read + 1)
+    assert Article.objects.get().status == Status.MANUALLY_APPROVED
+
+
+def test_readers_go_on_seeing_the_approved_text_until_the_update_is_published(editor: User) -> None:
+    article = live()
+    rewrite(article, editor)
+    get_approved(article, editor)
+    assert shown() == ["Old"]
+    services.publish_update(article, by=editor)
+    assert shown() == ["Newer"]
+    assert article.newer is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_update_goes_live_at_its_own_time(editor: User) -> None:
+    article = live()
+    rewrite(article, editor)
+    services.schedule_update(article, publish_at=soon(hours=1), by=editor)
+    assert update_tasks(article) == []
+    get_approved(article, editor)
+    assert len(update_tasks(article)) == 1
+    services.schedule_update(article, publish_at=soon(seconds=-1), by=editor)
+    refresh()
+    run_due(10)
+    assert shown() == ["Newer"]
+    assert TaskInfoLog.objects.get(task_type=UPDATE).status == TaskInfoLog.Status.EXECUTED
+    assert not TaskInfo.objects.exists()
+
+
+def test_an_approved_update_stays_scheduled_while_a_newer_draft_is_written(editor: User) -> None:
+    article = live()
+    rewrite(article, editor, "Second")
+    services.schedule_update(article, publish_at=(due := soon(hours=1)), by=editor)
+    get_approved(article, editor)
+    rewrite(article, editor, "Third")
+    assert update_tasks(article) == [due]
+    get_approved(article, editor)
+    assert article.update.approved.title == "Third"  # type: ignore[union-attr]
+    assert update_tasks(article) == [due]
+
+
+def test_taking_the_time_or_the_text_of_an_update_away_takes_its_task_away(editor: User) -> None:
+    article = live()
+    rewrite(article, editor)
+    services.schedule_update(article, publish_at=soon(hours=1), by=editor)
+    get_approved(article, editor)
+    services.cancel_update(article, by=editor)
+    assert update_tasks(article) == []
+    services.discard_update(article, by=editor)
+    assert article.newer is None
+    assert article.revisions.count() == 2
+
+
+def test_an_update_of_a_withdrawn_article_is_what_a_restore_shows(editor: User) -> None:
+    """R5.5"""
+    article = live()
+    services.withdraw(article, by=editor)
+    rewrite(article, editor)
+    services.restore(article, by=editor)
+    assert shown() == ["Old"]
+    services.withdraw(article, by=editor)
+    get_approved(article, editor)
+    services.restore(article, by=editor)
+    assert shown() == ["Newer"]
+
+
+def test_a_refused_update_says_why_and_harms_nothing(editor: User) -> None:
+    """R5.3"""
+    article = live()
+    rewrite(article, editor)
+    services.submit(article, by=editor)
+    services.refuse(article, by=editor, reason="Names a minor.")
+    assert (article.update.status, article.update.status_reason) == (Status.REJECTED, "Names a minor.")
+    assert (shown(), article.status) == (["Old"], Status.PUBLISHED)
+
+
+def test_an_older_text_comes_back_as_a_new_revision_with_its_tags(editor: User) -> None:
+    tag, channel = Tag.objects.create(name="ferries"), make_channel()
+    article = make_article("First", channel=channel)
+    services.edit(article, by=editor, changes={"tags": [tag]})
+    services.edit(article, by=editor, changes={"title": "Second", "tags": [], "channel": None})
+    services.restore_revision(article, number=2, by=editor)
+    assert (article.title, article.channel, list(article.tags.all()), article.revision) == ("First", channel, [tag], 4)
+    with pytest.raises(RevisionGone):
+        services.restore_revision(article, number=99, by=editor)
+
+
+def test_a_correction_is_shown_with_the_text_it_mends(editor: User, client: Client) -> None:
+    article = live()
+    rewrite(article, editor, correction="The bridge has two lanes, not four.")
+    get_approved(article, editor)
+    page = article.get_absolute_url()
+    assert "two lanes" not in client.get(page, follow=True).text
+    services.publish_update(article, by=editor)
+    assert "two lanes" in client.get(article.get_absolute_url(), follow=True).text
+    (correction,) = APIClient().get(f"/api/v1/articles/{article.pk}/").json()["corrections"]
+    assert correction["note"] == "The bridge has two lanes, not four."
+
+
+def test_a_stale_edit_is_told_and_both_texts_are_kept(editor: User) -> None:
+    article, seen = make_article("Old"), Article.objects.get().changed_at
+    services.edit(article, by=editor, changes={"title": "Theirs"}, seen=seen)
+    for _ in range(2):
+        with pytest.raises(StaleEdit):
+            services.edit(article, by=editor, changes={"title": "Mine"}, seen=seen)
+    assert Article.objects.get().title == "Theirs"
+    assert sorted(article.revisions.values_list("title", flat=True)) == ["Mine", "Old", "Theirs"]
+
+
+def test_an_edit_of_a_draft_beside_an_approved_text_is_guarded_too(editor: User) -> None:
+    article = live()
+    rewrite(article, editor)
+    seen = article.changed_at
+    rewrite(article, editor, "Newest")
+    with pytest.raises(StaleEdit):
+        services.edit(article, by=editor, changes={"title": "Mine"}, seen=seen)
+
+
+def test_a_body_of_ten_megabytes_is_refused(editor: User) -> None:
+    with pytest.raises(TooLong):
+        services.edit(make_article(), by=editor, changes={"body": "x" * (BODY_LENGTH + 1)})
+    with pytest.raises(TooLong):
+        services.create(Article(title="Long", body="x" * 10_000_000), by=editor)
+    assert Article.objects.count() == 1
+
+
+def test_script_in_a_pasted_text_reaches_no_reader(client: Client) -> None:
+    article = live(body='<p>Safe<script>alert(1)</script><b><p onclick="x()">odd</b></p><style>p{}</style>')
+    page = client.get(article.get_absolute_url()).text
+    assert "Safe" in page
+    assert not any(bad in page for bad in ("alert(1)", "onclick", "p{}"))
+
+
+def test_only_the_embargo_right_sets_moves_and_lifts_an_embargo() -> None:
+    clerk = make_person("bob", "add_article", "change_article", "edit_any_article", "schedule_article")
+    article = make_article(status=APPROVED, embargo_until=soon(hours=1))
+    for until in (None, soon(hours=2)):
+        with pytest.raises(NotAllowed):
+            services.set_embargo(article, until=until, by=clerk)
+        with pytest.raises(NotAllowed):
+            services.edit(article, by=clerk, changes={"embargo_until": until})
+    with pytest.raises(NotAllowed):
+        services.create(Article(title="Secret", embargo_until=soon(hours=1)), by=clerk)
+
+
+def test_no_step_passes_an_embargo(editor: User) -> None:
+    article = make_article(status=APPROVED, publish_at=(due := soon(hours=3)), embargo_until=soon(hours=2))
+    with pytest.raises(UnderEmbargo):
+        services.schedule(article, publish_at=soon(hours=1), by=editor)
+    with pytest.raises(UnderEmbargo):
+        services.schedule_many([article], publish_at=soon(hours=1), by=editor)
+    with pytest.raises(UnderEmbargo):
+        services.move_many([article], shift=timedelta(hours=-2), by=editor)
+    with pytest.raises(UnderEmbargo):
+        services.publish_now(article, by=editor)
+    assert publish_tasks(article) == [due]
+    services.set_embargo(article, until=None, by=editor)
+    services.publish_now(article, by=editor)
+    assert Article.objects.live(soon()).exists()
+
+
+def test_an_embargo_on_a_withdrawn_article_bars_its_restore(editor: User) -> None:
+    article = make_article(status=Status.WITHDRAWN, publish_at=soon(hours=-1))
+    services.set_embargo(article, until=soon(hours=1), by=editor)
+    with pytest.raises(UnderEmbargo):
+        services.restore(article, by=editor)
+
+
+def test_a_channel_is_moved_by_half_an_hour(editor: User) -> None:
+    """R5.6"""
+    channel, first = make_channel(), soon(hours=1)
+    times = [first, first + timedelta(minutes=5)]
+    articles = [make_article(f"{moment}", status=APPROVED, publish_at=moment, channel=channel) for moment in times]
+    out = make_article("Out by the clock", status=APPROVED, publish_at=soon(seconds=-1), channel=channel)
+    make_article("No time", status=APPROVED, channel=channel)
+    moved = services.move_many(Article.objects.filter(channel=channel), shift=timedelta(minutes=30), by=editor)
+    assert moved == 2
+    assert [publish_tasks(article) for article in articles] == [[moment + timedelta(minutes=30)] for moment in times]
+    assert Article.objects.get(pk=out.pk).publish_at == out.publish_at
+
+
+def test_a_move_that_one_article_cannot_take_moves_none(editor: User) -> None:
+    due = soon(hours=1)
+    article = make_article(status=APPROVED, publish_at=due)
+    make_article("Ends", status=APPROVED, publish_at=due, unpublish_at=due + timedelta(minutes=10))
+    with pytest.raises(InvalidSchedule, match="Ends"):
+        services.move_many(Article.objects.all(), shift=timedelta(minutes=30), by=editor)
+    with pytest.raises(InvalidSchedule):
+        services.move_many([article], shift=timedelta(days=4_000_000), by=editor)
+    assert publish_tasks(article) == [due]
+
+
+def test_a_failed_attempt_never_erases_a_schedule(editor: User) -> None:
+    article = make_article(status=APPROVED, publish_at=(due := soon(hours=1)), unpublish_at=soon(hours=2))
+    for moment in (datetime(2030, 1, 1), soon(hours=3)):
+        with pytest.raises(InvalidSchedule):
+            services.schedule(article, publish_at=moment, by=editor)
+    with pytest.raises(WrongState):
+        services.restore(article, by=editor)
+    assert publish_tasks(article) == [due]
+
+
+def test_what_the_clock_has_put_out_is_withdrawn_and_not_cancelled(editor: User) -> None:
+    """R5.5"""
+    article = make_article(status=APPROVED, publish_at=(due := soon(seconds=-1)))
+    with pytest.raises(WrongState):
+        services.cancel_schedule(article, by=editor)
+    services.withdraw(article, by=editor)
+    assert not shown()
+    assert (article.status, article.published_at, publish_tasks(article)) == (Status.WITHDRAWN, due, [])
+
+
+def test_a_killed_article_leaves_at_once_and_its_readers_are_told_why(editor: User, client: Client) -> None:
+    article = live(slug="bridge")
+    rewrite(article, editor)
+    with pytest.raises(NoticeMissing):
+        services.kill(article, by=editor, notice=" ")
+    services.kill(article, by=editor, notice="The story was <invented>.")
+    page = client.get(article.get_absolute_url())
+    assert page.status_code == 410
+    assert "The story was &lt;invented&gt;." in page.text
+    answer = APIClient().get(f"/api/v1/articles/{article.pk}/")
+    assert (answer.status_code, answer.json()["code"]) == (410, "killed")
+    assert article.newer is None
+    with pytest.raises(WrongState):
+        services.restore(article, by=editor)
+
+
+def test_an_article_killed_before_its_time_was_never_there(editor: User, client: Client) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=1), slug="bridge")
+    services.kill(article, by=editor, notice="The story was invented.")
+    assert client.get(article.get_absolute_url()).status_code == 404
+    assert publish_tasks(article) == []
+
+
+def test_only_who_may_kill_revives_and_then_it_is_restored(editor: User) -> None:
+    article = live()
+    services.kill(article, by=editor, notice="The story was invented.")
+    with pytest.raises(NotAllowed):
+        services.revive(article, by=make_person("bob", "publish_article"))
+    services.revive(article, by=editor)
+    assert (article.status, article.kill_notice) == (Status.WITHDRAWN, "")
+    services.restore(article, by=editor)
+    assert shown() == ["Old"]
+
+
+def test_a_difference_is_shown_word_by_word() -> None:
+    assert words("The old bridge.", "The new bridge.") == [
+        Piece(Change.KEPT, "The "),
+        Piece(Change.REMOVED, "old"),
+        Piece(Change.ADDED, "new"),
+        Piece(Change.KEPT, " bridge."),
+    ]
+    assert words("大桥重开", "大桥关闭") == [
+        Piece(Change.KEPT, "大桥"),
+        Piece(Change.REMOVED, "重开"),
+        Piece(Change.ADDED, "关闭"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("", "x"), ("<p>a</p>\n<p>b c</p>", "<p>a</p><p>b d</p>"), ("a " * 9000, "b")]
+)
+def test_a_difference_holds_both_texts(old: str, new: str) -> None:
+    pieces = words(old, new)
+    assert "".join(piece.text for piece in pieces if piece.change is not Change.ADDED) == old
+    assert "".join(piece.text for piece in pieces if piece.change is not Change.REMOVED) == new
+
+
+HISTORY = "/admin/articles/article/{}/revisions/"
+
+
+def test_the_desk_shows_the_history_the_differences_and_goes_back(editor: User, client: Client) -> None:
+    client.force_login(editor)
+    article = live()
+    rewrite(article, editor, "Old <and> new", note="More")
+    page = client.get(HISTORY.format(article.pk)).text
+    assert all(text in page for text in ("More", "alice", "Draft", "approved"))
+    page = client.get(f"{HISTORY.format(article.pk)}2/").text
+    assert "&lt;and&gt;" in page
+    assert "<and>" not in page
+    client.post(f"{HISTORY.format(article.pk)}1/restore/")
+    assert article.revisions.latest("number").title == "Old"
+    assert client.get(f"{HISTORY.format(article.pk)}2/?against=x").status_code == 404
+    client.force_login(make_person("bob"))
+    assert client.get(HISTORY.format(article.pk)).status_code == 403
+
+
+def test_the_api_shows_the_history_the_differences_and_goes_back(editor: User) -> None:
+    program, article = APIClient(), live()
+    program.force_login(editor)
+    address = f"/api/v1/desk/articles/{article.pk}/"
+    answer = program.patch(address, {"title": "Newer", "note": "More", "correction": "It was old."}, format="json")
+    assert (answer.json()["title"], answer.json()["newer"]["draft"]["title"]) == ("Old", "Newer")
+    listed = program.get(f"{address}revisions/").json()["results"]
+    assert [(row["number"], row["note"]) for row in listed] == [(2, "More"), (1, "")]
+    diff = program.get(f"{address}revisions/2/diff/").json()
+    assert [field["field"] for field in diff] == ["title", "correction"]
+    assert program.post(f"{address}revisions/1/restore/").json()["newer"]["draft"]["number"] == 3
+    assert program.post(f"{address}revisions/9/restore/").status_code == 404
+    program.post(f"{address}submit/")
+    assert program.post(f"{address}approve/", {"revision": 1}, format="json").status_code == 409
+    assert program.post(f"{address}approve/", {"revision": 3}, format="json").status_code == 200
+    assert program.post(f"{address}update/publish/").json()["newer"] is None
