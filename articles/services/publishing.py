@@ -92,7 +92,7 @@ class Outcome:
 def publish_due(article_ids: Collection[int]) -> Outcome:
     """Publish those of these articles whose time has come, in the caller's transaction.
 
-    Three statements for any number, one of them for the audit record. Never waits for an article that somebody is
+    A few statements for any number, with the audit record and the notices. Never waits for an article that somebody is
     editing.
     """
     now = database_now()
