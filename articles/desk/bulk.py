@@ -8,13 +8,14 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin, helpers
 from django.db.models import QuerySet
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from articles import services
-from articles.desk.forms import ScheduleForm
+from articles.desk.forms import MoveForm, ScheduleForm
 from articles.desk.steps import SIMPLE_STEPS
 from articles.exceptions import ArticleError
 from articles.models import Article
@@ -53,18 +54,50 @@ def schedule(screen: ModelAdmin[Article], request: HttpRequest, chosen: QuerySet
         else:
             _report(screen, request, done, _left_out(chosen.count() - done))
             return None
+    title = _("Schedule articles")
+    return _ask(screen, request, chosen, form, action=Step.SCHEDULE, title=title, button=STEPS[Step.SCHEDULE].label)
+
+
+schedule.short_description = gettext_lazy("Schedule…")  # type: ignore[attr-defined]
+
+
+def move(screen: ModelAdmin[Article], request: HttpRequest, chosen: QuerySet[Article]) -> HttpResponse | None:
+    """Ask for a span, then move every chosen article that waits for its time."""
+    form = MoveForm(request.POST if "minutes" in request.POST else None)
+    if form.is_valid():
+        try:
+            done = services.move_many(chosen, shift=form.shift, by=request.user)
+        except ArticleError as refusal:
+            form.add_error("minutes", str(refusal))
+        else:
+            _report(screen, request, done, _not_waiting(chosen.count() - done))
+            return None
+    title = _("Move articles")
+    return _ask(screen, request, chosen, form, action=Step.MOVE, title=title, button=STEPS[Step.MOVE].label)
+
+
+move.short_description = gettext_lazy("Move…")  # type: ignore[attr-defined]
+
+
+def _ask(
+    screen: ModelAdmin[Article], request: HttpRequest, chosen: QuerySet[Article], form: Form, **more: Any
+) -> HttpResponse:
     context = {
         **screen.admin_site.each_context(request),
-        "title": _("Schedule articles"),
         "form": form,
         "chosen": chosen,
         "opts": screen.model._meta,
         "checkbox": helpers.ACTION_CHECKBOX_NAME,
+        **more,
     }
     return TemplateResponse(request, "articles/desk/schedule.html", context)
 
 
-schedule.short_description = gettext_lazy("Schedule…")  # type: ignore[attr-defined]
+def _not_waiting(number: int) -> list[str]:
+    if not number:
+        return []
+    text = ngettext("%d article waits for no time.", "%d articles wait for no time.", number)
+    return [text % number]
 
 
 def _left_out(number: int) -> list[str]:
@@ -87,5 +120,6 @@ BULK_ACTIONS: list[Action] = [
     for_each(Step.SUBMIT),
     for_each(Step.APPROVE),
     schedule,
+    move,
     *(for_each(step) for step in (Step.CANCEL_SCHEDULE, Step.PUBLISH_NOW, Step.WITHDRAW, Step.RESTORE)),
 ]

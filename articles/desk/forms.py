@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -127,3 +127,20 @@ class ScheduleForm(forms.Form):
     """One time for many articles."""
 
     publish_at = ZonedTimeField(label=_("Publish at"))
+
+
+class MoveForm(forms.Form):
+    """How far to move many articles."""
+
+    minutes = forms.IntegerField(
+        label=_("Minutes"),
+        min_value=-527_040,  # a year
+        max_value=527_040,
+        widget=UnfoldAdminTextInputWidget({"type": "number"}),
+        help_text=_("Each goes live this much later; with a minus sign it is earlier."),
+    )
+
+    @property
+    def shift(self) -> timedelta:
+        """The span of a valid form."""
+        return timedelta(minutes=self.cleaned_data["minutes"])

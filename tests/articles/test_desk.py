@@ -284,6 +284,55 @@ def test_many_articles_are_not_scheduled_for_no_time(desk: Client) -> None:
     assert "This field is required." in page.text
 
 
+def test_many_articles_are_moved_by_the_same_span(desk: Client) -> None:
+    first = soon(hours=1)
+    articles = [make_article(f"No. {n}", status=APPROVED, publish_at=first + timedelta(minutes=n)) for n in range(2)]
+    draft = make_article("Not yet")
+    assert "Minutes" in bulk(desk, "move", *articles, draft).text
+    page = bulk(desk, "move", *articles, draft, minutes="30")
+    assert "Done with 2 articles." in page.text
+    assert "1 article waits for no time." in page.text
+    assert [publish_tasks(article) for article in articles] == [[first + timedelta(minutes=n + 30)] for n in range(2)]
+
+
+def test_the_text_that_came_too_late_is_kept_among_the_revisions(desk: Client) -> None:
+    article = make_article("Old")
+    other = {**form_of(desk, article), "title": "Mine", "_save": "1"}
+    press(desk, article, "_save", title="Theirs")
+    desk.post(form_address(article), other)
+    assert set(article.revisions.values_list("title", flat=True)) == {"Old", "Theirs", "Mine"}
+
+
+def test_an_update_goes_its_way_by_its_buttons(desk: Client) -> None:
+    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
+    press(desk, article, "_save", title="Newer", correction="It was old.")
+    assert form_of(desk, article)["title"] == "Newer"
+    press(desk, article, Step.SUBMIT)
+    press(desk, article, Step.APPROVE)
+    later = soon(hours=1).replace(microsecond=0)
+    page = press(desk, article, Step.SCHEDULE_UPDATE, update_at=wall(later))
+    assert "takes its place on" in page.text
+    assert Article.objects.values_list("title", "update__publish_at").get() == ("Old", later)
+    press(desk, article, Step.PUBLISH_UPDATE)
+    assert Article.objects.values_list("title", "corrections__note").get() == ("Newer", "It was old.")
+
+
+def test_killing_takes_a_notice(desk: Client) -> None:
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
+    assert "Say what readers are told" in press(desk, article, Step.KILL).text
+    press(desk, article, Step.KILL, reason="The story was invented.")
+    assert Article.objects.values_list("status", "kill_notice").get() == (Status.KILLED, "The story was invented.")
+
+
+def test_the_embargo_is_shown_to_who_may_lift_it(desk: Client) -> None:
+    article = make_article()
+    assert "embargo_until" in form_of(desk, article)
+    clerk = logged_in(make_person("bob", *WRITER, "edit_any_article", "schedule_article"))
+    assert "embargo_until" not in form_of(clerk, article)
+    press(clerk, article, "_save", title="Newer", embargo_until=wall(soon(hours=1)))
+    assert Article.objects.get().embargo_until is None
+
+
 def test_deleting_in_bulk_takes_the_tasks_along(desk: Client) -> None:
     """R1.19"""
     article = make_article(status=APPROVED, publish_at=soon(hours=1))

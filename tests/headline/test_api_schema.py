@@ -56,6 +56,12 @@ def operations(document: dict[str, Any]) -> dict[str, tuple[str, str, Operation]
     }
 
 
+def filled(path: str, parameter: int | str | None) -> str:
+    """`path` with its parameters; several are parted by strokes."""
+    values = iter(str(parameter).split("/"))
+    return re.sub(r"\{\w+\}", lambda _: next(values), path)
+
+
 def complaints(document: dict[str, Any], content: dict[str, Any], value: Any) -> list[str]:
     """Where `value` differs from what the document says about it."""
     schema = content["application/json"]["schema"] | {"components": document["components"]}
@@ -96,7 +102,26 @@ def steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_articles_publish", draft, None, 200
     yield "desk_articles_withdraw", draft, None, 200
     yield "desk_articles_restore", draft, None, 200
+    yield from update_steps(draft)
     yield from task_steps()
+
+
+def update_steps(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:
+    yield "desk_articles_partial_update", article, {"title": "更新", "note": "More", "correction": "It was less."}, 200
+    yield "desk_revisions_list", article, None, 200
+    yield "desk_revisions_retrieve", f"{article}/1", None, 200
+    yield "desk_revisions_diff", f"{article}/2", None, 200
+    yield "desk_articles_update_schedule", article, {"publish_at": NOON}, 200
+    yield "desk_articles_submit", article, None, 200
+    yield "desk_articles_approve", article, {"revision": 3}, 200
+    yield "desk_articles_update_cancel", article, None, 200
+    yield "desk_articles_update_publish", article, None, 200
+    yield "desk_revisions_restore", f"{article}/1", None, 200
+    yield "desk_articles_update_discard", article, None, 200
+    yield "desk_articles_kill", article, {"notice": "It was invented."}, 200
+    yield "desk_articles_revive", article, None, 200
+    yield "desk_articles_embargo", article, {"until": NOON}, 200
+    yield "desk_articles_move", None, {"channel": "politics", "shift": "00:30:00"}, 200
 
 
 def task_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
@@ -126,7 +151,7 @@ def test_every_operation_answers_as_documented(admin: APIClient, document: dict[
         called.add(operation_id)
         if body is not None:
             assert complaints(document, operation["requestBody"]["content"], body) == []
-        response = getattr(admin, method)(re.sub(r"\{\w+\}", str(parameter), path), body)
+        response = getattr(admin, method)(filled(path, parameter), body)
         assert response.status_code == status, f"{operation_id}: {response.content.decode()}"
         check_answer(document, operation, response)
     assert called == documented.keys()
