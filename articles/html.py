@@ -88,7 +88,7 @@ _MARKED_UP = re.compile(r"<(?:p|pre)[\s>]", re.IGNORECASE)
 _BLOCK = re.compile(
     r"</?(?:blockquote|details|div|dl|figure|h[1-6]|hr|ol|section|table|ul|audio|video)\b", re.IGNORECASE
 )
-_BLANK_LINES = re.compile(r"\s*\n\s*\n\s*")
+_BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # begun once in a run of spaces, however long that is
 
 
 def clean_html(body: str) -> str:

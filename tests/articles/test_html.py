@@ -46,3 +46,8 @@ def test_cleaning_twice_changes_nothing_more() -> None:
 )
 def test_blank_lines_part_paragraphs_of_plain_text(text: str, html: str) -> None:
     assert add_paragraphs(text) == html
+
+
+def test_endless_white_space_is_read_once() -> None:
+    """Read anew from each of its characters, it would take minutes."""
+    assert clean_html("c" + " " * 1_000_000) == "c"
