@@ -102,6 +102,8 @@ def test_the_words_found_are_those_of_now() -> None:
     Word.objects.all().delete()
     add_words(["casino"], level=Level.BLOCK)
     assert [match.word for match in matcher().find(text)] == ["casino"]
+    Word.objects.get().delete()
+    assert matcher().find(text) == []
 
 
 @pytest.mark.django_db(transaction=True)
