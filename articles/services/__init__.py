@@ -4,6 +4,7 @@ Each is one transaction that locks the article, asks whether `by` may do it and 
 leaves the given instance as it now is in the database. They raise `articles.exceptions.ArticleError` children.
 """
 
+from articles.services.claiming import claim, release
 from articles.services.editing import create, edit, keep_aside, restore_revision
 from articles.services.publishing import kill, publish_due, publish_now, restore, revive, take_off_due, withdraw
 from articles.services.scheduling import cancel_schedule, move_many, schedule, schedule_many, set_embargo
@@ -14,6 +15,7 @@ from articles.services.updating import cancel_update, discard_update, publish_up
 __all__ = [
     "approve",
     "cancel_schedule",
+    "claim",
     "cancel_update",
     "create",
     "discard_update",
@@ -26,6 +28,7 @@ __all__ = [
     "publish_now",
     "publish_update",
     "refuse",
+    "release",
     "restore",
     "restore_revision",
     "revive",

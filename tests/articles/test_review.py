@@ -302,5 +302,6 @@ def test_an_approved_newer_text_is_pulled_back_too(editor: User) -> None:
     assert reviewing.review_again() == 1
     article = Article.objects.get()
     assert article.title == "Lots drawn"
-    assert article.update.approved is None
-    assert (article.update.draft.title, article.update.status) == ("Lottery drawn", Status.MANUAL_REVIEW)
+    newer = article.update
+    assert newer.approved is None and newer.draft is not None
+    assert (newer.draft.title, newer.status) == ("Lottery drawn", Status.MANUAL_REVIEW)
