@@ -9,7 +9,6 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import display
 
@@ -61,7 +60,7 @@ STEP_BUTTON = "_step_"
 
 
 @admin.register(Article)
-class ArticleAdmin(HistoryScreens, ModelAdmin):
+class ArticleAdmin(HistoryScreens):
     """The list with what is due next, and the form that writes, reviews, schedules and publishes."""
 
     form = ArticleForm

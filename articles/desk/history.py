@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -13,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
+from unfold.admin import ModelAdmin
 
 from articles import services
 from articles.diffing import compare
@@ -20,7 +20,7 @@ from articles.exceptions import ArticleError
 from articles.models import Article, Revision
 
 
-class HistoryScreens(ModelAdmin[Article]):
+class HistoryScreens(ModelAdmin):
     """Adds the history to the screens of articles."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -73,7 +73,8 @@ class HistoryScreens(ModelAdmin[Article]):
         article = get_object_or_404(self.get_queryset(request), pk=pk)
         if not self.has_view_or_change_permission(request, article):
             raise PermissionDenied
-        return article
+        found: Article = article
+        return found
 
     def _page(self, request: HttpRequest, article: Article, name: str, context: dict[str, Any]) -> HttpResponse:
         newer = article.newer
