@@ -70,11 +70,10 @@ class HistoryScreens(ModelAdmin):
         return redirect("admin:articles_article_change", pk)
 
     def _article(self, request: HttpRequest, pk: int) -> Article:
-        article = get_object_or_404(self.get_queryset(request), pk=pk)
+        article: Article = get_object_or_404(self.get_queryset(request), pk=pk)
         if not self.has_view_or_change_permission(request, article):
             raise PermissionDenied
-        found: Article = article
-        return found
+        return article
 
     def _page(self, request: HttpRequest, article: Article, name: str, context: dict[str, Any]) -> HttpResponse:
         newer = article.newer
