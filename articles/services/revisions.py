@@ -43,7 +43,7 @@ def put_into_columns(article: Article, revision: Revision) -> None:
     article.tags.set(tags_named(text.tags).values())
 
 
-def adopt(update: Update, *, at: datetime) -> None:
+def adopt(update: Update, *, at: datetime) -> Revision:
     """The approved text of an update replaces that of its article, which the caller has locked and saves."""
     article, revision = update.article, update.approved
     assert revision is not None  # noqa: S101 (the caller chose an update that has one)
@@ -53,6 +53,7 @@ def adopt(update: Update, *, at: datetime) -> None:
         Correction.objects.create(article=article, revision=revision, note=revision.correction, published_at=at)
     update.approved = update.publish_at = None
     keep_or_drop(update)
+    return revision
 
 
 def keep_or_drop(update: Update) -> None:

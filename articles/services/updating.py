@@ -36,8 +36,7 @@ def cancel_update(article: Article, *, by: Person) -> None:
 def publish_update(article: Article, *, by: Person) -> None:
     """The approved newer text takes the place of the present one at this instant."""
     with taking(Step.PUBLISH_UPDATE, article, by=by) as taken:
-        taken.notes.revision = article.update.approved.number
-        adopt(article.update, at=taken.now)
+        taken.notes.revision = adopt(article.update, at=taken.now).number
         announce_published([article.pk])
 
 

@@ -40,8 +40,8 @@ def editor() -> User:
     return make_editor()
 
 
-def rewrite(article: Article, editor: User, title: str = "Newer", **words: str) -> None:
-    services.edit(article, by=editor, changes={"title": title}, **words)
+def rewrite(article: Article, editor: User, title: str = "Newer", correction: str = "") -> None:
+    services.edit(article, by=editor, changes={"title": title}, correction=correction)
 
 
 def get_approved(article: Article, editor: User) -> None:
@@ -406,7 +406,7 @@ HISTORY = "/admin/articles/article/{}/revisions/"
 def test_the_desk_shows_the_history_the_differences_and_goes_back(editor: User, client: Client) -> None:
     client.force_login(editor)
     article = live()
-    rewrite(article, editor, "Old <and> new", note="More")
+    services.edit(article, by=editor, changes={"title": "Old <and> new"}, note="More")
     page = client.get(HISTORY.format(article.pk)).text
     assert all(text in page for text in ("More", "alice", "Draft", "approved"))
     page = client.get(f"{HISTORY.format(article.pk)}2/").text
