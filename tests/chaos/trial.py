@@ -81,7 +81,8 @@ class Trial:
     def report(self) -> Report:
         """Ask the database what happened."""
         (tasks,) = self._row("SELECT COUNT(*) FROM taskinfo_logs")
-        return Report(tasks, self._lost(), self._doubled(), self._early(), *self._lateness(), in_hand=self._in_hand())
+        before, during, after = self._lateness()
+        return Report(tasks, self._lost(), self._doubled(), self._early(), before, during, after, self._in_hand())
 
     def _reset(self) -> None:
         connection = self.stand.connect()
