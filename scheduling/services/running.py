@@ -21,7 +21,7 @@ from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids
 from scheduling.queues import DelayQueue, Hint, get_queue
-from scheduling.registry import Drop, Verdict
+from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services.failing import max_attempts, record_failure
 from scheduling.transactions import is_database_trouble, retried
 
@@ -207,6 +207,9 @@ def _settle(
         logs = TaskInfoLog.objects.filter(task_id__in=ids)
         logs.change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker)
     delete_by_ids([task.task_id for task in done] + list(dropped))
+    if counted:  # before it ran, because it might have killed its worker; it was not even begun
+        postponed = [task_id for task_id, verdict in verdicts.items() if isinstance(verdict, Postpone)]
+        by_ids(postponed).update(attempts=F("attempts") - 1)
     report.executed += len(done)
     report.dropped += len(dropped)
     report.late_max = max([report.late_max, *(now - task.due for task in done)])

@@ -173,6 +173,23 @@ def test_a_postponed_task_stays_and_counts_no_attempt(
     assert run_due(10) == 1
 
 
+def test_a_task_may_be_postponed_as_long_as_its_subject_is_locked(
+    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
+) -> None:
+    """R0.5: also when it is so late by then that its attempts are counted before they run."""
+    task = add(0)
+    notes.fault = lambda tasks: {task.task_id: Postpone()}
+    for _ in range(10):
+        travel(1)
+        sweep()
+        assert run_once(10).failed == 0
+    notes.fault = None
+    travel(1)
+    sweep()
+    assert run_due(10) == 1
+    assert TaskInfoLog.objects.get().attempts == 1
+
+
 def test_a_leased_task_is_not_run(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
     """R4.4"""
     task = add(0)
