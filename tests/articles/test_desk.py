@@ -322,6 +322,20 @@ def test_two_channels_do_not_share_a_name(desk: Client) -> None:
     assert "already exists" in page.text
 
 
+def test_a_channel_whose_name_makes_no_address_gets_one(desk: Client, client: Client) -> None:
+    desk.post("/admin/articles/channel/add/", {"name": "🔥!", "slug": "", "position": 0, "enabled": "on"})
+    assert client.get("/").status_code == 200
+    assert client.get(Channel.objects.get().get_absolute_url()).status_code == 200
+
+
+@pytest.mark.parametrize("noun", ["channel", "tag"])
+def test_two_names_that_make_one_address_are_told_so(admin_client: Client, noun: str) -> None:
+    address = f"/admin/articles/{noun}/add/"
+    admin_client.post(address, {"name": "C", "slug": "", "position": 0})
+    page = admin_client.post(address, {"name": "C++", "slug": "", "position": 0})
+    assert "already exists" in page.text
+
+
 def test_a_disabled_channel_is_not_offered(desk: Client) -> None:
     """R5.6"""
     make_channel("Old", enabled=False)
