@@ -18,6 +18,7 @@ from scheduling.queues import DelayQueue, Hint
 from scheduling.registry import Drop, Postpone
 from scheduling.services import add_tasks, cancel_task, read_database_clock, run_due, run_once, sweep
 from scheduling.services.failing import backoff
+from scheduling.services.running import Round
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
 Status = TaskInfoLog.Status
@@ -278,6 +279,21 @@ def test_one_that_has_killed_its_workers_too_often_is_given_up(
     log = TaskInfoLog.objects.get(pk=task.pk)
     assert log.status == Status.FAILED
     assert "died 3 times" in log.error
+
+
+def test_an_attempt_that_was_counted_and_is_about_to_begin_is_not_counted_by_others(
+    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
+) -> None:
+    """R0.6: else six workers that meet a backlog would take each other for dead and give its tasks up."""
+    task = add(0)
+    travel(5)
+    for name in ("first", "second"):
+        Round(name, queue)._run_together([task.task_id], trusted=True)
+    task.refresh_from_db()
+    assert (task.attempts, notes.batches) == (1, [])
+    travel(2)
+    sweep()
+    assert run_due(10) == 1
 
 
 def test_suspects_run_alone_so_that_the_guilty_is_found(
