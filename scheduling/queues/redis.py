@@ -138,6 +138,8 @@ class RedisQueue(DelayQueue):
                 key=lambda t: t[1],
             )
             answers = self._take(wanted, now_ms, limit)
+        if len(answers) < len(wanted):
+            raise QueueUnavailable("Redis does not serve: a key of the queue holds something else")
         popped = Popped(ids={topic: list(_ids(topic, answer[2:])) for topic, answer in answers.items()})
         next_due = [float(answer[1]) for answer in answers.values() if answer[1]]
         popped.next_due_ms = int(min(next_due)) if next_due else None
