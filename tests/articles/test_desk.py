@@ -293,6 +293,13 @@ def test_a_writer_is_not_offered_what_they_may_not_do() -> None:
     assert not offered & {"approve", "schedule", "publish_now", "withdraw", "restore"}
 
 
+@pytest.mark.parametrize("year", ["0001", "0999", "9999"])
+def test_a_time_that_no_task_can_have_is_refused_when_it_is_typed(desk: Client, year: str) -> None:
+    page = desk.post(f"{LIST}add/", {"title": "Old", "publish_at": f"{year}-12-31T00:00", "author": ""})
+    assert "1000 to 9999" in page.text
+    assert not Article.objects.exists()
+
+
 def test_a_channel_in_use_is_neither_disabled_nor_deleted(desk: Client) -> None:
     """R5.6"""
     channel = make_channel()
