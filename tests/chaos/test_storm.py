@@ -61,7 +61,7 @@ def test_a_task_whose_long_transaction_commits_after_its_time_runs_at_once(stand
 
 
 def test_a_reply_of_redis_that_gets_lost_loses_no_task(stand: Stand) -> None:
-    """R0.5 R2.5: what was popped is found again by the sweep."""
+    """R0.5 R2.5: what was popped is found again in the database."""
     with Proxy(stand.redis.port) as proxy:
         trial = Trial(stand, tasks=100, seconds=5, env={"REDIS_URL": f"redis://127.0.0.1:{proxy.port}/0"})
         trial.run([lambda trial: proxy.lose_next_ids()])
