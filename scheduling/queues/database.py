@@ -12,14 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from scheduling.clock import database_now
 from scheduling.conf import conf
 from scheduling.models import TaskInfo, topics_with_tasks
-from scheduling.queues.base import (
-    DelayQueue,
-    Hint,
-    Popped,
-    Pushed,
-    Topic,
-    to_milliseconds,
-)
+from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic, to_milliseconds
 
 
 class DatabaseQueue(DelayQueue):

@@ -64,11 +64,7 @@ def run_due(limit: int) -> int:
 
 
 def run_once(
-    limit: int,
-    *,
-    task_types: Collection[str] | None = None,
-    worker: str = "",
-    queue: DelayQueue | None = None,
+    limit: int, *, task_types: Collection[str] | None = None, worker: str = "", queue: DelayQueue | None = None
 ) -> RunReport:
     """One round, with what it did. `task_types` narrows it to some of the types that have a handler."""
     types = registry.task_types() if task_types is None else registry.task_types() & set(task_types)
@@ -112,11 +108,7 @@ class Round:
             if len(ids) == 1:
                 self.report.failed += _record_failure(ids[0], traceback.format_exc(), trusted, self.worker)
                 return {}
-            logger.warning(
-                "a batch of %d failed (%s); its tasks are run one by one",
-                len(ids),
-                error,
-            )
+            logger.warning("a batch of %d failed (%s); its tasks are run one by one", len(ids), error)
         suspects: dict[int, bool] = {}
         for task_id in ids:
             suspects |= self._run_together([task_id], trusted=trusted)
@@ -165,13 +157,7 @@ def _run_transaction(ids: Sequence[int], trusted: bool, worker: str) -> Outcome:
         by_type[task.task_type].append(task)
     for task_type, batch in by_type.items():
         if found := registry.get(task_type):
-            _settle(
-                batch,
-                found.function(batch) or {},
-                outcome.report,
-                worker,
-                counted=not trusted,
-            )
+            _settle(batch, found.function(batch) or {}, outcome.report, worker, counted=not trusted)
     return outcome
 
 
@@ -187,11 +173,7 @@ def _set_suspects_apart(tasks: Sequence[TaskInfo], report: RunReport, worker: st
     counted: set[int] = set()
     for task in suspects:
         if task.attempts >= max_attempts(task.task_type):
-            record_failure(
-                task,
-                f"Its worker died {task.attempts} times while running it.",
-                worker=worker,
-            )
+            record_failure(task, f"Its worker died {task.attempts} times while running it.", worker=worker)
             report.failed += 1
         elif not task.attempts or len(tasks) == 1:
             counted.add(task.task_id)
@@ -200,12 +182,7 @@ def _set_suspects_apart(tasks: Sequence[TaskInfo], report: RunReport, worker: st
 
 
 def _settle(
-    tasks: Sequence[TaskInfo],
-    verdicts: Mapping[int, Verdict],
-    report: RunReport,
-    worker: str,
-    *,
-    counted: bool,
+    tasks: Sequence[TaskInfo], verdicts: Mapping[int, Verdict], report: RunReport, worker: str, *, counted: bool
 ) -> None:
     """Close what was executed or dropped; what was postponed stays as it is."""
     now = read_database_clock()

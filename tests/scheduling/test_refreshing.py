@@ -174,6 +174,17 @@ def test_a_task_whose_key_holds_something_else_is_found_in_the_database(
     assert keys.client.get(key) == b"a string"
 
 
+def test_topics_without_hints_are_forgotten_and_named_again(keys: Keys, add: Add, notes: Notes) -> None:
+    add(0)
+    add(60, task_type="waiting.type")
+    run_due(10)
+    refresh()
+    assert keys.client.smembers("sched:topics") == {b"waiting.type:0"}
+    add(0)
+    assert keys.client.sismember("sched:topics", "test.note:0")
+    assert run_due(10) == 1
+
+
 def queue_is_quiet() -> bool:
     """A malformed member is no reason to look again and again."""
     return make_queue(conf.REDIS_URL).pop([TYPE], 0, now_ms=2**52).next_due_ms is None
