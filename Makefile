@@ -39,6 +39,7 @@ lint: .venv/test  ## style, types, import order, migrations and translations
 
 bench: packages .venv/test  ## how late, how many
 	$(BIN)/python -m bench.lateness
+	$(BIN)/python -m bench.promote
 	$(BIN)/python -m bench.scale
 	$(BIN)/python -m bench.words
 

@@ -33,12 +33,7 @@ from scheduling.services.measuring import COUNT_LIMIT, alive_since, overdue_befo
 
 Status = TaskInfoLog.Status
 
-BADGES = {
-    Status.SCHEDULED: "primary",
-    Status.EXECUTED: "success",
-    Status.CANCELLED: "default",
-    Status.FAILED: "danger",
-}
+BADGES = {Status.SCHEDULED: "primary", Status.EXECUTED: "success", Status.CANCELLED: "default", Status.FAILED: "danger"}
 _ERROR_LENGTH = 100  # characters of an error in a list
 
 

@@ -23,12 +23,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from scheduling import registry, services
-from scheduling.exceptions import (
-    InvalidTask,
-    LeaseLost,
-    SchedulingError,
-    TaskNotPending,
-)
+from scheduling.exceptions import InvalidTask, LeaseLost, SchedulingError, TaskNotPending
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet
 from scheduling.serializers import (
     FailedSerializer,
@@ -54,10 +49,7 @@ class Refused(APIException):
 
     def __init__(self, error: SchedulingError) -> None:
         self.status_code = next(STATUS_OF[kind] for kind in type(error).mro() if kind in STATUS_OF)
-        super().__init__(
-            str(error),
-            code=re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower(),
-        )
+        super().__init__(str(error), code=re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower())
 
 
 class MayOperateTasks(BasePermission):

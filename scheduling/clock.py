@@ -11,29 +11,25 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import DateTimeField, Func
+from django.db.models import DateTimeField, Func, Value
 from django.db.models.expressions import Combinable
 
 from scheduling.conf import conf
 
 
 class DatabaseNow(Func):
-    """The database server's present instant in UTC: microseconds on MySQL and MariaDB, milliseconds on SQLite.
+    """The database server's present instant in UTC, to the microsecond.
 
-    Django's `Now()` follows the session's time zone on MySQL, which Django does not set.
+    Django's `Now()` follows the session's time zone on MySQL, which Django does not set. SQLite lives in this process
+    and has this process's clock; its own functions would cut off the microseconds.
     """
 
     template = "UTC_TIMESTAMP(6)"
     output_field = DateTimeField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        """Truncated to the millisecond, hence never ahead of the true time."""
-        return self.as_sql(
-            compiler,
-            connection,
-            template="STRFTIME('%%%%Y-%%%%m-%%%%d %%%%H:%%%%M:%%%%f', 'now')",
-            **extra,
-        )
+        """This process's clock as a parameter of the statement."""
+        return compiler.compile(Value(datetime.now(UTC), output_field=self.output_field))
 
 
 def database_now() -> Combinable:
@@ -43,11 +39,11 @@ def database_now() -> Combinable:
 
 def read_database_clock() -> datetime:
     """Ask the database what time it is: an aware datetime in UTC."""
-    sql = "SELECT UTC_TIMESTAMP(6)" if connection.vendor == "mysql" else "SELECT STRFTIME('%Y-%m-%d %H:%M:%f', 'now')"
+    if connection.vendor == "sqlite":
+        return datetime.now(UTC)
     with connection.cursor() as cursor:
-        cursor.execute(sql)
-        value: datetime | str = cursor.fetchone()[0]
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        cursor.execute("SELECT UTC_TIMESTAMP(6)")
+        moment: datetime = cursor.fetchone()[0]
     return moment.replace(tzinfo=UTC)
 
 

@@ -41,12 +41,7 @@ class Maintenance:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._ended.set()
         self._thread.join()
 
@@ -75,11 +70,7 @@ class Maintenance:
         if abs(clock.offset) > conf.CLOCK_TOLERANCE:
             logger.warning("this machine's clock is %+.0f ms off the database's", -clock.offset * 1000)
         now = clock.now()
-        signs = {
-            "seen_at": now,
-            "clock_offset_ms": -clock.offset * 1000,
-            "queue": self.queue.name,
-        }
+        signs = {"seen_at": now, "clock_offset_ms": -clock.offset * 1000, "queue": self.queue.name}
         if not WorkerHeartbeat.objects.filter(name=self.worker).update(**signs):
             WorkerHeartbeat.objects.filter(seen_at__lt=now - _FORGET_AFTER).delete()
             WorkerHeartbeat.objects.create(name=self.worker, task_types=self.task_types, started_at=now, **signs)

@@ -35,8 +35,7 @@ class TaskIdentity(models.Model):
     attempts = models.PositiveIntegerField(_("attempts"), default=0)
     created_at = models.DateTimeField(_("created"))
     promised_at = models.DateTimeField(
-        _("promised"),
-        help_text=_("When this due time was asked for; nobody can be late before that."),
+        _("promised"), help_text=_("When this due time was asked for; nobody can be late before that.")
     )
 
     class Meta:
@@ -95,12 +94,8 @@ class TaskInfo(TaskIdentity):
         verbose_name = _("pending task")
         verbose_name_plural = _("pending tasks")
         permissions = [("operate_tasks", _("Can add, lease and cancel tasks through the API"))]
-        constraints = [
-            models.UniqueConstraint(fields=["task_type", "key"], name="taskinfo_one_per_key"),
-        ]
-        indexes = [
-            models.Index(fields=["task_type", "priority", "execute_time"], name="taskinfo_due"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["task_type", "key"], name="taskinfo_one_per_key")]
+        indexes = [models.Index(fields=["task_type", "priority", "execute_time"], name="taskinfo_due")]
 
     def __str__(self) -> str:
         return f"{self.task_type} {self.key or self.task_id}"
@@ -162,10 +157,7 @@ class TaskInfoLog(TaskIdentity):
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.SCHEDULED)
     executed_at = models.DateTimeField(_("executed"), null=True, blank=True)
     lateness = models.DurationField(
-        _("lateness"),
-        null=True,
-        blank=True,
-        help_text=_("Executed minus due, or minus promised if that was later."),
+        _("lateness"), null=True, blank=True, help_text=_("Executed minus due, or minus promised if that was later.")
     )
     worker = models.CharField(_("worker"), max_length=100, blank=True, default="")
     error = models.TextField(_("error"), blank=True, default="")

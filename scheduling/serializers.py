@@ -37,12 +37,7 @@ class PriorityField(serializers.IntegerField):
     """A small integer; lower runs first."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(
-            min_value=PRIORITIES.start,
-            max_value=PRIORITIES.stop - 1,
-            default=0,
-            **options,
-        )
+        super().__init__(min_value=PRIORITIES.start, max_value=PRIORITIES.stop - 1, default=0, **options)
 
 
 class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
@@ -51,9 +46,7 @@ class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
     task_id = serializers.CharField(read_only=True)  # JavaScript's numbers are exact to 53 bits, an id has 63
     parameters = ParametersField(read_only=True)
     lateness_ms = serializers.FloatField(
-        read_only=True,
-        allow_null=True,
-        help_text=_("Executed minus due, or minus promised if that was later."),
+        read_only=True, allow_null=True, help_text=_("Executed minus due, or minus promised if that was later.")
     )
 
     class Meta:
@@ -132,7 +125,5 @@ class TaskFilterSerializer(serializers.Serializer[Any]):
     task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False, required=False)
     key = serializers.CharField(max_length=KEY_LENGTH, trim_whitespace=False, required=False)
     status = serializers.ChoiceField(
-        Status.choices,
-        default=Status.SCHEDULED,
-        help_text=_("Pending tasks unless another status is given."),
+        Status.choices, default=Status.SCHEDULED, help_text=_("Pending tasks unless another status is given.")
     )

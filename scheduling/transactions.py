@@ -19,24 +19,7 @@ _PAUSE = 0.02  # seconds at most before the first new try; doubles with each
 #: MySQL and MariaDB: lock wait timeout, deadlock, and (MariaDB) record changed since the snapshot.
 _COLLISIONS = {1205, 1213, 1020}
 #: Server shutting down, too many connections, aborted, killed, unreachable, gone away, lost, read-only.
-_LOST = {
-    1040,
-    1053,
-    1152,
-    1158,
-    1159,
-    1160,
-    1161,
-    1290,
-    1836,
-    1927,
-    2002,
-    2003,
-    2006,
-    2013,
-    2055,
-    4031,
-}
+_LOST = {1040, 1053, 1152, 1158, 1159, 1160, 1161, 1290, 1836, 1927, 2002, 2003, 2006, 2013, 2055, 4031}
 
 
 def is_collision(error: BaseException) -> bool:

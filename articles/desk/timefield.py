@@ -16,6 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import DATETIME_CLASSES, SELECT_CLASSES
 
+from articles.exceptions import InvalidSchedule
+from articles.services.scheduling import checked_time
 from articles.times import AmbiguousTime, NonexistentTime, happens_twice, offset_name, resolve, zone_label
 
 FIRST, SECOND = "first", "second"
@@ -89,7 +91,9 @@ class ZonedTimeField(forms.MultiValueField):
             raise ValidationError(self.error_messages["invalid"], code="invalid")
         second = {FIRST: False, SECOND: True}.get(values[1] if len(values) > 1 else "")
         try:
-            return resolve(wall, timezone.get_current_timezone(), second=second)
+            return checked_time(resolve(wall, timezone.get_current_timezone(), second=second))
+        except InvalidSchedule as error:
+            raise ValidationError(str(error), code="invalid") from error
         except NonexistentTime as error:
             raise self._refused("nonexistent", wall, moved=f"{error.moved:%H:%M}") from error
         except AmbiguousTime as error:

@@ -7,8 +7,9 @@ from typing import Any, Self
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.urls import reverse
-from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
+
+from articles.models.slugs import slug_of
 
 
 class ChannelQuerySet(models.QuerySet["Channel"]):
@@ -47,7 +48,7 @@ class Channel(models.Model):
 
     def save(self, *args: Any, **options: Any) -> None:
         """Save, with a slug made from the name when there is none."""
-        self.slug = self.slug or slugify(self.name, allow_unicode=True)
+        self.slug = self.slug or slug_of(self.name)
         super().save(*args, **options)
 
     def get_absolute_url(self) -> str:
@@ -55,7 +56,8 @@ class Channel(models.Model):
         return reverse("channel", kwargs={"slug": self.slug})
 
     def clean(self) -> None:
-        """Refuse to disable a channel that has articles."""
+        """Make the slug, so that a taken one is refused too, and refuse to disable a channel that has articles."""
+        self.slug = self.slug or slug_of(self.name)
         if not self.enabled and self.is_used():
             raise ValidationError({"enabled": _("This channel has articles; move them to another channel first.")})
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
-from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
+
+from articles.models.slugs import slug_of
 
 
 class Tag(models.Model):
@@ -25,5 +26,9 @@ class Tag(models.Model):
 
     def save(self, *args: Any, **options: Any) -> None:
         """Save, with a slug made from the name when there is none."""
-        self.slug = self.slug or slugify(self.name, allow_unicode=True)
+        self.slug = self.slug or slug_of(self.name)
         super().save(*args, **options)
+
+    def clean(self) -> None:
+        """Make the slug, so that a taken one is refused too."""
+        self.slug = self.slug or slug_of(self.name)

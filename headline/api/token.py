@@ -9,10 +9,13 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.authtoken.models import Token
+from rest_framework.parsers import FormParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import ScopedRateThrottle
 from rest_framework.views import APIView
+
+from headline.api.parsers import StrictJSONParser
 
 
 class CredentialsSerializer(serializers.Serializer[Any]):
@@ -45,6 +48,7 @@ class TokenView(APIView):
 
     authentication_classes = ()
     permission_classes = ()
+    parser_classes = (StrictJSONParser, FormParser)  # the latter because `curl -d` sends forms
     throttle_classes = (ScopedRateThrottle,)
     throttle_scope = "token"
 

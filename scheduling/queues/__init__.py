@@ -5,28 +5,12 @@ from __future__ import annotations
 import os
 
 from scheduling.conf import conf
-from scheduling.queues.base import (
-    DelayQueue,
-    Hint,
-    Popped,
-    Pushed,
-    Topic,
-    to_milliseconds,
-)
+from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic, to_milliseconds
 from scheduling.queues.database import DatabaseQueue
 from scheduling.queues.fallback import FallbackQueue
 from scheduling.queues.redis import RedisQueue
 
-__all__ = [
-    "DelayQueue",
-    "Hint",
-    "Popped",
-    "Pushed",
-    "Topic",
-    "get_queue",
-    "make_queue",
-    "to_milliseconds",
-]
+__all__ = ["DelayQueue", "Hint", "Popped", "Pushed", "Topic", "get_queue", "make_queue", "to_milliseconds"]
 
 _queues: dict[tuple[int, str], DelayQueue] = {}
 

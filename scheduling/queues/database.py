@@ -12,14 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from scheduling.clock import database_now
 from scheduling.conf import conf
 from scheduling.models import TaskInfo, topics_with_tasks
-from scheduling.queues.base import (
-    DelayQueue,
-    Hint,
-    Popped,
-    Pushed,
-    Topic,
-    to_milliseconds,
-)
+from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic, to_milliseconds
 
 
 class DatabaseQueue(DelayQueue):
@@ -42,10 +35,12 @@ class DatabaseQueue(DelayQueue):
         topics = [row for row in topics_with_tasks() if row[0] in task_types]
         for task_type, priority, first in sorted(topics, key=lambda row: row[1]):
             first_ms = to_milliseconds(first)
-            if first_ms > now_ms:
-                popped.next_due_ms = min(first_ms, popped.next_due_ms or first_ms)
-            elif ids := TaskInfo.objects.overdue_ids(task_type, priority, now=database_now(), limit=limit):
+            may_be_due = first_ms <= now_ms + 1  # both are rounded; SQL knows the microsecond
+            ids = may_be_due and TaskInfo.objects.overdue_ids(task_type, priority, now=database_now(), limit=limit)
+            if ids:
                 popped.ids[task_type, priority] = ids
+            elif first_ms > now_ms:
+                popped.next_due_ms = min(first_ms, popped.next_due_ms or first_ms)
         return popped
 
     def promote(self, *, now_ms: int) -> int:

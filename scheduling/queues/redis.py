@@ -133,24 +133,39 @@ class RedisQueue(DelayQueue):
 
     def pop(self, task_types: Collection[str], limit: int, *, now_ms: int) -> Popped:
         with _answering():
-            wanted = sorted(
-                (topic for topic in self._known_topics() if topic[0] in task_types),
-                key=lambda t: t[1],
-            )
+            wanted = sorted((topic for topic in self._known_topics() if topic[0] in task_types), key=lambda t: t[1])
             answers = self._take(wanted, now_ms, limit)
-        popped = Popped(ids={topic: list(_ids(topic, answer[2:])) for topic, answer in answers.items()})
+        if len(answers) < len(wanted):
+            raise QueueUnavailable("Redis does not serve: a key of the queue holds something else")
+        popped = Popped(ids={topic: list(topics.decode_ids(topic, answer[2:])) for topic, answer in answers.items()})
         next_due = [float(answer[1]) for answer in answers.values() if answer[1]]
         popped.next_due_ms = int(min(next_due)) if next_due else None
         return popped
 
     def promote(self, *, now_ms: int) -> int:
         with _answering():
-            moved, left = 0, set(self._read_topics())
+            moved, known = 0, self._read_topics()
+            left = set(known)
             while left:
                 answers = self._take(left, now_ms, 0)
                 moved += sum(answer[0] for answer in answers.values())
                 left = {topic for topic, answer in answers.items() if answer[0] >= conf.PROMOTE_LIMIT}
+            self._forget_empty(known)
             return moved
+
+    def _forget_empty(self, known: Collection[Topic]) -> None:
+        """Keep the set of topics short; who pushes to a forgotten one names it again."""
+        if empty := self._empty(known):
+            client, key = self._client(conf.POP_TIMEOUT), self._key("topics")
+            client.srem(key, *map(topics.encode, empty))
+            if filled_meanwhile := set(empty) - set(self._empty(empty)):
+                client.sadd(key, *map(topics.encode, filled_meanwhile))
+
+    def _empty(self, asked: Collection[Topic]) -> list[Topic]:
+        pipeline = self._client(conf.POP_TIMEOUT).pipeline(transaction=False)
+        for topic in asked:
+            pipeline.exists(self._future(topic), self._ready(topic))
+        return [topic for topic, found in zip(asked, pipeline.execute() if asked else [], strict=True) if not found]
 
     def drained(self, topics: Collection[Topic]) -> set[Topic]:
         asked = list(topics)
@@ -279,11 +294,3 @@ class RedisQueue(DelayQueue):
         if self._wake_ups is not None:
             self._wake_ups.close()
             self._wake_ups = None
-
-
-def _ids(topic: Topic, members: Iterable[bytes]) -> Iterator[int]:
-    for member in members:
-        if member.isdigit() and len(member) < 20:
-            yield int(member)
-        else:
-            logger.warning("dropped %r from the ready list of %s: no task id", member[:50], topics.encode(topic))

@@ -1,10 +1,14 @@
-"""How a topic is written in Redis."""
+"""How topics and ids are written in Redis."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
 from scheduling.queues.base import Topic
+
+logger = logging.getLogger(__name__)
 
 _ESCAPES = str.maketrans({"%": "%25", "{": "%7B", "}": "%7D"})
 
@@ -22,3 +26,12 @@ def decode(text: bytes | str) -> Topic | None:
         return (unquote(task_type), int(priority)) if task_type else None
     except ValueError:
         return None
+
+
+def decode_ids(topic: Topic, members: Iterable[bytes]) -> Iterator[int]:
+    """The task ids among `members` of a ready list; what is none is passed over, with a warning."""
+    for member in members:
+        if member.isdigit() and len(member) < 20:
+            yield int(member)
+        else:
+            logger.warning("dropped %r from the ready list of %s: no task id", member[:50], encode(topic))

@@ -14,13 +14,7 @@ from scheduling.exceptions import InvalidTask
 from scheduling.ids import new_task_id
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services.announcing import announce_on_commit
-from scheduling.validation import (
-    checked_key,
-    checked_parameters,
-    checked_priority,
-    checked_task_type,
-    checked_time,
-)
+from scheduling.validation import checked_key, checked_parameters, checked_priority, checked_task_type, checked_time
 
 _ROWS_PER_STATEMENT = 1000
 _COLLISIONS = 5  # tries, when another process made the same id or added the same key in the same instant
@@ -38,13 +32,7 @@ class Draft:
 
     @classmethod
     def checked(
-        cls,
-        task_type: str,
-        *,
-        execute_time: datetime,
-        parameters: Any,
-        priority: int = 0,
-        key: str | None = None,
+        cls, task_type: str, *, execute_time: datetime, parameters: Any, priority: int = 0, key: str | None = None
     ) -> Draft:
         """A draft of these values. Raises `InvalidTask` or one of its children."""
         return cls(
@@ -57,12 +45,7 @@ class Draft:
 
 
 def add_task(
-    task_type: str,
-    *,
-    execute_time: datetime,
-    parameters: Any,
-    priority: int = 0,
-    key: str | None = None,
+    task_type: str, *, execute_time: datetime, parameters: Any, priority: int = 0, key: str | None = None
 ) -> TaskInfo:
     """Store a task that becomes due at `execute_time`; due now or earlier means at once.
 
@@ -70,13 +53,7 @@ def add_task(
     there is at most one pending task for each subject and action. Stored in the caller's transaction, hence gone if
     that rolls back. Raises `InvalidTask` (or its child `NaiveTime`, `TimeOutOfRange`) and database errors.
     """
-    draft = Draft.checked(
-        task_type,
-        execute_time=execute_time,
-        parameters=parameters,
-        priority=priority,
-        key=key,
-    )
+    draft = Draft.checked(task_type, execute_time=execute_time, parameters=parameters, priority=priority, key=key)
     return _add([draft])[0]
 
 
@@ -163,11 +140,7 @@ def _new_task(draft: Draft, now: datetime) -> TaskInfo:
 
 def _apply(draft: Draft, task: TaskInfo, now: datetime) -> bool:
     """Make a pending task say what the draft says; False when it does already."""
-    wanted = {
-        "execute_time": draft.execute_time,
-        "parameters": draft.parameters,
-        "priority": draft.priority,
-    }
+    wanted = {"execute_time": draft.execute_time, "parameters": draft.parameters, "priority": draft.priority}
     if all(getattr(task, name) == value for name, value in wanted.items()) and not task.attempts:
         return False
     move(task, now=now, **wanted)
@@ -184,14 +157,7 @@ def move(task: TaskInfo, *, now: datetime, **changes: Any) -> None:
     task.leased_until, task.lease_token = None, ""
 
 
-_MOVED = [
-    "execute_time",
-    "parameters",
-    "priority",
-    "version",
-    "attempts",
-    "promised_at",
-]
+_MOVED = ["execute_time", "parameters", "priority", "version", "attempts", "promised_at"]
 
 
 def update_rows(tasks: Sequence[TaskInfo], now: datetime) -> None:

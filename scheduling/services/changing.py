@@ -35,10 +35,7 @@ def cancel_key(task_type: str, key: str) -> bool:
 def cancel_keys(task_type: str, keys: Collection[str], *, reason: str = "") -> int:
     """Take back the pending tasks of this type with any of these keys; returns how many there were."""
     wanted = [checked_key(key) for key in keys]
-    return _cancel(
-        TaskInfo.objects.filter(task_type=checked_task_type(task_type), key__in=wanted),
-        reason,
-    )
+    return _cancel(TaskInfo.objects.filter(task_type=checked_task_type(task_type), key__in=wanted), reason)
 
 
 @retried
@@ -88,11 +85,7 @@ def retry_task(task_id: int) -> TaskInfo:
     move(task, now=now, execute_time=now)
     task.save(force_insert=True)
     closed.filter(task_id=task_id).update(
-        status=TaskInfoLog.Status.SCHEDULED,
-        version=task.version,
-        attempts=0,
-        promised_at=now,
-        updated_at=now,
+        status=TaskInfoLog.Status.SCHEDULED, version=task.version, attempts=0, promised_at=now, updated_at=now
     )
     announce_on_commit([task])
     return task

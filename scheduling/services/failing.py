@@ -30,11 +30,7 @@ def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
     """
     again = task.attempts < max_attempts(task.task_type)
     now = read_database_clock()
-    kept = {
-        "attempts": task.attempts,
-        "error": error[-_ERROR_LENGTH:],
-        "worker": worker,
-    }
+    kept = {"attempts": task.attempts, "error": error[-_ERROR_LENGTH:], "worker": worker}
     log = TaskInfoLog.objects.filter(task_id=task.task_id)
     if again:
         task.execute_time = now + backoff(task.attempts)

@@ -125,11 +125,7 @@ def _free_lease(task_id: int) -> bool:
     if task is None:
         return False
     if task.attempts >= max_attempts(task.task_type):
-        record_failure(
-            task,
-            f"No program finished it within its lease, {task.attempts} times.",
-            worker="outside",
-        )
+        record_failure(task, f"No program finished it within its lease, {task.attempts} times.", worker="outside")
         return False
     TaskInfo.objects.filter(task_id=task_id).update(leased_until=None, lease_token="")
     return True

@@ -8,6 +8,7 @@ its worker: then the attempt is committed before it runs, and from the second at
 from __future__ import annotations
 
 import logging
+import time
 import traceback
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -21,11 +22,14 @@ from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids
 from scheduling.queues import DelayQueue, Hint, get_queue
-from scheduling.registry import Drop, Verdict
+from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services.failing import max_attempts, record_failure
 from scheduling.transactions import is_database_trouble, retried
 
 logger = logging.getLogger(__name__)
+
+_BEGINS_WITHIN = timedelta(seconds=1)  # from the moment an attempt was counted; afterwards its worker may be dead
+_GLANCES, _GLANCE = 5, 0.005  # how often a claimed row that is locked is tried again, and seconds between
 
 
 @dataclass(slots=True)
@@ -60,11 +64,7 @@ def run_due(limit: int) -> int:
 
 
 def run_once(
-    limit: int,
-    *,
-    task_types: Collection[str] | None = None,
-    worker: str = "",
-    queue: DelayQueue | None = None,
+    limit: int, *, task_types: Collection[str] | None = None, worker: str = "", queue: DelayQueue | None = None
 ) -> RunReport:
     """One round, with what it did. `task_types` narrows it to some of the types that have a handler."""
     types = registry.task_types() if task_types is None else registry.task_types() & set(task_types)
@@ -90,16 +90,14 @@ class Round:
     def run(self, ids: Sequence[int]) -> RunReport:
         """Run the tasks behind `ids`, fresh ones as one batch, suspects apart."""
         suspects = self._run_together(ids, trusted=True)
-        self._run_together(
-            [task_id for task_id, attempts in suspects.items() if attempts == 1],
-            trusted=False,
-        )
-        for task_id in [task_id for task_id, attempts in suspects.items() if attempts > 1]:
-            self._run_together([task_id], trusted=False)
+        self._run_together([task_id for task_id, counted in suspects.items() if counted], trusted=False)
+        for task_id in [task_id for task_id, counted in suspects.items() if not counted]:
+            alone = self._run_together([task_id], trusted=True)
+            self._run_together(list(alone), trusted=False)
         return self.report
 
-    def _run_together(self, ids: Sequence[int], *, trusted: bool) -> dict[int, int]:
-        """Run a batch; if that raises, each task alone. Returns the suspects found, with their attempts."""
+    def _run_together(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
+        """Run a batch; if that raises, each task alone. Returns the suspects found, and whether they may run now."""
         if not ids:
             return {}
         try:
@@ -110,19 +108,21 @@ class Round:
             if len(ids) == 1:
                 self.report.failed += _record_failure(ids[0], traceback.format_exc(), trusted, self.worker)
                 return {}
-            logger.warning(
-                "a batch of %d failed (%s); its tasks are run one by one",
-                len(ids),
-                error,
-            )
-        suspects: dict[int, int] = {}
+            logger.warning("a batch of %d failed (%s); its tasks are run one by one", len(ids), error)
+        suspects: dict[int, bool] = {}
         for task_id in ids:
             suspects |= self._run_together([task_id], trusted=trusted)
         return suspects
 
-    def _attempt(self, ids: Sequence[int], *, trusted: bool) -> dict[int, int]:
+    def _attempt(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
         outcome = _run_transaction(ids, trusted, self.worker)
         self.report += outcome.report
+        for _ in range(0 if trusted else _GLANCES):  # what we have claimed, others lock only to look at it
+            if not outcome.missing:
+                break
+            time.sleep(_GLANCE)
+            outcome = _run_transaction(sorted(outcome.missing), trusted, self.worker)
+            self.report += outcome.report
         if outcome.missing:
             self._give_back(outcome.missing)
         return outcome.suspects
@@ -140,13 +140,14 @@ class Outcome:
 
     report: RunReport = field(default_factory=RunReport)
     missing: set[int] = field(default_factory=set)  #: ids that were gone, locked or not due
-    suspects: dict[int, int] = field(default_factory=dict)  #: ids set apart, with their counted attempts
+    suspects: dict[int, bool] = field(default_factory=dict)  #: ids set apart; True: the attempt is counted
 
 
 @retried
 def _run_transaction(ids: Sequence[int], trusted: bool, worker: str) -> Outcome:
     """Lock, drop what is gone or not due, do the effect, close the log, delete the rows: all or nothing."""
-    tasks = list(by_ids(ids).due(database_now()).free(database_now()).locked())
+    due = by_ids(ids).due(database_now())
+    tasks = list((due.free(database_now()) if trusted else due).locked())
     outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
     if trusted:
         outcome.suspects = _set_suspects_apart(tasks, outcome.report, worker)
@@ -156,43 +157,32 @@ def _run_transaction(ids: Sequence[int], trusted: bool, worker: str) -> Outcome:
         by_type[task.task_type].append(task)
     for task_type, batch in by_type.items():
         if found := registry.get(task_type):
-            _settle(
-                batch,
-                found.function(batch) or {},
-                outcome.report,
-                worker,
-                counted=not trusted,
-            )
+            _settle(batch, found.function(batch) or {}, outcome.report, worker, counted=not trusted)
     return outcome
 
 
-def _set_suspects_apart(tasks: Sequence[TaskInfo], report: RunReport, worker: str) -> dict[int, int]:
-    """Count an attempt of tasks that may have killed a worker before; give up on those that did so too often."""
+def _set_suspects_apart(tasks: Sequence[TaskInfo], report: RunReport, worker: str) -> dict[int, bool]:
+    """Count an attempt of tasks that may have killed a worker before; give up on those that did so too often.
+
+    Until the attempt begins nobody else may count it as his: that would look like one worker dying after the other.
+    What was counted before is counted again only when it is alone, immediately before it runs.
+    """
     now = clock.now()
     suspicious = timedelta(seconds=conf.SUSPECT_AFTER)
-    suspects = {task.task_id: task for task in tasks if task.attempts or now - task.due > suspicious}
-    counted = {}
-    for task_id, task in suspects.items():
+    suspects = [task for task in tasks if task.attempts or now - task.due > suspicious]
+    counted: set[int] = set()
+    for task in suspects:
         if task.attempts >= max_attempts(task.task_type):
-            record_failure(
-                task,
-                f"Its worker died {task.attempts} times while running it.",
-                worker=worker,
-            )
+            record_failure(task, f"Its worker died {task.attempts} times while running it.", worker=worker)
             report.failed += 1
-        else:
-            counted[task_id] = task.attempts + 1
-    by_ids(counted).update(attempts=F("attempts") + 1)
-    return counted | dict.fromkeys(suspects.keys() - counted.keys(), 0)
+        elif not task.attempts or len(tasks) == 1:
+            counted.add(task.task_id)
+    by_ids(counted).update(attempts=F("attempts") + 1, leased_until=now + _BEGINS_WITHIN)
+    return {task.task_id: task.task_id in counted for task in suspects}
 
 
 def _settle(
-    tasks: Sequence[TaskInfo],
-    verdicts: Mapping[int, Verdict],
-    report: RunReport,
-    worker: str,
-    *,
-    counted: bool,
+    tasks: Sequence[TaskInfo], verdicts: Mapping[int, Verdict], report: RunReport, worker: str, *, counted: bool
 ) -> None:
     """Close what was executed or dropped; what was postponed stays as it is."""
     now = read_database_clock()
@@ -207,6 +197,9 @@ def _settle(
         logs = TaskInfoLog.objects.filter(task_id__in=ids)
         logs.change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker)
     delete_by_ids([task.task_id for task in done] + list(dropped))
+    if counted:  # before it ran, because it might have killed its worker; it was not even begun
+        postponed = [task_id for task_id, verdict in verdicts.items() if isinstance(verdict, Postpone)]
+        by_ids(postponed).update(attempts=F("attempts") - 1, leased_until=None)
     report.executed += len(done)
     report.dropped += len(dropped)
     report.late_max = max([report.late_max, *(now - task.due for task in done)])

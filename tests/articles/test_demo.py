@@ -96,6 +96,12 @@ def test_each_role_may_do_its_own_part() -> None:
     assert User.objects.get(username="admin").is_superuser
 
 
+def test_the_chief_sees_when_an_article_went_live_as_the_readme_says(client: Client) -> None:
+    call_command("demo")
+    client.login(username="chief", password="headline")
+    assert client.get("/admin/scheduling/taskinfolog/").status_code == 200
+
+
 def test_running_it_again_changes_nothing() -> None:
     run_demo()
     before = list(Article.objects.order_by("pk").values())

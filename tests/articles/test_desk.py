@@ -349,6 +349,13 @@ def test_a_writer_is_not_offered_what_they_may_not_do() -> None:
     assert not offered & {"approve", "schedule", "publish_now", "withdraw", "restore"}
 
 
+@pytest.mark.parametrize("year", ["0001", "0999", "9999"])
+def test_a_time_that_no_task_can_have_is_refused_when_it_is_typed(desk: Client, year: str) -> None:
+    page = desk.post(f"{LIST}add/", {"title": "Old", "publish_at": f"{year}-12-31T00:00", "author": ""})
+    assert "1000 to 9999" in page.text
+    assert not Article.objects.exists()
+
+
 def test_a_channel_in_use_is_neither_disabled_nor_deleted(desk: Client) -> None:
     """R5.6"""
     channel = make_channel()
@@ -375,6 +382,20 @@ def test_two_channels_do_not_share_a_name(desk: Client) -> None:
     """R5.6"""
     make_channel()
     page = desk.post("/admin/articles/channel/add/", {"name": "Politics", "slug": "other", "position": 0})
+    assert "already exists" in page.text
+
+
+def test_a_channel_whose_name_makes_no_address_gets_one(desk: Client, client: Client) -> None:
+    desk.post("/admin/articles/channel/add/", {"name": "🔥!", "slug": "", "position": 0, "enabled": "on"})
+    assert client.get("/").status_code == 200
+    assert client.get(Channel.objects.get().get_absolute_url()).status_code == 200
+
+
+@pytest.mark.parametrize("noun", ["channel", "tag"])
+def test_two_names_that_make_one_address_are_told_so(admin_client: Client, noun: str) -> None:
+    address = f"/admin/articles/{noun}/add/"
+    admin_client.post(address, {"name": "C", "slug": "", "position": 0})
+    page = admin_client.post(address, {"name": "C++", "slug": "", "position": 0})
     assert "already exists" in page.text
 
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 
-from bench.figures import table
 from tests.chaos import faults
 from tests.chaos.faults import Fault
 from tests.chaos.trial import Trial
@@ -34,17 +30,6 @@ FAULTS = [
     faults.write_garbage,
 ]
 
-HEADINGS = ("fault", "tasks", "lost", "twice", "early", "late before", "during", "after (ms at most)")
-
-
-@pytest.fixture(scope="module")
-def results(request: pytest.FixtureRequest) -> Iterator[list[tuple[object, ...]]]:
-    """Rows of the table that is printed at the end."""
-    rows: list[tuple[object, ...]] = []
-    yield rows
-    terminal: Any = request.config.pluginmanager.getplugin("terminalreporter")
-    terminal.write_line("\n" + table(rows, HEADINGS))
-
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_every_task_runs_once_and_not_early_whatever_happens(
@@ -54,7 +39,7 @@ def test_every_task_runs_once_and_not_early_whatever_happens(
     trial = Trial(stand, tasks=600, seconds=20)
     trial.run([fault])
     report = trial.report()
-    late = [f"{value:.0f}" for value in (report.before, report.during, report.after)]
+    late = [f"{value:.0f}" for value in (report.before, report.during, report.after, report.in_hand)]
     results.append((fault.__name__, report.tasks, report.lost, report.doubled, report.early, *late))
     assert (report.lost, report.doubled, report.early) == (0, 0, 0), report
     assert report.after < LATE_AFTER * 1000, report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.chaos import faults
+from tests.chaos.proxy import Proxy
 from tests.chaos.trial import FAILED, Trial
 from tests.harness import Stand, eventually
 
@@ -57,6 +58,16 @@ def test_a_task_whose_long_transaction_commits_after_its_time_runs_at_once(stand
     trial.run([_commit_late])
     report = trial.report()
     assert (report.tasks, report.lost, report.doubled, report.early) == (3, 0, 0, 0)
+
+
+def test_a_reply_of_redis_that_gets_lost_loses_no_task(stand: Stand) -> None:
+    """R0.5 R2.5: what was popped is found again in the database."""
+    with Proxy(stand.redis.port) as proxy:
+        trial = Trial(stand, tasks=100, seconds=5, env={"REDIS_URL": f"redis://127.0.0.1:{proxy.port}/0"})
+        trial.run([lambda trial: proxy.lose_next_ids()])
+        assert proxy.lost.is_set()
+    report = trial.report()
+    assert (report.tasks, report.lost, report.doubled, report.early) == (100, 0, 0, 0)
 
 
 def _commit_late(trial: Trial) -> None:

@@ -15,6 +15,7 @@ from tests.harness import Process, Stand, eventually
 
 _TABLES = ("taskinfo", "taskinfo_logs", "probe_effect", "articles_article")
 _LEAD = 4.0  # seconds for storing the tasks and starting the workers
+_PROCESSES = 2
 _PATIENCE = 60.0  # seconds after the last due time in which everything must have run
 EXECUTED = 1
 FAILED = 3
@@ -22,25 +23,27 @@ FAILED = 3
 
 @dataclass(frozen=True)
 class Report:
-    """What became of the tasks; the lateness (ms) is the most of those due before, during and after the fault."""
+    """What became of the tasks; times are in milliseconds, lateness the most of those due in that span."""
 
     tasks: int
     lost: int  #: still pending, or without their effect
     doubled: int  #: with more than one effect
     early: int
-    before: float
+    before: float  #: lateness of what was due before the fault
     during: float
     after: float
+    in_hand: float  #: from the end of the fault until a batch that was in hand then is done
 
 
 class Trial:
     """A run of some seconds on a stand; use `run`, then `report`."""
 
-    def __init__(self, stand: Stand, *, tasks: int, seconds: float, processes: int = 2) -> None:
+    def __init__(self, stand: Stand, *, tasks: int, seconds: float, env: dict[str, str] | None = None) -> None:
+        """`env` is what the workers find different in their environment."""
         self.stand = stand
+        self.env = env or {}
         self.tasks = tasks
         self.seconds = seconds
-        self.processes = processes
         self.workers: Process
         self.fault_began = self.fault_ended = 0.0
 
@@ -71,13 +74,15 @@ class Trial:
 
     def start_workers(self) -> None:
         """Start the supervised workers and wait until each runs."""
-        self.workers = self.stand.start("manage.py", "poll", "--forever", "--processes", str(self.processes))
-        eventually(lambda: self.workers.output.count(" runs ") >= self.processes, 30, self.workers.output)
+        command = ("manage.py", "poll", "--forever", "--processes", str(_PROCESSES))
+        self.workers = self.stand.start(*command, env=self.env)
+        eventually(lambda: self.workers.output.count(" runs ") >= _PROCESSES, 30, self.workers.output)
 
     def report(self) -> Report:
         """Ask the database what happened."""
         (tasks,) = self._row("SELECT COUNT(*) FROM taskinfo_logs")
-        return Report(tasks, self._lost(), self._doubled(), self._early(), *self._lateness())
+        before, during, after = self._lateness()
+        return Report(tasks, self._lost(), self._doubled(), self._early(), before, during, after, self._in_hand())
 
     def _reset(self) -> None:
         connection = self.stand.connect()
@@ -125,3 +130,7 @@ class Trial:
         )
         instants = [datetime.fromtimestamp(at, UTC) for at in (0, self.fault_began - 0.1, self.fault_ended, 2**31)]
         return [float(self._row(sql, *span)[0]) for span in pairwise(instants)]
+
+    def _in_hand(self) -> float:
+        (done,) = self._row("SELECT MAX(executed_at) FROM taskinfo_logs WHERE task_type = 'probe.slow'")
+        return 1000 * (done.replace(tzinfo=UTC).timestamp() - self.fault_ended) if done else 0.0

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 from rest_framework.test import APIClient
 
 URL = "/api/v1/token/"
@@ -29,6 +30,12 @@ def test_staff_get_a_token_that_signs_them_in(alice: User) -> None:
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
     assert client.get("/api/v1/desk/articles/").status_code == 200
+
+
+def test_a_form_will_do_as_curl_sends_it(client: Client, alice: User) -> None:
+    body = f"username=alice&password={PASSWORD}"
+    answer = client.post(URL, body, content_type="application/x-www-form-urlencoded")
+    assert answer.json() == ask().json()
 
 
 def test_every_wrong_pair_gets_the_same_answer(alice: User) -> None:

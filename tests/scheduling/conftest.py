@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import pytest
 import redis
+import time_machine
 from django.db import connection
 
 from scheduling import registry
@@ -56,24 +58,23 @@ class Travel(Protocol):
 def travel(transactional_db: None) -> Iterator[Travel]:
     """`travel(300)` moves the database's clock, and with it the whole engine in this process, by five minutes."""
     shift = timedelta()
+    with ExitStack() as own_clock:
 
-    def strftime(pattern: str, _: str) -> str:
-        return f"{datetime.now(UTC) + shift:%Y-%m-%d %H:%M:%S.%f}"[:-3]
+        def move(seconds: float) -> datetime:
+            nonlocal shift
+            shift += timedelta(seconds=seconds)
+            if connection.vendor == "mysql":
+                with connection.cursor() as cursor:
+                    cursor.execute("SET SESSION timestamp = %s", [(datetime.now(UTC) + shift).timestamp()])
+                now = datetime.now(UTC) + shift
+            else:  # SQLite has the clock of this process
+                own_clock.close()
+                own_clock.enter_context(time_machine.travel(datetime.now(UTC) + shift))
+                now = datetime.now(UTC)
+            clock.measure()
+            return now
 
-    def move(seconds: float) -> datetime:
-        nonlocal shift
-        shift += timedelta(seconds=seconds)
-        if connection.vendor == "mysql":
-            with connection.cursor() as cursor:
-                cursor.execute("SET SESSION timestamp = %s", [(datetime.now(UTC) + shift).timestamp()])
-        clock.measure()
-        return datetime.now(UTC) + shift
-
-    if connection.vendor == "sqlite":
-        connection.close()  # SQLite would go on using statements prepared with its own strftime
-        connection.ensure_connection()
-        connection.connection.create_function("strftime", 2, strftime)
-    yield move
+        yield move
     connection.close()
     clock.measure()
 

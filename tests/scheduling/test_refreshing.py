@@ -16,7 +16,7 @@ from scheduling import registry
 from scheduling.conf import conf
 from scheduling.models import TaskInfo, by_ids
 from scheduling.queues import DelayQueue, get_queue, make_queue
-from scheduling.services import add_task, add_tasks, read_database_clock, refresh, run_due, sweep
+from scheduling.services import add_task, add_tasks, read_database_clock, refresh, run_due, run_once, sweep
 from tests.harness import start_redis
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
@@ -160,6 +160,29 @@ def test_foreign_keys_and_malformed_members_are_left_alone(keys: Keys, add: Add,
     assert client.get("sched:unknown") == b"x"
     assert client.zcard("sched:future:{test.note:0}") == 3
     assert queue_is_quiet()
+
+
+@pytest.mark.parametrize("kind", ["future", "ready"])
+def test_a_task_whose_key_holds_something_else_is_found_in_the_database(
+    keys: Keys, add: Add, notes: Notes, kind: str
+) -> None:
+    """R1.20"""
+    key = f"sched:{kind}:{{test.note:0}}"
+    add(0)
+    keys.client.set(key, "a string")
+    assert run_once(10, queue=make_queue(conf.REDIS_URL)).executed == 1
+    assert keys.client.get(key) == b"a string"
+
+
+def test_topics_without_hints_are_forgotten_and_named_again(keys: Keys, add: Add, notes: Notes) -> None:
+    add(0)
+    add(60, task_type="waiting.type")
+    run_due(10)
+    refresh()
+    assert keys.client.smembers("sched:topics") == {b"waiting.type:0"}
+    add(0)
+    assert keys.client.sismember("sched:topics", "test.note:0")
+    assert run_due(10) == 1
 
 
 def queue_is_quiet() -> bool:

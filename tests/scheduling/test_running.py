@@ -18,6 +18,7 @@ from scheduling.queues import DelayQueue, Hint
 from scheduling.registry import Drop, Postpone
 from scheduling.services import add_tasks, cancel_task, read_database_clock, run_due, run_once, sweep
 from scheduling.services.failing import backoff
+from scheduling.services.running import Round
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
 Status = TaskInfoLog.Status
@@ -173,6 +174,23 @@ def test_a_postponed_task_stays_and_counts_no_attempt(
     assert run_due(10) == 1
 
 
+def test_a_task_may_be_postponed_as_long_as_its_subject_is_locked(
+    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
+) -> None:
+    """R0.5: also when it is so late by then that its attempts are counted before they run."""
+    task = add(0)
+    notes.fault = lambda tasks: {task.task_id: Postpone()}
+    for _ in range(10):
+        travel(1)
+        sweep()
+        assert run_once(10).failed == 0
+    notes.fault = None
+    travel(1)
+    sweep()
+    assert run_due(10) == 1
+    assert TaskInfoLog.objects.get().attempts == 1
+
+
 def test_a_leased_task_is_not_run(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
     """R4.4"""
     task = add(0)
@@ -261,6 +279,21 @@ def test_one_that_has_killed_its_workers_too_often_is_given_up(
     log = TaskInfoLog.objects.get(pk=task.pk)
     assert log.status == Status.FAILED
     assert "died 3 times" in log.error
+
+
+def test_an_attempt_that_was_counted_and_is_about_to_begin_is_not_counted_by_others(
+    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
+) -> None:
+    """R0.6: else six workers that meet a backlog would take each other for dead and give its tasks up."""
+    task = add(0)
+    travel(5)
+    for name in ("first", "second"):
+        Round(name, queue)._run_together([task.task_id], trusted=True)
+    task.refresh_from_db()
+    assert (task.attempts, notes.batches) == (1, [])
+    travel(2)
+    sweep()
+    assert run_due(10) == 1
 
 
 def test_suspects_run_alone_so_that_the_guilty_is_found(

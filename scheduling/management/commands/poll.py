@@ -23,18 +23,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         duration = parser.add_mutually_exclusive_group()
-        duration.add_argument(
-            "--for",
-            type=float,
-            metavar="SECONDS",
-            dest="seconds",
-            help="keep working this long",
-        )
-        duration.add_argument(
-            "--forever",
-            action="store_true",
-            help="keep working until SIGTERM or SIGINT",
-        )
+        duration.add_argument("--for", type=float, metavar="SECONDS", dest="seconds", help="keep working this long")
+        duration.add_argument("--forever", action="store_true", help="keep working until SIGTERM or SIGINT")
         parser.add_argument(
             "--type", action="append", default=[], dest="types", metavar="TYPE",
             help="run only this type of task; may be repeated",
@@ -49,10 +39,7 @@ class Command(BaseCommand):
         self._check(options)
         try:
             if options["forever"] and options["processes"] > 1:
-                supervise(
-                    lambda stopping: self._work(options, stopping),
-                    processes=options["processes"],
-                )
+                supervise(lambda stopping: self._work(options, stopping), processes=options["processes"])
             else:
                 with stop_on_signals() as stopping:
                     self._work(options, stopping)
