@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from articles.models import Article
 from scheduling.models import TaskInfoLog
-from tests.articles.factories import make_article, make_channel, make_editor, make_person, soon
+from tests.articles.factories import make_article, make_channel, make_person, soon
 from tests.conftest import StartManage
 from tests.harness import eventually
 

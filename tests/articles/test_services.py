@@ -50,7 +50,6 @@ CALLS: dict[Step, Callable[..., Any]] = {
 OF_NEWER_TEXT = {step for step, way in STEPS.items() if way.subject in (Subject.UPDATE, Subject.NEWER)}
 
 
-
 @pytest.fixture
 def editor() -> User:
     return make_editor()
