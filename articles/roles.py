@@ -31,7 +31,10 @@ ROLES: dict[Role, tuple[str, ...]] = {
     Role.EDITOR: (*WRITING, "articles.edit_any_article", "articles.add_tag", "articles.change_tag"),
     Role.REVIEWER: (*READING, "articles.review_article"),
     Role.PUBLISHER: (*READING, "articles.schedule_article", "articles.publish_article"),
-    Role.CHIEF: ("articles.*",),
+    Role.CHIEF: (
+        "articles.*",
+        *(f"scheduling.view_{model}" for model in ("taskinfo", "taskinfolog", "workerheartbeat")),
+    ),
     Role.OPERATOR: (*READING, "scheduling.*"),
 }
 """Role to permissions: "app.codename", or "app.*" for all of an app."""
