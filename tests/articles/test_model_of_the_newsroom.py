@@ -257,7 +257,7 @@ class Newsroom:
 
 
 @hypothesis_settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(script=st.lists(steps, min_size=8, max_size=40))
 @pytest.mark.django_db(transaction=True)
