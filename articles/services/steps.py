@@ -56,6 +56,7 @@ def lock(article: Article) -> None:
         article.refresh_from_db(from_queryset=Article.objects.locked())
     except Article.DoesNotExist as error:
         raise ArticleGone from error
+    article._state.adding = False  # `Article(pk=...)` is enough to lock, and is no new article now
 
 
 def store(article: Article) -> None:
