@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from articles.models import Article, Correction, Revision, Text, Update
@@ -77,9 +76,3 @@ def fold_in(article: Article) -> None:
     if article.newer is not None:
         put_into_columns(article, newest(article))
         drop_update(article)
-
-
-def record_imports(articles: Iterable[Article]) -> None:
-    """Keep the texts of newly inserted articles, one statement for hundreds."""
-    rows = [Revision.holding(Text.of(article), article=article, number=1) for article in articles]
-    Revision.objects.bulk_create(rows, batch_size=100)

@@ -12,14 +12,16 @@ from scheduling.clock import clock
 from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.models import TaskInfo
-from scheduling.queues import Hint, get_queue
+from scheduling.queues import Hint, get_queue, to_milliseconds
 
 logger = logging.getLogger(__name__)
 
 
 def announce_on_commit(tasks: Iterable[TaskInfo]) -> None:
     """Once the surrounding transaction is committed, push the hints of `tasks` that fall within the window."""
-    transaction.on_commit(partial(_push, [Hint.of(task) for task in tasks]), robust=True)
+    known = list(tasks)
+    written_ms = max((to_milliseconds(task.promised_at) for task in known), default=0)
+    transaction.on_commit(partial(_push, [Hint.of(task) for task in known], written_ms), robust=True)
 
 
 def withdraw_on_commit(tasks: Iterable[TaskInfo]) -> None:
@@ -27,8 +29,9 @@ def withdraw_on_commit(tasks: Iterable[TaskInfo]) -> None:
     transaction.on_commit(partial(_discard, [Hint.of(task) for task in tasks]), robust=True)
 
 
-def _push(hints: Sequence[Hint]) -> None:
-    now_ms = int(clock.timestamp() * 1000)
+def _push(hints: Sequence[Hint], written_ms: int) -> None:
+    # This process's clock may lag; the database's, read when the tasks were written, is a lower bound.
+    now_ms = max(int(clock.timestamp() * 1000), written_ms)
     near = [hint for hint in hints if hint.due_ms <= now_ms + conf.PRELOAD_WINDOW * 1000]
     try:
         get_queue().push(near, now_ms=now_ms)

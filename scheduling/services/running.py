@@ -21,7 +21,7 @@ from scheduling import registry
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids
-from scheduling.queues import DelayQueue, Hint, get_queue
+from scheduling.queues import DelayQueue, Hint, get_queue, to_milliseconds
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services.failing import max_attempts, record_failure
 from scheduling.transactions import is_database_trouble, retried
@@ -60,16 +60,24 @@ class RunReport:
 
 def run_due(limit: int) -> int:
     """Run up to `limit` due tasks of each topic that has a handler in this process; returns how many were handled."""
-    return run_once(limit).handled
+    return run_once(limit, now_ms=to_milliseconds(read_database_clock())).handled
 
 
 def run_once(
-    limit: int, *, task_types: Collection[str] | None = None, worker: str = "", queue: DelayQueue | None = None
+    limit: int,
+    *,
+    task_types: Collection[str] | None = None,
+    worker: str = "",
+    queue: DelayQueue | None = None,
+    now_ms: int | None = None,
 ) -> RunReport:
-    """One round, with what it did. `task_types` narrows it to some of the types that have a handler."""
+    """One round, with what it did. `task_types` narrows it to some of the types that have a handler.
+
+    `now_ms` is by the database's clock; without it this process's own, corrected, saves the question.
+    """
     types = registry.task_types() if task_types is None else registry.task_types() & set(task_types)
     queue = queue or get_queue()
-    popped = queue.pop(types, limit, now_ms=int(clock.timestamp() * 1000))
+    popped = queue.pop(types, limit, now_ms=now_ms or int(clock.timestamp() * 1000))
     report = RunReport(next_due_ms=popped.next_due_ms)
     for ids in popped.ids.values():
         report.popped += len(ids)

@@ -13,7 +13,7 @@ from typing import Any
 from tests.chaos.faults import Fault
 from tests.harness import Process, Stand, eventually
 
-_TABLES = ("taskinfo", "taskinfo_logs", "probe_effect", "articles_article")
+_TABLES = ("taskinfo", "taskinfo_logs", "probe_effect", "articles_article", "articles_revision", "articles_update")
 _LEAD = 4.0  # seconds for storing the tasks and starting the workers
 _PROCESSES = 2
 _PATIENCE = 60.0  # seconds after the last due time in which everything must have run
