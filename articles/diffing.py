@@ -11,12 +11,16 @@ from typing import Any
 
 from django.utils.functional import Promise
 
+from articles.html import add_paragraphs
 from articles.models import Revision
 
 WORD = re.compile(r"<[^>]*>|[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+|\s+|.", re.DOTALL)
 """A tag of markup, a Chinese or Japanese character, a word, white space, or a sign."""
 
-PARAGRAPH = re.compile(r"(?<=\n)|(?<=</p>)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
+PARAGRAPH = re.compile(r"(?<=\n)")
+_BETWEEN_BLOCKS = re.compile(r">\s+<")
+_PARAGRAPH_END = re.compile(r"</p>(?=<[a-z])")
+_BLOCK_END = re.compile(r"(</(?:li|h[1-6]|blockquote|figure|tr|table|ul|ol)>)")
 LONGEST = 4_000
 """Words on one side; in longer passages the whole passage is shown as changed, as nobody would read the words."""
 
@@ -94,7 +98,16 @@ def _joined(pieces: Sequence[Piece]) -> list[Piece]:
 
 def _shown(revision: Revision, name: str) -> str:
     value = getattr(revision, name)
+    if name == "body":
+        return _as_lines(value)
     return ", ".join(value) if isinstance(value, list) else str(value or "")
+
+
+def _as_lines(body: str) -> str:
+    """A body with a line for each block and no mark-up for plain paragraphs, whoever wrote it with what editor."""
+    body = _BETWEEN_BLOCKS.sub("><", add_paragraphs(body))
+    body = _PARAGRAPH_END.sub("\n\n", body).replace("<p>", "").replace("</p>", "")
+    return _BLOCK_END.sub(r"\1\n", body).strip()
 
 
 def _label(name: str) -> str | Promise:
