@@ -267,3 +267,6 @@ class RefusalSerializer(serializers.Serializer[Any]):
     """Why the article is refused."""
 
     reason = serializers.CharField(max_length=500)
+    revision = serializers.IntegerField(
+        min_value=1, required=False, help_text=_("What was read: if the text is another by now, nothing is refused.")
+    )
