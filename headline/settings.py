@@ -231,6 +231,7 @@ UNFOLD = {
     "SITE_HEADER": "Headline",
     "SITE_SYMBOL": "newspaper",
     "SHOW_LANGUAGES": True,
+    "DASHBOARD_CALLBACK": "articles.desk.start.page.add_sections",
     "SIDEBAR": {"navigation": "headline.desk.navigation"},
     "COLORS": {
         "primary": {

@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from articles.desk.editorwords import EDITOR_WORDS
 from articles.html import add_paragraphs, clean_html
 
-_BETWEEN_BLOCKS = re.compile(r">\s+<")
+_BETWEEN_BLOCKS = re.compile(r"(?<=>)\s*\n\s*(?=<)")
 
 
 class BodyWidget(UnfoldAdminTextareaWidget):
@@ -68,4 +68,4 @@ class BodyField(forms.CharField):
 
 
 def _as_shown(body: str) -> str:
-    return _BETWEEN_BLOCKS.sub("><", clean_html(add_paragraphs(body)))
+    return _BETWEEN_BLOCKS.sub("", clean_html(add_paragraphs(body)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django import template
 from django.utils import formats, timezone
@@ -14,6 +15,7 @@ from articles.embeds import with_players
 from articles.html import add_paragraphs, clean_html
 from articles.models import Channel
 from articles.models.channel import ChannelQuerySet
+from articles.models.people import named
 
 register = template.Library()
 
@@ -22,6 +24,18 @@ register = template.Library()
 def spoken(moment: datetime) -> str:
     """Date, time and zone."""
     return times.spoken(moment)
+
+
+@register.filter
+def moment(when: datetime) -> str:
+    """Time and distance from UTC, with the day unless that is today."""
+    return times.spoken_briefly(when)
+
+
+@register.filter
+def person(somebody: Any) -> str:
+    """What a member of the newsroom is called."""
+    return named(somebody)
 
 
 @register.filter
