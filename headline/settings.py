@@ -69,6 +69,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "articles.middleware.DoorMiddleware",
+    "articles.middleware.PreferencesMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "headline.api.idempotency.IdempotencyMiddleware",
@@ -231,6 +232,8 @@ UNFOLD = {
     "SITE_HEADER": "Headline",
     "SITE_SYMBOL": "newspaper",
     "SHOW_LANGUAGES": True,
+    "LANGUAGES": {"action": "headline.desk.language_action"},
+    "ACCOUNT": {"navigation": "headline.desk.account"},
     "DASHBOARD_CALLBACK": "articles.desk.start.page.add_sections",
     "SIDEBAR": {"navigation": "headline.desk.navigation"},
     "COLORS": {
