@@ -1,4 +1,4 @@
-"""The sidebar of the newsroom's screens, grouped by what people do there."""
+"""The menus of the newsroom's screens: the sidebar, grouped by what people do there, and one's own."""
 
 from __future__ import annotations
 
@@ -60,6 +60,19 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     groups[0]["items"].insert(0, _link(_t("Start"), start, "home") | {"active": request.path == start})
     groups[0]["items"].append(_link(_t("View the site"), reverse("home"), "open_in_new") | {"active": False})
     return [group for group in [*groups, _group(_("More"), list(rows.values()), request)] if group["items"]]
+
+
+def account(request: HttpRequest) -> list[dict[str, Any]]:
+    """The menu of one's own name; for unfold's `ACCOUNT`."""
+    links = [{"title": _("My settings"), "link": reverse("admin:articles_preferences_changelist")}]
+    if request.user.is_authenticated and request.user.has_usable_password():
+        links.append({"title": _("Change password"), "link": reverse("admin:password_change")})
+    return links
+
+
+def language_action(request: HttpRequest) -> str:
+    """Where the choice of a language is sent: those who are signed in have it remembered."""
+    return reverse("admin:articles_preferences_language" if request.user.is_staff else "set_language")
 
 
 def _group(title: str | Promise, rows: list[dict[str, Any]], request: HttpRequest) -> dict[str, Any]:

@@ -49,7 +49,8 @@ class ArticleChangeList(ChangeList):
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         """The rows, with the instant at which they were read."""
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
-        return rows.defer("body").annotate(asked_at=database_now())
+        rows = rows.defer("body").annotate(asked_at=database_now())
+        return rows
 
 
 class ArticleList(ModelAdmin):

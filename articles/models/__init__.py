@@ -5,6 +5,7 @@ from articles.models.audit import AuditEntry
 from articles.models.channel import Channel
 from articles.models.correction import Correction
 from articles.models.notice import Notice, NoticeChoice
+from articles.models.preferences import Preferences
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
 from articles.models.saved_view import SavedView
@@ -20,6 +21,7 @@ __all__ = [
     "Correction",
     "Notice",
     "NoticeChoice",
+    "Preferences",
     "QueuedArticle",
     "Review",
     "Revision",

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from articles import times
+from articles.embeds import with_players
 from articles.html import add_paragraphs, clean_html
 from articles.models import Channel
 from articles.models.channel import ChannelQuerySet
@@ -39,8 +40,8 @@ def person(somebody: Any) -> str:
 
 @register.filter
 def prose(body: str) -> SafeString:
-    """An article's text as HTML: plain text gets paragraphs, and whatever is not harmless is taken out."""
-    return mark_safe(clean_html(add_paragraphs(body)))  # noqa: S308 (cleaned in this line)
+    """An article's text as HTML: plain text gets paragraphs, what is not harmless is taken out, players are put in."""
+    return mark_safe(with_players(clean_html(add_paragraphs(body))))  # noqa: S308 (cleaned in this line)
 
 
 @register.simple_tag

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0003_audit_guard'),
+        ('articles', '0004_preferences'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
