@@ -1,4 +1,4 @@
-"""The save hook: whatever saves or deletes an article, tasks and audit record follow in the same transaction."""
+"""The save hook: whatever saves or deletes an article, tasks, search index and record follow in that transaction."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.dispatch import receiver
 
 from articles.models import Article
 from articles.models.word import words_changed
+from articles.search import index
 from articles.services import recording
 from articles.services.reviewing import review_again_soon
 from articles.services.tasks import cancel_all_tasks, sync_tasks
@@ -18,6 +19,12 @@ from articles.services.tasks import cancel_all_tasks, sync_tasks
 def keep_tasks_true(instance: Article, **kwargs: Any) -> None:
     """After a save: the tasks are what the stored row asks for."""
     sync_tasks([instance.pk])
+
+
+@receiver(post_save, sender=Article)
+def keep_index_true(instance: Article, **kwargs: Any) -> None:
+    """After a save: search finds the stored text if it was approved, and no other."""
+    index([instance.pk])
 
 
 @receiver(post_save, sender=Article)

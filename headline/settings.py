@@ -203,6 +203,8 @@ LOGGING = {
 
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
 
+WEBSUB_HUB = env.address("WEBSUB_HUB")
+
 # Whose players readers see where an address stands alone in its paragraph: the name, what its addresses look like (as
 # browsers understand regular expressions too), and the player's address, which gets what the expression's group found.
 EMBEDS = [

@@ -12,6 +12,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 
 from articles.models import Article, Channel
+from articles.search import index
 from articles.services.recording import IMPORT, Standing, record_many
 from articles.services.references import channels_named, people_named, tags_named
 from articles.services.tasks import sync_tasks
@@ -153,6 +154,7 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
     ids = _ids([*(item.external_id for item in new), *(change.item.external_id for change in changes)])
     _set_tags({ids[item.external_id]: item.tags for item in items})
     sync_tasks(list(ids.values()))
+    index(list(ids.values()))
     for article in created:
         article.pk = ids[article.external_id or ""]
     _record(created, changes)

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from articles.models import Article, Text, Update
+from articles.search import index
 from articles.services.announcing import announce_published
 from articles.services.publishing import Outcome, sort_missing
 from articles.services.recording import UPDATED, Standing, record_many
@@ -63,6 +64,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     for pk, article in locked.items():
         _sort(article, waiting.get(pk), now, outcome)
     sort_missing(set(article_ids) - locked.keys(), outcome)
+    index(outcome.done)
     record_many(UPDATED, [(article, Standing.of(article)) for article in outcome.done.values()])
     announce_published(outcome.done)
     return outcome

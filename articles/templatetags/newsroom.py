@@ -13,9 +13,10 @@ from django.utils.translation import gettext as _
 from articles import times
 from articles.embeds import with_players
 from articles.html import add_paragraphs, clean_html
-from articles.models import Channel
+from articles.models import Article, Channel
 from articles.models.channel import ChannelQuerySet
 from articles.models.people import named
+from articles.search import Query, highlighted, snippet
 
 register = template.Library()
 
@@ -42,6 +43,18 @@ def person(somebody: Any) -> str:
 def prose(body: str) -> SafeString:
     """An article's text as HTML: plain text gets paragraphs, what is not harmless is taken out, players are put in."""
     return mark_safe(with_players(clean_html(add_paragraphs(body))))  # noqa: S308 (cleaned in this line)
+
+
+@register.simple_tag
+def found_title(article: Article, query: Query) -> SafeString:
+    """An article's headline with what was looked for marked."""
+    return highlighted(article.title, query)
+
+
+@register.simple_tag
+def found_text(article: Article, query: Query) -> SafeString:
+    """The place of an article's text that has what was looked for."""
+    return snippet(article, query)
 
 
 @register.simple_tag
