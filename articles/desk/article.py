@@ -17,6 +17,7 @@ from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
 from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
+from articles.desk.writing.screen import told
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
 from articles.services.editing import TIMES
@@ -124,6 +125,7 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
             "record": history(article) if article.pk else [],
             "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
+            "told": told(),
         }
         return super().render_change_form(request, context, *args, **options)
 
@@ -141,8 +143,8 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
         for step in _pressed(request):
             time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
-        told = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
-        self.message_user(request, told.strip(), messages.INFO)
+        sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
+        self.message_user(request, sentence.strip(), messages.INFO)
         if tags := form.taken_out():
             text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
             self.message_user(request, text % {"tags": ", ".join(f"<{tag}>" for tag in tags)}, messages.WARNING)

@@ -11,8 +11,9 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
-from articles.desk.bodyfield import BodyField
 from articles.desk.timefield import ZonedTimeField
+from articles.desk.writing.body import BodyField
+from articles.desk.writing.screen import writing_media
 from articles.exceptions import ArticleError, StaleEdit
 from articles.html import foreign_tags
 from articles.models import Article, Channel, Tag, Text
@@ -93,6 +94,11 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         if "channel" in self.fields:
             offered = Channel.objects.filter(Q(enabled=True) | Q(pk=self.instance.channel_id))
             self.fields["channel"].queryset = offered  # type: ignore[attr-defined]
+
+    @property
+    def media(self) -> forms.Media:
+        """With the scripts and styles of writing."""
+        return super().media + writing_media()
 
     @property
     def is_stale(self) -> bool:

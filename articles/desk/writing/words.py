@@ -56,3 +56,11 @@ EDITOR_WORDS = {
     "embedShown": _("Readers see a player:"),
 }
 """Name of a button, or the package's English text, to what people read."""
+
+SCREEN_WORDS = {
+    "counted": _("Words: {words} · reading time: about {minutes} min"),
+    "length": _("{length} of about {good} characters"),
+    "long": _("rather long: lists and search engines may cut it"),
+    "full": _("as long as it can be"),
+}
+"""What the scripts around the editor say."""
