@@ -11,6 +11,7 @@ from articles.models.revision import Revision, Text
 from articles.models.tag import Tag
 from articles.models.update import Update
 from articles.models.word import Word, WordList
+from articles.models.writing import Presence, WorkingCopy
 
 __all__ = [
     "Article",
@@ -21,6 +22,7 @@ __all__ = [
     "Notice",
     "NoticeChoice",
     "Preferences",
+    "Presence",
     "QueuedArticle",
     "Review",
     "Revision",
@@ -29,4 +31,5 @@ __all__ = [
     "Update",
     "Word",
     "WordList",
+    "WorkingCopy",
 ]

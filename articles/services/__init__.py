@@ -11,17 +11,23 @@ from articles.services.scheduling import cancel_schedule, move_many, schedule, s
 from articles.services.submitting import approve, refuse, submit
 from articles.services.tasks import mend_tasks, sync_tasks
 from articles.services.updating import cancel_update, discard_update, publish_update, schedule_update, update_due
+from articles.services.writing import be_present, drop_copy, forget_old_copies, keep_copy, leave
 
 __all__ = [
     "approve",
+    "be_present",
     "cancel_schedule",
     "claim",
     "cancel_update",
     "create",
     "discard_update",
+    "drop_copy",
     "edit",
+    "forget_old_copies",
     "keep_aside",
+    "keep_copy",
     "kill",
+    "leave",
     "mend_tasks",
     "move_many",
     "publish_due",
