@@ -17,6 +17,7 @@ from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
 from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
+from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.screen import told
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
@@ -48,14 +49,13 @@ STEP_BUTTON = "_step_"
 
 
 @admin.register(Article)
-class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
+class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens):  # type: ignore[misc]
     """The list, and the form that writes, reviews, schedules and publishes."""
 
     form = ArticleForm
     autocomplete_fields = ["tags", "author"]
     change_form_before_template = "articles/desk/standing.html"  # type: ignore[assignment]
     change_form_after_template = "articles/desk/record.html"  # type: ignore[assignment]
-    warn_unsaved_form = True
     view_on_site = False  # the form links to the page itself, once there is one
 
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
@@ -84,6 +84,7 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
         """The form, which knows why the services refused what was typed."""
         form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
+        form.restored = restored(request, obj)
         for name in TIMES.union({"update_at"}).difference(_settable_times(obj, request.user)):
             del form.base_fields[name]
         return form
@@ -125,7 +126,8 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
             "record": history(article) if article.pk else [],
             "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
-            "told": told(),
+            "told": told(request, context.get("original")),
+            "unsaved_work": unsaved_work(request, context.get("original")),
         }
         return super().render_change_form(request, context, *args, **options)
 
@@ -145,6 +147,7 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
         sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
         self.message_user(request, sentence.strip(), messages.INFO)
+        services.drop_copy(window_of(request), by=request.user)
         if tags := form.taken_out():
             text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
             self.message_user(request, text % {"tags": ", ".join(f"<{tag}>" for tag in tags)}, messages.WARNING)

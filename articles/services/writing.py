@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -20,19 +20,20 @@ MOST_TYPED = 4_000_000
 """Characters of a form that are kept: the longest body with its mark-up, and some."""
 
 
-def keep_copy(window: UUID, article: Article | None, *, by: Person, typed: Typed, number: int) -> WorkingCopy:
-    """Keep what stands in a window's form; an older version than is kept already changes nothing.
+def keep_copy(window: UUID, article: Article | None, *, by: Person, typed: Typed, number: int) -> datetime:
+    """Keep what stands in a window's form, and return when; an older version than is kept already changes nothing.
 
     Raises `NotAllowed` and `TooLong`.
     """
     require(CHANGE if article else ADD, by, article)
     if sum(len(text) for texts in typed.values() for text in texts) > MOST_TYPED:
         raise TooLong
-    values = {"typed": typed, "number": number, "kept_at": read_database_clock()}
+    now = read_database_clock()
+    values = {"typed": typed, "number": number, "kept_at": now}
     mine = WorkingCopy.objects.filter(pk=window, person=by.pk)
     if not mine.filter(number__lt=number).update(article=article, **values) and not mine.exists():
-        _add(WorkingCopy(pk=window, person_id=by.pk, article=article, **values))
-    return mine.get()
+        _add(WorkingCopy(pk=window, person_id=_id(by), article=article, **values))
+    return now
 
 
 def drop_copy(window: UUID, *, by: Person) -> bool:
@@ -52,7 +53,7 @@ def be_present(window: UUID, article: Article, *, by: Person) -> list[Presence]:
     until = now + Presence.LASTS
     mine = Presence.objects.filter(pk=window, person=by.pk)
     if not mine.update(until=until, article=article):
-        _add(Presence(pk=window, article=article, person_id=by.pk, since=now, until=until))
+        _add(Presence(pk=window, article=article, person_id=_id(by), since=now, until=until))
     Presence.objects.filter(until__lt=now - timedelta(minutes=1)).delete()
     others = Presence.objects.filter(article=article).at(now).exclude(pk=window)
     return list(others.select_related("person").order_by("since"))
@@ -61,6 +62,11 @@ def be_present(window: UUID, article: Article, *, by: Person) -> list[Presence]:
 def leave(window: UUID, *, by: Person) -> None:
     """The window is closed."""
     Presence.objects.filter(pk=window, person=by.pk).delete()
+
+
+def _id(by: Person) -> int:
+    assert by.pk is not None  # noqa: S101 (nobody without an account has the right that was asked for)
+    return int(by.pk)
 
 
 def _add(row: WorkingCopy | Presence) -> None:
