@@ -22,6 +22,7 @@ from articles.services.recording import (
     REVIEWED,
     SAVE,
     TAKEN_OFF,
+    UNDONE,
     UPDATED,
 )
 from articles.times import spoken_exactly
@@ -38,6 +39,7 @@ NAMES: Mapping[str, str | Promise] = {
     UPDATED: _("Newer text went live"),
     REVIEWED: _("Reviewed automatically"),
     PULLED_BACK: _("Pulled back"),
+    UNDONE: _("Undone"),
     **{step.value: STEPS[step].label for step in Step},
 }
 """What people call the actions of the record."""
