@@ -84,6 +84,20 @@ class RevisionChanged(ArticleError):
     message = _("The text was changed a moment ago: read the newest revision before you approve it.")
 
 
+class TimePast(InvalidSchedule):
+    """Something was moved to a time that is past."""
+
+    code = "past"
+    message = _("This time is past; nothing was moved.")
+
+
+class MovedMeanwhile(ArticleError):
+    """Somebody moved it since this editor saw it."""
+
+    code = "moved"
+    message = _("Somebody has moved it meanwhile.")
+
+
 class UnderEmbargo(InvalidSchedule):
     """Nobody puts an article out, or schedules it for a time, before its embargo ends."""
 

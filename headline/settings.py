@@ -199,6 +199,7 @@ LOGGING = {
 # The newsroom
 
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
+CALENDAR_CLASH = timedelta(minutes=5)  # two articles of a channel that go live no further apart are marked
 
 # Monitoring
 
