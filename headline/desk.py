@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from articles.desk.calendar.views import may_look
+from articles.desk.calendar.screens import may_look
 from articles.desk.notices import unread_count
 
 ORDER = ["articles", "scheduling", "auth"]
@@ -47,7 +47,7 @@ def _position(app: dict[str, Any]) -> int:
 
 def _links(app: dict[str, Any], request: HttpRequest) -> list[dict[str, Any]]:
     """What an app has beside its models."""
-    if app["app_label"] != "articles" or not may_look(request):
+    if app["app_label"] != "articles" or not may_look(request.user):
         return []
     return [{"title": _("Calendar"), "link": reverse("calendar"), "icon": "calendar_month"}]
 

@@ -2,6 +2,7 @@
 
 from articles.models.article import Article
 from articles.models.audit import AuditEntry
+from articles.models.calendar_feed import CalendarFeed
 from articles.models.channel import Channel
 from articles.models.correction import Correction
 from articles.models.notice import Notice, NoticeChoice
@@ -14,6 +15,7 @@ from articles.models.word import Word, WordList
 __all__ = [
     "Article",
     "AuditEntry",
+    "CalendarFeed",
     "Channel",
     "Claim",
     "Correction",

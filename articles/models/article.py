@@ -171,6 +171,7 @@ class Article(SavesOnlyChanges):
         indexes = [
             models.Index(fields=["status", "publish_at"], name="article_waiting"),
             models.Index(fields=["status", "unpublish_at"], name="article_leaving"),
+            models.Index(fields=["embargo_until"], name="article_embargo"),
             models.Index(fields=["publish_at", "id"], name="article_newest"),
             models.Index(fields=["channel", "publish_at", "id"], name="article_channel_newest"),
         ]

@@ -48,8 +48,11 @@ class Choice:
     def address(self, **changes: Any) -> str:
         """The query of this choice with some changes."""
         other = replace(self, **{"open": None, **changes})
-        said = {"date" if name == "day" else name: value for name, value in vars(other).items()}
-        return "?" + urlencode({name: value for name, value in said.items() if value not in ("", None)})
+        return _query({"date" if name == "day" else name: value for name, value in vars(other).items()})
+
+    def filters(self) -> str:
+        """The query of the filters alone."""
+        return _query({"channel": self.channel, "author": self.author})
 
     def articles(self, by: Person, prefix: str = "") -> Q:
         """The articles that are shown; `prefix` leads to them from another model."""
@@ -68,6 +71,11 @@ def read_date(text: str) -> date | None:
     except ValueError:
         return None
     return day if EARLIEST <= day <= LATEST else None
+
+
+def _query(values: Mapping[str, Any]) -> str:
+    said = {name: value for name, value in values.items() if value not in ("", None)}
+    return "?" + urlencode(said) if said else ""
 
 
 def _number(text: str) -> str:

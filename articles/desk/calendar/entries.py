@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.db.models import TextChoices
 from django.utils import timezone
@@ -43,6 +43,9 @@ class Mark(TextChoices):
 _SHORT = {Mark.AT_RISK: _("at risk"), Mark.OVERDUE: _("overdue"), Mark.CLASH: _("clash")}
 
 
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
 @dataclass(frozen=True)
 class Entry:
     """One thing on the calendar. What can be moved has the time that the person `seen` it at."""
@@ -51,13 +54,16 @@ class Entry:
     kind: Kind
     at: datetime
     title: str
-    address: str  #: where it is changed
+    address: str = ""  #: where it is changed
     channel: str = ""
     author: str = ""
     state: str = ""  #: where it stands, in words
     note: str = ""
     seen: str = ""  #: the exact time that is stored, as ISO 8601; empty if it cannot be moved
     marks: tuple[Mark, ...] = ()
+    article: int | None = None  #: what it is about
+    changed: datetime = LONG_AGO
+    is_off: bool = False  #: called off: for calendar programs that know it already
 
     @property
     def is_over(self) -> bool:

@@ -44,7 +44,7 @@ class Subject:
         moment, _colon, pk = key.partition(":")
         if moment not in list(Moment) or not (pk.isascii() and pk.isdecimal() and len(pk) < 19):
             raise ValidationError(_("There is no such entry."))
-        article = Article.objects.defer("body").filter(pk=pk).first()
+        article = Article.objects.filter(pk=pk).first()
         if article is None:
             raise ValidationError(_("The article has been deleted."))
         return cls(Moment(moment), article)

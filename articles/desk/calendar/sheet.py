@@ -7,16 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from articles.desk.calendar.choice import Choice
+from articles.desk.calendar.collector import Collector, Row
 from articles.desk.calendar.entries import Entry
 from articles.desk.calendar.period import Span, View
 from articles.services.steps import Person
-
-Row = TypeVar("Row", bound=Model)
 
 SHOWN = {View.MONTH: 5, View.WEEK: 3, View.DAY: 12}
 """Entries shown in a slot (a day of the month, an hour of the others) before it folds."""
@@ -39,13 +37,11 @@ class Slot:
         return self.total - len(self.entries)
 
 
-class Sheet:
-    """The slots of a period, which sources fill with `put`."""
+class Sheet(Collector):
+    """The slots of a period."""
 
     def __init__(self, choice: Choice, *, by: Person, now: datetime) -> None:
-        self.choice = choice
-        self.by = by
-        self.now = now
+        super().__init__(choice, by=by, now=now)
         self.slots = [Slot(span, self._limit(span)) for span in choice.period.spans()]
         self._ends = [slot.span.end for slot in self.slots]
 
@@ -54,11 +50,8 @@ class Sheet:
         """Everything that is shown."""
         return [entry for slot in self.slots for entry in slot.entries]
 
-    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Sheet], Entry]) -> None:
-        """Put an entry for each of `rows` whose field `time` lies in the period: two queries, whatever their number.
-
-        The first asks for nothing but times, the second for the rows that are shown.
-        """
+    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
+        """Put the first of each slot: one query asks for nothing but times, another for the rows that are shown."""
         shown = self._first_of_each_slot(rows, time)
         found = rows.in_bulk(list(shown)) if shown else {}
         for pk in found.keys() & shown.keys():

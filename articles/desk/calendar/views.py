@@ -6,25 +6,24 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-from django.contrib import admin, messages
-from django.contrib.auth import get_user_model
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from articles.desk.calendar import drawing
-from articles.desk.calendar.choice import ME, Choice, read_date
+from articles.desk.calendar.choice import Choice, read_date
 from articles.desk.calendar.clashes import mark_clashes
 from articles.desk.calendar.entries import Kind, Mark
 from articles.desk.calendar.moving import LAST_MOVE, Answer, MoveForm, Subject, answer_to, undo
 from articles.desk.calendar.period import View
+from articles.desk.calendar.screens import page, people, require_look
 from articles.desk.calendar.sheet import Sheet
-from articles.desk.calendar.sources import fill
+from articles.desk.calendar.sources import SOURCES
 from articles.models import Channel
 from scheduling.services import read_database_clock
 
@@ -32,22 +31,18 @@ STATUSES = {"not_allowed": HTTPStatus.FORBIDDEN, "": HTTPStatus.OK}
 """HTTP's word for an answer's code; all others are conflicts with how things stand."""
 
 
-def may_look(request: HttpRequest) -> bool:
-    """Whoever may see articles sees the calendar."""
-    user = request.user
-    return user.has_perm("articles.view_article") or user.has_perm("articles.change_article")
-
-
 @require_safe
 def calendar(request: HttpRequest) -> HttpResponse:
     """A month, a week or a day."""
-    _require_look(request)
+    require_look(request)
     now = read_database_clock()
     choice = Choice.of(request.GET, timezone.localtime(now).date())
     if request.GET.get("date") and read_date(request.GET["date"]) is None:
         messages.warning(request, _("“%s” is not a date, so this is today.") % request.GET["date"][:40])
     sheet = Sheet(choice, by=request.user, now=now)
-    fill(sheet)
+    for source in SOURCES:
+        source(sheet)
+    sheet.fold()
     mark_clashes(sheet)
     context = {
         "title": _("Calendar"),
@@ -63,20 +58,19 @@ def calendar(request: HttpRequest) -> HttpResponse:
         "next": choice.address(day=choice.period.next),
         "today": choice.address(day=timezone.localtime(now).date()),
         "channels": Channel.objects.all(),
-        "people": _people(),
-        "me": ME,
+        "people": people(),
         "kinds": Kind,
         "marks": Mark,
         "here": choice.address(),
         "move_address": f"{reverse('calendar-move')}?back={quote(choice.address())}&key=",
         "last_move": request.session.get(LAST_MOVE),
     }
-    return _page(request, "calendar", context)
+    return page(request, "calendar", context)
 
 
 def move(request: HttpRequest) -> HttpResponse:
     """A form for those who neither drag nor press keys; the script sends the same form."""
-    _require_look(request)
+    require_look(request)
     if request.method != "POST":
         return _form(request, MoveForm(initial=_initial(request)))
     form = MoveForm(request.POST)
@@ -93,13 +87,8 @@ def move(request: HttpRequest) -> HttpResponse:
 @require_POST
 def undo_move(request: HttpRequest) -> HttpResponse:
     """Take the last move back."""
-    _require_look(request)
+    require_look(request)
     return _back(request, undo(request), request.POST.get("back", ""))
-
-
-def _require_look(request: HttpRequest) -> None:
-    if not may_look(request):
-        raise PermissionDenied
 
 
 def _initial(request: HttpRequest) -> dict[str, Any]:
@@ -123,7 +112,7 @@ def _form(request: HttpRequest, form: MoveForm, answer: Answer | None = None) ->
         "answer": answer,
         "back": _address(request, back),
     }
-    return _page(request, "move", context)
+    return page(request, "move", context)
 
 
 def _back(request: HttpRequest, answer: Answer, back: str) -> HttpResponse:
@@ -135,13 +124,3 @@ def _address(request: HttpRequest, back: str) -> str:
     """The calendar as it was looked at; `back` is a query, and only what the calendar understands of it is used."""
     today = timezone.localtime(read_database_clock()).date()
     return reverse("calendar") + Choice.of(QueryDict(back.removeprefix("?")), today).address()
-
-
-def _people() -> Any:
-    people = get_user_model()._default_manager.filter(is_staff=True, is_active=True)
-    return people.order_by("first_name", "last_name", "username")
-
-
-def _page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
-    page = {**admin.site.each_context(request), **context}
-    return TemplateResponse(request, f"articles/desk/calendar/{name}.html", page)
