@@ -9,7 +9,7 @@ from typing import Any
 
 import django_stubs_ext
 
-from headline import env
+from headline import env, media
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
 django_stubs_ext.monkeypatch()
@@ -165,8 +165,11 @@ LOCALE_PATHS = [BASE_DIR / "headline" / "locale"]
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise complains without, even when nothing was collected
+MEDIA_ROOT = DATA_DIR / "media"
+MEDIA = media.storage("MEDIA_STORAGE", env.text("MEDIA_STORAGE"))
+MEDIA_URL = MEDIA.url
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": MEDIA.backend,
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
@@ -174,8 +177,9 @@ STORAGES = {
     },
 }
 WHITENOISE_USE_FINDERS = True
-MEDIA_URL = "media/"
-MEDIA_ROOT = DATA_DIR / "media"
+# Pictures are taken apart in memory; a larger file is read to its end and refused.
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
+FILE_UPLOAD_MAX_MEMORY_SIZE = 21_000_000  # bytes: the largest picture, and what is sent around it
 
 # Mail
 

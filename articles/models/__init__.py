@@ -4,6 +4,7 @@ from articles.models.article import Article
 from articles.models.audit import AuditEntry
 from articles.models.channel import Channel
 from articles.models.correction import Correction
+from articles.models.material import CoverMode, Material, MaterialUse
 from articles.models.notice import Notice, NoticeChoice
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
@@ -17,6 +18,9 @@ __all__ = [
     "Channel",
     "Claim",
     "Correction",
+    "CoverMode",
+    "Material",
+    "MaterialUse",
     "Notice",
     "NoticeChoice",
     "QueuedArticle",

@@ -6,6 +6,7 @@ leaves the given instance as it now is in the database. They raise `articles.exc
 
 from articles.services.claiming import claim, release
 from articles.services.editing import create, edit, keep_aside, restore_revision
+from articles.services.materials import change_material, delete_material, favour, upload
 from articles.services.publishing import kill, publish_due, publish_now, restore, revive, take_off_due, withdraw
 from articles.services.scheduling import cancel_schedule, move_many, schedule, schedule_many, set_embargo
 from articles.services.submitting import approve, refuse, submit
@@ -17,9 +18,12 @@ __all__ = [
     "cancel_schedule",
     "claim",
     "cancel_update",
+    "change_material",
     "create",
+    "delete_material",
     "discard_update",
     "edit",
+    "favour",
     "keep_aside",
     "kill",
     "mend_tasks",
@@ -40,5 +44,6 @@ __all__ = [
     "sync_tasks",
     "take_off_due",
     "update_due",
+    "upload",
     "withdraw",
 ]

@@ -142,6 +142,11 @@ def record_many(action: str, changes: Iterable[tuple[Article, Standing | None]],
     _store([entry(action, article, by=by, before=before) for article, before in changes])
 
 
+def record_beside(action: str, *, title: str, by: Person, **facts: Any) -> None:
+    """Write an entry about something called `title` that is no article, such as a picture."""
+    _store([AuditEntry(at=database_now(), action=action, article_title=title, facts=facts, **_who(by))])
+
+
 def _store(entries: Sequence[AuditEntry]) -> None:
     AuditEntry.objects.bulk_create(entries, batch_size=1000)
     tell_of(entries)
@@ -157,15 +162,12 @@ def entry(
     facts: Mapping[str, Any] | None = None,
 ) -> AuditEntry:
     """The entry that says so; not stored yet."""
-    after, entrance = Standing.of(article), _entrance.get()
+    after = Standing.of(article)
     before = before or after
-    person = by if by is not None else entrance.person
     return AuditEntry(
+        **_who(by),
         at=database_now(),
         action=action,
-        door=entrance.door,
-        user_id=person.pk if person else None,
-        user_name=str(person)[:150] if person else "",
         article_id=article.pk,
         article_title=article.title,
         old_status=before.status,
@@ -176,3 +178,14 @@ def entry(
         reason=after.status_reason if after.status_reason != before.status_reason else "",
         facts={**after.other_times_since(before), **(facts or {})},
     )
+
+
+def _who(by: Person | None) -> dict[str, Any]:
+    """The door that somebody came in by, and who it was."""
+    entrance = _entrance.get()
+    person = by if by is not None else entrance.person
+    return {
+        "door": entrance.door,
+        "user_id": person.pk if person else None,
+        "user_name": str(person)[:150] if person else "",
+    }
