@@ -11,11 +11,12 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.expressions import Combinable
 from django.urls import reverse
+from django.utils.functional import cached_property
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.changes import SavesOnlyChanges
-from articles.models.material import CoverMode
+from articles.models.material import CoverMode, Material
 from articles.models.revision import Revision, Text
 from articles.pictures import references
 from scheduling.fields import ExactCharField
@@ -242,6 +243,11 @@ class Article(SavesOnlyChanges):
     def pictures(self) -> list[str]:
         """The ids of the pictures in the body."""
         return references(self.body)
+
+    @cached_property
+    def covers(self) -> list[Material]:
+        """The pictures of the cover; `articles.illustrating.gather_covers` looks those of many articles up at once."""
+        return Material.objects.named(self.cover)
 
     @property
     def goes_live_at(self) -> datetime | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 from typing import ClassVar, Self
 from uuid import UUID, uuid4
 
@@ -10,6 +12,7 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.core.validators import MaxValueValidator
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 WIDTHS = (320, 640, 1280, 2048)
@@ -51,6 +54,14 @@ class MaterialQuerySet(models.QuerySet["Material"]):
     def unused(self) -> Self:
         """Those that no article shows or may yet show."""
         return self.filter(uses__isnull=True)
+
+    def about(self, words: str) -> Self:
+        """Those of which all these words are said."""
+        found = self
+        for word in words.split():
+            said = (Q((f"{name}__icontains", word)) for name in ("title", "alt", "caption", "credit"))
+            found = found.filter(reduce(or_, said))
+        return found
 
     def newest_first(self) -> Self:
         """As on the shelf."""
@@ -154,14 +165,6 @@ class Material(models.Model):
     def middle(self) -> int:
         """The width of a version for the middle of a page."""
         return max(width for width in self.widths if width <= 1280)
-
-    @property
-    def sources(self) -> list[tuple[str, str]]:
-        """The media types of its versions with their addresses and widths, as `srcset` wants them."""
-        return [
-            (f"image/{kind}", ", ".join(f"{self.address(f'{width}.{kind}')} {width}w" for width in self.widths))
-            for kind in MODERN
-        ]
 
     @property
     def focus(self) -> str:

@@ -110,9 +110,7 @@ def change_material(material: Material, *, by: Person, changes: Mapping[str, Any
         if material.shared != before[1]:
             _cut_again(material, before[1])
         material.save()
-        record_beside(
-            CHANGE_PICTURE, title=material.title, by=by, material=str(material.pk), changed=sorted(changes)
-        )
+        record_beside(CHANGE_PICTURE, title=material.title, by=by, material=str(material.pk), changed=sorted(changes))
 
 
 def favour(material: Material, *, by: Person, is_favourite: bool) -> None:
