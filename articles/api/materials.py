@@ -45,6 +45,7 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericV
     """The pictures of the newsroom."""
 
     permission_classes = (IsNewsroom,)
+    parser_classes = (*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser)  # type: ignore[arg-type]
     serializer_class = MaterialSerializer
     queryset = Material.objects.select_related("uploaded_by").prefetch_related("uses__article", "favoured_by")
     lookup_value_converter = "str"
@@ -58,11 +59,6 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericV
     def handle_exception(self, exc: Exception) -> Response:
         """Answer the newsroom's own errors."""
         return super().handle_exception(Refused(exc) if isinstance(exc, ArticleError) else exc)
-
-    def get_parsers(self) -> list[Any]:
-        """Files come in a form, everything else as JSON."""
-        kinds = [MultiPartParser] if getattr(self, "action", "") == "create" else api_settings.DEFAULT_PARSER_CLASSES
-        return [kind() for kind in kinds]
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Only what the parameters ask for, in a list."""

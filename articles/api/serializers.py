@@ -202,8 +202,8 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "cover_mode", "cover", "status",
-            "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
+            "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "cover_mode", "cover",
+            "status", "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
             "updated_at", "revision", "kill_notice", "newer", "seen", "note", "correction",
         ]  # fmt: skip
         read_only_fields = ["status", "status_reason", "revision", "kill_notice"]

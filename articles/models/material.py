@@ -164,7 +164,8 @@ class Material(models.Model):
     @property
     def middle(self) -> int:
         """The width of a version for the middle of a page."""
-        return max(width for width in self.widths if width <= 1280)
+        width: int = max(width for width in self.widths if width <= 1280)
+        return width
 
     @property
     def focus(self) -> str:

@@ -67,6 +67,11 @@ class Text:
         return references(self.body)
 
     @property
+    def shown(self) -> list[str]:
+        """The ids of all pictures: those of the cover, then those of the body."""
+        return list(dict.fromkeys([*self.cover, *self.pictures]))
+
+    @property
     def columns(self) -> dict[str, Any]:
         """Column to value."""
         return {name: getattr(self, name) for name in self.COLUMNS}

@@ -144,7 +144,8 @@ def may_change(material: Material, by: Person, permission: str = CHANGE) -> bool
 def _read(file: File[bytes]) -> bytes:
     if file.size > MOST_BYTES:
         raise imaging.too_many_bytes()
-    return file.read()
+    data: bytes = file.read()
+    return data
 
 
 def _again(known: Material, said: Mapping[str, str], by: Person) -> Uploaded:
@@ -162,8 +163,12 @@ def _say(material: Material, said: Mapping[str, Any]) -> None:
     try:
         material.clean_fields(exclude={"file", "digest"})
     except ValidationError as error:
-        told = (f"{material._meta.get_field(name).verbose_name}: {' '.join(texts)}" for name, texts in error)
-        raise WrongMaterial(" ".join(told)) from error
+        raise WrongMaterial(" ".join(_told(name, texts) for name, texts in error.message_dict.items())) from error
+
+
+def _told(name: str, texts: Iterable[str]) -> str:
+    label = Material._meta.get_field(name).verbose_name  # type: ignore[union-attr]
+    return f"{label}: {' '.join(texts)}"
 
 
 @contextmanager

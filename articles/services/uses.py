@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 
@@ -19,17 +20,18 @@ def refuse_pictures(text: Text, *, before: Text | None = None) -> None:
     locked until the caller's transaction ends, so that nobody deletes one meanwhile.
     """
     _refuse_cover(text)
-    new = [pk for pk in shown(text) if before is None or pk not in shown(before)]
-    found = {str(material.pk): material for material in Material.objects.select_for_update().named(new)}
-    if unknown := [pk for pk in new if pk not in found]:
+    new = [pk for pk in text.shown if before is None or pk not in before.shown]
+    list(Material.objects.filter(pk__in=filter(None, map(as_id, new))).order_by("pk").select_for_update())
+    if unknown := unknown_pictures(new):
         raise UnknownMaterial(unknown)
-    if silent := [material.title for material in found.values() if not material.alt]:
+    if silent := [material.title for material in Material.objects.named(new) if not material.alt]:
         raise AltMissing(silent)
 
 
-def shown(text: Text) -> list[str]:
-    """The ids of all pictures of a text: those of the cover, then those of the body."""
-    return list(dict.fromkeys([*text.cover, *text.pictures]))
+def unknown_pictures(ids: Sequence[str]) -> list[str]:
+    """Those of these ids that are no picture's."""
+    found = {str(material.pk) for material in Material.objects.named(ids)}
+    return [pk for pk in ids if pk not in found]
 
 
 def note_uses(article_ids: Collection[int]) -> None:
@@ -49,7 +51,7 @@ def _refuse_cover(text: Text) -> None:
         raise WrongCover(_("A cover of “%(mode)s” takes %(takes)d pictures; it has %(given)d.") % given)
 
 
-def _shown_by(article_ids: Collection[int]) -> set[tuple[object, int]]:
+def _shown_by(article_ids: Collection[int]) -> set[tuple[UUID, int]]:
     """Pairs of picture and article, of all that the columns and the newer texts show."""
     columns = Article.objects.filter(pk__in=article_ids).values_list("pk", "body", "cover")
     newer = Update.objects.filter(article__in=article_ids).values_list("draft", "approved")
@@ -57,4 +59,4 @@ def _shown_by(article_ids: Collection[int]) -> set[tuple[object, int]]:
     texts = [*columns, *kept.values_list("article_id", "body", "cover")]
     named = {(as_id(pk), article) for article, body, cover in texts for pk in [*cover, *references(body)]}
     there = set(Material.objects.filter(pk__in={pk for pk, _article in named if pk}).values_list("pk", flat=True))
-    return {(pk, article) for pk, article in named if pk in there}
+    return {(pk, article) for pk, article in named if pk is not None and pk in there}

@@ -152,14 +152,14 @@ def test_a_wrong_ending_is_told_and_put_right() -> None:
 def test_a_full_disk_leaves_nothing_behind(written: int) -> None:
     """The disk is full after so many files."""
     full = OSError(errno.ENOSPC, "No space left on device")
-    real, count = FileSystemStorage._save, iter(range(100))
+    real, count = FileSystemStorage._save, iter(range(100))  # type: ignore[attr-defined]
 
     def save(storage: FileSystemStorage, name: str, content: object) -> str:
         if next(count) >= written:
             (Path(storage.location) / name).parent.mkdir(parents=True, exist_ok=True)
             (Path(storage.location) / name).write_bytes(b"half")
             raise full
-        return real(storage, name, content)  # type: ignore[no-any-return,arg-type]
+        return real(storage, name, content)  # type: ignore[no-any-return]
 
     with mock.patch.object(FileSystemStorage, "_save", save), pytest.raises(NotStored):
         services.upload(sent(), by=make_editor())

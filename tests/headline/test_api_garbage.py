@@ -72,6 +72,6 @@ def fields(schema: dict[str, Any], operation: dict[str, Any]) -> list[str]:
     """The names that the operation's body may have."""
     if "requestBody" not in operation:
         return []
-    (content,) = operation["requestBody"]["content"].values()
+    content = next(iter(operation["requestBody"]["content"].values()))
     reference = content["schema"]["$ref"]
     return sorted(schema["components"]["schemas"][re.sub(r".*/", "", reference)]["properties"])
