@@ -1,4 +1,4 @@
-"""The sidebar of the newsroom's screens: the news first, then the engine, then the people."""
+"""The menus of the newsroom's screens: the news first, then the engine, then the people; and one's own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from articles.desk.notices import unread_count
 
@@ -35,6 +37,19 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     apps = sorted(admin.site.get_app_list(request), key=_position)
     items = {app["name"]: [_item(row, request) for row in app["models"]] for app in apps}
     return [{"title": name, "separator": True, "items": rows} for name, rows in items.items()]
+
+
+def account(request: HttpRequest) -> list[dict[str, Any]]:
+    """The menu of one's own name; for unfold's `ACCOUNT`."""
+    links = [{"title": _("My settings"), "link": reverse("admin:articles_preferences_changelist")}]
+    if request.user.is_authenticated and request.user.has_usable_password():
+        links.append({"title": _("Change password"), "link": reverse("admin:password_change")})
+    return links
+
+
+def language_action(request: HttpRequest) -> str:
+    """Where the choice of a language is sent: those who are signed in have it remembered."""
+    return reverse("admin:articles_preferences_language" if request.user.is_staff else "set_language")
 
 
 def _position(app: dict[str, Any]) -> int:

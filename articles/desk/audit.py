@@ -13,8 +13,18 @@ from unfold.admin import ModelAdmin
 
 from articles.models import Article, AuditEntry
 from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
-from articles.services.recording import CREATE, DELETE, EDIT, IMPORT, PUBLISHED, SAVE, TAKEN_OFF, UPDATED
-from articles.services.reviewing import PULLED_BACK, REVIEWED
+from articles.services.recording import (
+    CREATE,
+    DELETE,
+    EDIT,
+    IMPORT,
+    PUBLISHED,
+    PULLED_BACK,
+    REVIEWED,
+    SAVE,
+    TAKEN_OFF,
+    UPDATED,
+)
 from articles.times import spoken_exactly
 from articles.workflow import STEPS, Step
 

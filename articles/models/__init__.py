@@ -6,6 +6,7 @@ from articles.models.channel import Channel
 from articles.models.correction import Correction
 from articles.models.material import CoverMode, Material, MaterialUse
 from articles.models.notice import Notice, NoticeChoice
+from articles.models.preferences import Preferences
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
 from articles.models.tag import Tag
@@ -23,6 +24,7 @@ __all__ = [
     "MaterialUse",
     "Notice",
     "NoticeChoice",
+    "Preferences",
     "QueuedArticle",
     "Review",
     "Revision",
