@@ -149,7 +149,7 @@ def _shown(revision: Revision, name: str) -> str:
     if name == "cover":
         return ", ".join(map(str, Material.objects.named(value)))
     if name == "cover_mode":
-        return str(revision.get_cover_mode_display())  # type: ignore[attr-defined]
+        return str(revision.get_cover_mode_display())
     text = ", ".join(value) if isinstance(value, list) else str(value or "")
     return readable(text) if name == "body" else text
 
