@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import django_stubs_ext
+from django.templatetags.static import static
 
 from headline import env, media
 
@@ -236,6 +237,8 @@ UNFOLD = {
     "SITE_HEADER": "Headline",
     "SITE_SYMBOL": "newspaper",
     "SHOW_LANGUAGES": True,
+    "STYLES": [lambda request: static("articles/desk.css")],
+    "SCRIPTS": [lambda request: static("articles/desk.js")],
     "LANGUAGES": {"action": "headline.desk.language_action"},
     "ACCOUNT": {"navigation": "headline.desk.account"},
     "DASHBOARD_CALLBACK": "articles.desk.start.page.add_sections",

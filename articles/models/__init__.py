@@ -9,6 +9,7 @@ from articles.models.notice import Notice, NoticeChoice
 from articles.models.preferences import Preferences
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
+from articles.models.saved_view import SavedView
 from articles.models.tag import Tag
 from articles.models.update import Update
 from articles.models.word import Word, WordList
@@ -28,6 +29,7 @@ __all__ = [
     "QueuedArticle",
     "Review",
     "Revision",
+    "SavedView",
     "Tag",
     "Text",
     "Update",

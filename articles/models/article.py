@@ -201,6 +201,7 @@ class Article(SavesOnlyChanges):
             models.Index(fields=["status", "publish_at"], name="article_waiting"),
             models.Index(fields=["status", "unpublish_at"], name="article_leaving"),
             models.Index(fields=["publish_at", "id"], name="article_newest"),
+            models.Index(fields=["updated_at"], name="article_changed"),
             models.Index(fields=["channel", "publish_at", "id"], name="article_channel_newest"),
         ]
 
