@@ -14,7 +14,7 @@ create_groups = import_module("articles.migrations.0002_roles").create_groups
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0004_preferences'),
+        ('articles', '0005_saved_views'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
