@@ -8,8 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 import django_stubs_ext
+from django.templatetags.static import static
 
-from headline import env
+from headline import env, media
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
 django_stubs_ext.monkeypatch()
@@ -49,6 +50,7 @@ INSTALLED_APPS = [
     "django_crontab",
     "django_filters",
     "django_prometheus",
+    "django_prose_editor",
     "rest_framework",
     "rest_framework.authtoken",
     "drf_spectacular",
@@ -68,6 +70,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "articles.middleware.DoorMiddleware",
+    "articles.middleware.PreferencesMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "headline.api.idempotency.IdempotencyMiddleware",
@@ -165,8 +168,11 @@ LOCALE_PATHS = [BASE_DIR / "headline" / "locale"]
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise complains without, even when nothing was collected
+MEDIA_ROOT = DATA_DIR / "media"
+MEDIA = media.storage("MEDIA_STORAGE", env.text("MEDIA_STORAGE"))
+MEDIA_URL = MEDIA.url
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": MEDIA.backend,
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
@@ -174,8 +180,9 @@ STORAGES = {
     },
 }
 WHITENOISE_USE_FINDERS = True
-MEDIA_URL = "media/"
-MEDIA_ROOT = DATA_DIR / "media"
+# Pictures are taken apart in memory; a larger file is read to its end and refused.
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
+FILE_UPLOAD_MAX_MEMORY_SIZE = 21_000_000  # bytes: the largest picture, and what is sent around it
 
 # Mail
 
@@ -201,6 +208,24 @@ LOGGING = {
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
 CALENDAR_CLASH = timedelta(minutes=5)  # two articles of a channel that go live no further apart are marked
 
+# Whose players readers see where an address stands alone in its paragraph: the name, what its addresses look like (as
+# browsers understand regular expressions too), and the player's address, which gets what the expression's group found.
+EMBEDS = [
+    (
+        "YouTube",
+        r"https?://(?:(?:www\.|m\.)?youtube(?:-nocookie)?\.com/(?:watch\?(?:[^#]*&)?v=|embed/|shorts/|live/)|youtu\.be/)"
+        r"([\w-]{11})(?![\w-])",
+        "https://www.youtube-nocookie.com/embed/{}",
+    ),
+    ("Vimeo", r"https?://(?:player\.|www\.)?vimeo\.com/(?:video/)?(\d+)(?!\d)", "https://player.vimeo.com/video/{}"),
+    (
+        "Bilibili",
+        r"https?://(?:(?:www|m)\.bilibili\.com/video/|player\.bilibili\.com/player\.html\?(?:[^#]*&)?bvid=)"
+        r"(BV\w{10})(?!\w)",
+        "https://player.bilibili.com/player.html?bvid={}",
+    ),
+]
+
 # Monitoring
 
 METRICS_TOKEN = env.text("METRICS_TOKEN")
@@ -213,6 +238,11 @@ UNFOLD = {
     "SITE_HEADER": "Headline",
     "SITE_SYMBOL": "newspaper",
     "SHOW_LANGUAGES": True,
+    "STYLES": [lambda request: static("articles/desk.css")],
+    "SCRIPTS": [lambda request: static("articles/desk.js")],
+    "LANGUAGES": {"action": "headline.desk.language_action"},
+    "ACCOUNT": {"navigation": "headline.desk.account"},
+    "DASHBOARD_CALLBACK": "articles.desk.start.page.add_sections",
     "SIDEBAR": {"navigation": "headline.desk.navigation"},
     "COLORS": {
         "primary": {

@@ -10,6 +10,7 @@ from headline.metrics import metrics
 
 urlpatterns = [
     path("", include("articles.desk.calendar.urls")),
+    path("admin/desk/", include("articles.desk.urls")),
     path("admin/", admin.site.urls),
     path("api/", include("headline.api.urls")),
     path("api/v1/", include("articles.api.urls")),

@@ -10,36 +10,23 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import UnfoldAction
-from unfold.decorators import display
 
 from articles import services
 from articles.desk.audit import history
-from articles.desk.bulk import BULK_ACTIONS
 from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
+from articles.desk.listing import BADGES, ArticleList
 from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
 from articles.services.editing import TIMES
 from articles.services.rights import CHANGE, EDIT_ANY, allows
 from articles.services.steps import Person
-from articles.times import spoken, spoken_exactly
 from articles.workflow import STEPS, Step
 from scheduling.services import read_database_clock
 
 Status = Article.Status
 
-BADGES = {
-    Status.DRAFT: "default",
-    Status.SUBMITTED: "info",
-    Status.REJECTED: "danger",
-    Status.MANUAL_REVIEW: "warning",
-    Status.MANUALLY_APPROVED: "primary",
-    Status.APPROVED: "primary",
-    Status.PUBLISHED: "success",
-    Status.WITHDRAWN: "default",
-    Status.KILLED: "danger",
-}
 ICONS = {
     Step.SUBMIT: "send",
     Step.APPROVE: "check",
@@ -60,42 +47,15 @@ STEP_BUTTON = "_step_"
 
 
 @admin.register(Article)
-class ArticleAdmin(HistoryScreens):
-    """The list with what is due next, and the form that writes, reviews, schedules and publishes."""
+class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
+    """The list, and the form that writes, reviews, schedules and publishes."""
 
     form = ArticleForm
-    actions = BULK_ACTIONS
-    list_display = ["title", "badge", "goes_live", "channel", "author", "changed"]
-    list_filter = ["status", "channel", ("publish_at", admin.DateFieldListFilter), "author"]
-    list_select_related = ["channel", "author", "update"]
-    list_per_page = 50
-    show_full_result_count = False
-    search_fields = ["title", "summary", "byline"]
-    search_help_text = _("Headline, summary or byline")
-    ordering = ["-updated_at"]
     autocomplete_fields = ["tags", "author"]
     change_form_before_template = "articles/desk/standing.html"  # type: ignore[assignment]
     change_form_after_template = "articles/desk/record.html"  # type: ignore[assignment]
     warn_unsaved_form = True
     view_on_site = False  # the form links to the page itself, once there is one
-
-    @display(label={str(status.value): colour for status, colour in BADGES.items()})
-    @admin.display(description=_("status"), ordering="status")
-    def badge(self, article: Article) -> tuple[str, str]:
-        """The status in its colour."""
-        text = article.get_status_display()
-        return str(article.status), f"{text} +" if article.newer else text
-
-    @admin.display(description=_("goes live"), ordering="publish_at", empty_value="—")
-    def goes_live(self, article: Article) -> str | None:
-        """When it goes, or went, live, with the zone."""
-        moment = article.published_at or article.goes_live_at
-        return spoken_exactly(moment) if moment else None
-
-    @admin.display(description=_("last change"), ordering="updated_at")
-    def changed(self, article: Article) -> str:
-        """When it was last saved."""
-        return spoken(article.updated_at)
 
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
         """Whether this person may do anything with the article: write, or take one of its steps."""
@@ -183,6 +143,9 @@ class ArticleAdmin(HistoryScreens):
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
         told = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
         self.message_user(request, told.strip(), messages.INFO)
+        if tags := form.taken_out():
+            text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
+            self.message_user(request, text % {"tags": ", ".join(f"<{tag}>" for tag in tags)}, messages.WARNING)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Nothing is left to do: tags belong to the text, which the services have saved."""
@@ -194,11 +157,6 @@ class ArticleAdmin(HistoryScreens):
     def response_change(self, request: HttpRequest, obj: Article) -> HttpResponse:
         """The same for an article that is not new."""
         return _back_to(obj) if _pressed(request) else super().response_change(request, obj)
-
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Offer the steps in bulk that this person may take."""
-        barred = {step.value for step in Step if not may_take(step, request.user)}
-        return {name: action for name, action in super().get_actions(request).items() if name not in barred}
 
 
 def _may_write(article: Article | None, by: Person) -> bool:

@@ -12,8 +12,19 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from articles.models import Article, AuditEntry
-from articles.services.recording import CREATE, DELETE, EDIT, IMPORT, PUBLISHED, SAVE, TAKEN_OFF, UPDATED
-from articles.services.reviewing import PULLED_BACK, REVIEWED
+from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
+from articles.services.recording import (
+    CREATE,
+    DELETE,
+    EDIT,
+    IMPORT,
+    PUBLISHED,
+    PULLED_BACK,
+    REVIEWED,
+    SAVE,
+    TAKEN_OFF,
+    UPDATED,
+)
 from articles.times import spoken_exactly
 from articles.workflow import STEPS, Step
 
@@ -28,6 +39,9 @@ NAMES: Mapping[str, str | Promise] = {
     UPDATED: _("Newer text went live"),
     REVIEWED: _("Reviewed automatically"),
     PULLED_BACK: _("Pulled back"),
+    UPLOAD: _("Picture uploaded"),
+    CHANGE_PICTURE: _("Picture changed"),
+    DELETE_PICTURE: _("Picture deleted"),
     **{step.value: STEPS[step].label for step in Step},
 }
 """What people call the actions of the record."""

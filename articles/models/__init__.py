@@ -5,9 +5,12 @@ from articles.models.audit import AuditEntry
 from articles.models.calendar_feed import CalendarFeed
 from articles.models.channel import Channel
 from articles.models.correction import Correction
+from articles.models.material import CoverMode, Material, MaterialUse
 from articles.models.notice import Notice, NoticeChoice
+from articles.models.preferences import Preferences
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
+from articles.models.saved_view import SavedView
 from articles.models.tag import Tag
 from articles.models.update import Update
 from articles.models.word import Word, WordList
@@ -19,11 +22,16 @@ __all__ = [
     "Channel",
     "Claim",
     "Correction",
+    "CoverMode",
+    "Material",
+    "MaterialUse",
     "Notice",
     "NoticeChoice",
+    "Preferences",
     "QueuedArticle",
     "Review",
     "Revision",
+    "SavedView",
     "Tag",
     "Text",
     "Update",

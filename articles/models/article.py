@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
@@ -11,11 +11,14 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.expressions import Combinable
 from django.urls import reverse
+from django.utils.functional import cached_property
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.changes import SavesOnlyChanges
+from articles.models.material import CoverMode, Material
 from articles.models.revision import Revision, Text
+from articles.pictures import references
 from scheduling.fields import ExactCharField
 
 if TYPE_CHECKING:
@@ -23,6 +26,12 @@ if TYPE_CHECKING:
 
 Instant = datetime | Combinable
 """A point in time for SQL: an aware datetime, or an expression such as `database_now()`."""
+
+AT_RISK_WITHIN = timedelta(hours=24)
+"""How soon an article must go live for somebody to worry that it is not approved."""
+
+NOTED_WITHIN = timedelta(seconds=5)
+"""How long a worker may take to note that an article is out before people are told."""
 
 SLUG_LENGTH = 200
 BODY_LENGTH = 1_000_000
@@ -39,6 +48,17 @@ class ArticleQuerySet(models.QuerySet["Article"]):
     def killed(self) -> Self:
         """What readers saw and shall see no more: they are told why."""
         return self.filter(status=Article.Status.KILLED, published_at__isnull=False)
+
+    def at_risk(self, now: datetime) -> Self:
+        """What has a time within `AT_RISK_WITHIN` that it will miss unless it is approved."""
+        return self.filter(
+            status__in=Article.Status.unapproved(), publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN
+        )
+
+    def overdue(self, now: datetime) -> Self:
+        """What should be out: its time is past, but it is not approved, or no worker has noted it for a while."""
+        missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
+        return self.filter(missed | Q(due_at(now - NOTED_WITHIN), status__in=Article.Status.waiting()))
 
     def newest_first(self) -> Self:
         """In the order of a front page."""
@@ -95,6 +115,11 @@ class Article(SavesOnlyChanges):
             return cls.MANUALLY_APPROVED, cls.APPROVED
 
         @classmethod
+        def unapproved(cls) -> tuple[Article.Status, ...]:
+            """Not approved yet: it does not go live, whatever its time."""
+            return cls.DRAFT, cls.SUBMITTED, cls.REJECTED, cls.MANUAL_REVIEW
+
+        @classmethod
         def visible(cls) -> tuple[Article.Status, ...]:
             """Shown to readers once its time has come."""
             return cls.MANUALLY_APPROVED, cls.APPROVED, cls.PUBLISHED
@@ -132,11 +157,15 @@ class Article(SavesOnlyChanges):
         verbose_name=_("author"),
     )
     byline = models.CharField(_("byline"), max_length=120, blank=True, help_text=_("Shown instead of the author."))
+    cover_mode = models.CharField(_("cover"), max_length=5, choices=CoverMode.choices, default=CoverMode.AUTO)
+    cover = models.JSONField(
+        _("pictures of the cover"), default=list, blank=True, help_text=_("Ids, also of those the text decides on.")
+    )
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.DRAFT)
     status_reason = models.CharField(_("reason"), max_length=500, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)
     unpublish_at = models.DateTimeField(_("take off at"), null=True, blank=True)
-    embargo_until = models.DateTimeField(_("embargo until"), null=True, blank=True)
+    embargo_until = models.DateTimeField(_("embargo until"), null=True, blank=True, db_index=True)
     published_at = models.DateTimeField(
         _("went live"), null=True, blank=True, editable=False, help_text=_("The real time, stamped by the task.")
     )
@@ -171,8 +200,8 @@ class Article(SavesOnlyChanges):
         indexes = [
             models.Index(fields=["status", "publish_at"], name="article_waiting"),
             models.Index(fields=["status", "unpublish_at"], name="article_leaving"),
-            models.Index(fields=["embargo_until"], name="article_embargo"),
             models.Index(fields=["publish_at", "id"], name="article_newest"),
+            models.Index(fields=["updated_at"], name="article_changed"),
             models.Index(fields=["channel", "publish_at", "id"], name="article_channel_newest"),
         ]
 
@@ -189,12 +218,20 @@ class Article(SavesOnlyChanges):
             self.slug = self.slug or slugify(self.title, allow_unicode=True)[:SLUG_LENGTH].strip("-")
             self.revision = int(revise)
         has_new_text = is_new or self._changes_text(options.get("update_fields"))
+        if has_new_text:
+            self._choose_cover(options)
         with transaction.atomic():
             super().save(*args, **options)
             if revise and is_new:
                 Revision.holding(Text.of(self, tags=()), article=self, number=1, author=self.author).save()
             elif revise and has_new_text:
                 self.holds(Revision.objects.add(self, Text.of(self)))
+
+    def _choose_cover(self, options: dict[str, Any]) -> None:
+        """Take the cover from the body, if that decides."""
+        self.cover = CoverMode(self.cover_mode).cover(self.cover, self.pictures)
+        if options.get("update_fields") is not None:
+            options["update_fields"] = {*options["update_fields"], "cover"}
 
     def holds(self, revision: Revision) -> None:
         """Note that the columns have the text of `revision`."""
@@ -224,6 +261,16 @@ class Article(SavesOnlyChanges):
     def signed(self) -> str:
         """Who it is by, as readers see it; empty if nobody is named."""
         return self.byline or (self.author.get_full_name() if self.author else "")
+
+    @property
+    def pictures(self) -> list[str]:
+        """The ids of the pictures in the body."""
+        return references(self.body)
+
+    @cached_property
+    def covers(self) -> list[Material]:
+        """The pictures of the cover; `articles.illustrating.gather_covers` looks those of many articles up at once."""
+        return Material.objects.named(self.cover)
 
     @property
     def goes_live_at(self) -> datetime | None:

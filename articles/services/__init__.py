@@ -6,6 +6,7 @@ leaves the given instance as it now is in the database. They raise `articles.exc
 
 from articles.services.claiming import claim, release
 from articles.services.editing import create, edit, keep_aside, restore_revision
+from articles.services.materials import change_material, delete_material, favour, upload
 from articles.services.moving import Moment, do_now, move
 from articles.services.publishing import kill, publish_due, publish_now, restore, revive, take_off_due, withdraw
 from articles.services.scheduling import cancel_schedule, move_many, schedule, schedule_many, set_embargo
@@ -19,10 +20,13 @@ __all__ = [
     "cancel_schedule",
     "claim",
     "cancel_update",
+    "change_material",
     "create",
+    "delete_material",
     "discard_update",
     "do_now",
     "edit",
+    "favour",
     "keep_aside",
     "kill",
     "mend_tasks",
@@ -44,5 +48,6 @@ __all__ = [
     "sync_tasks",
     "take_off_due",
     "update_due",
+    "upload",
     "withdraw",
 ]

@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
+from django.db.models import F, Value
 
 from articles.models import Article, AuditEntry
-from articles.services.noticing import tell_of
+from articles.services.noticing import tell_authors, tell_of
 from scheduling.services import database_now
 
 Person = PermissionsMixin | AbstractBaseUser | AnonymousUser
@@ -27,7 +28,11 @@ Door = AuditEntry.Door
 
 CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
 PUBLISHED, TAKEN_OFF, UPDATED = "published", "taken_off", "updated"
-"""What the record calls actions that are no step of a person; a step is called by its name in the workflow."""
+REVIEWED, PULLED_BACK = "reviewed", "pulled_back"
+"""What the record calls actions that are no step of a person; a step is called by its name in the workflow.
+
+`REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved.
+"""
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,32 @@ def record_many(action: str, changes: Iterable[tuple[Article, Standing | None]],
     _store([entry(action, article, by=by, before=before) for article, before in changes])
 
 
+def record_beside(action: str, *, title: str, by: Person, **facts: Any) -> None:
+    """Write an entry about something called `title` that is no article, such as a picture."""
+    _store([AuditEntry(at=database_now(), action=action, article_title=title, facts=facts, **_who(by))])
+
+
+def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status) -> None:
+    """The clock is about to do the same to all of these articles, which are locked: one statement for their entries."""
+    AuditEntry.objects.add_for_each(
+        Article.objects.filter(pk__in=articles),
+        at=database_now(),
+        action=Value(action),
+        door=Value(_entrance.get().door),
+        user_name=Value(""),
+        article_id=F("pk"),
+        article_title=F("title"),
+        old_status=F("status"),
+        new_status=Value(becoming),
+        old_time=F("publish_at"),
+        new_time=F("publish_at"),
+        revision=F("revision"),
+        reason=Value(""),
+        facts=Value("{}"),
+    )
+    tell_authors(action, articles.values())
+
+
 def _store(entries: Sequence[AuditEntry]) -> None:
     AuditEntry.objects.bulk_create(entries, batch_size=1000)
     tell_of(entries)
@@ -157,15 +188,12 @@ def entry(
     facts: Mapping[str, Any] | None = None,
 ) -> AuditEntry:
     """The entry that says so; not stored yet."""
-    after, entrance = Standing.of(article), _entrance.get()
+    after = Standing.of(article)
     before = before or after
-    person = by if by is not None else entrance.person
     return AuditEntry(
+        **_who(by),
         at=database_now(),
         action=action,
-        door=entrance.door,
-        user_id=person.pk if person else None,
-        user_name=str(person)[:150] if person else "",
         article_id=article.pk,
         article_title=article.title,
         old_status=before.status,
@@ -176,3 +204,14 @@ def entry(
         reason=after.status_reason if after.status_reason != before.status_reason else "",
         facts={**after.other_times_since(before), **(facts or {})},
     )
+
+
+def _who(by: Person | None) -> dict[str, Any]:
+    """The door that somebody came in by, and who it was."""
+    entrance = _entrance.get()
+    person = by if by is not None else entrance.person
+    return {
+        "door": entrance.door,
+        "user_id": person.pk if person else None,
+        "user_name": str(person)[:150] if person else "",
+    }

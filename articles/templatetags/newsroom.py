@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django import template
 from django.utils import formats, timezone
@@ -10,9 +11,12 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from articles import times
+from articles.embeds import with_players
 from articles.html import add_paragraphs, clean_html
-from articles.models import Channel
+from articles.illustrating import IN_A_COLUMN, absolute, illustrate, markup
+from articles.models import Article, Channel, Material
 from articles.models.channel import ChannelQuerySet
+from articles.models.people import named
 
 register = template.Library()
 
@@ -24,9 +28,41 @@ def spoken(moment: datetime) -> str:
 
 
 @register.filter
+def moment(when: datetime) -> str:
+    """Time and distance from UTC, with the day unless that is today."""
+    return times.spoken_briefly(when)
+
+
+@register.filter
+def person(somebody: Any) -> str:
+    """What a member of the newsroom is called."""
+    return named(somebody)
+
+
+@register.filter
 def prose(body: str) -> SafeString:
-    """An article's text as HTML: plain text gets paragraphs, and whatever is not harmless is taken out."""
-    return mark_safe(clean_html(add_paragraphs(body)))  # noqa: S308 (cleaned in this line)
+    """An article's text as HTML: plain text gets paragraphs, what is not harmless is taken out, players are put in, and
+    pictures come in every size.
+    """
+    return mark_safe(illustrate(with_players(clean_html(add_paragraphs(body)))))  # noqa: S308 (cleaned in this line)
+
+
+@register.simple_tag
+def picture(shown: Material, sizes: str = IN_A_COLUMN, is_first: bool = False) -> SafeString:
+    """A picture in every size; `sizes` says how wide it stands, `is_first` that it is seen at once."""
+    return mark_safe(markup(shown, sizes=sizes, is_first=is_first))  # noqa: S308 (made by a template)
+
+
+@register.simple_tag
+def opening_pictures(article: Article) -> list[Material]:
+    """The cover, above the text: what the text shows itself is not shown twice."""
+    return [shown for shown in article.covers if str(shown.pk) not in article.pictures]
+
+
+@register.simple_tag
+def shared_picture(article: Article) -> str:
+    """The address of the crop that other sites show; empty without a cover."""
+    return absolute(article.covers[0].address(article.covers[0].shared)) if article.covers else ""
 
 
 @register.simple_tag

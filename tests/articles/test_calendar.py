@@ -217,7 +217,7 @@ def test_ten_thousand_articles_cost_no_more_statements_and_a_bounded_page(
         ),
         batch_size=1000,
     )
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(24):
         page = desk.get(f"{CALENDAR}?date=2030-06-15&view={view}")
     assert page.text.count('class="entry ') <= 24 * 7 * 3
     assert len(page.content) < 600_000

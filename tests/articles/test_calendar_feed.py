@@ -58,7 +58,8 @@ def events(where: str) -> dict[str, Any]:
 def test_it_holds_what_is_on_the_calendar_in_utc(feed: str) -> None:
     monday = soon(days=7).replace(microsecond=0)
     article = make_article("Bridge; reopens, at last", status=APPROVED, publish_at=monday, channel=make_channel())
-    wished = make_article("新一年预算" * 20, publish_at=monday, unpublish_at=monday + timedelta(days=1))
+    wished = make_article("新一年预算" * 20, publish_at=monday)
+    leaving = make_article(status=APPROVED, publish_at=monday, unpublish_at=monday + timedelta(days=1))
     with timezone.override(ZoneInfo("Asia/Shanghai")):
         found = events(feed)
     event = found[f"publish_at-{article.pk}"]
@@ -68,7 +69,7 @@ def test_it_holds_what_is_on_the_calendar_in_utc(feed: str) -> None:
     assert event.categories == ["Politics"]
     assert found[f"publish_at-{wished.pk}"]["STATUS"] == "TENTATIVE"
     assert found[f"publish_at-{wished.pk}"]["SUMMARY"].endswith("新一年预算" * 20)
-    assert found[f"unpublish_at-{wished.pk}"].start == monday + timedelta(days=1)
+    assert found[f"unpublish_at-{leaving.pk}"].start == monday + timedelta(days=1)
 
 
 def test_a_moved_entry_keeps_its_uid_and_counts_up(feed: str, editor: User) -> None:
@@ -193,7 +194,7 @@ def test_many_articles_take_a_few_statements(feed: str, django_assert_max_num_qu
     Article.objects.bulk_create(
         Article(title=f"No. {n}", status=APPROVED, channel=channel, publish_at=soon(days=1)) for n in range(300)
     )
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(24):
         assert len(events(feed)) == 300
 
 

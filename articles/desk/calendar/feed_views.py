@@ -18,6 +18,7 @@ from articles.desk.calendar.choice import Choice
 from articles.desk.calendar.feed import feed
 from articles.desk.calendar.screens import may_look, page, people, require_look
 from articles.models import AuditEntry, CalendarFeed, Channel
+from articles.services.preferences import speaking_to
 from scheduling.services import read_database_clock
 
 
@@ -34,7 +35,8 @@ def version(request: HttpRequest, secret: str) -> str | None:
         return None
     last = AuditEntry.objects.order_by("-id").values_list("id", flat=True).first()
     today = read_database_clock().date()
-    stamp = repr((found.nonce, last, today, sorted(request.GET.items()), get_language()))
+    with speaking_to(found.person):
+        stamp = repr((found.nonce, last, today, sorted(request.GET.items()), get_language()))
     return f'"{sha256(stamp.encode()).hexdigest()[:32]}"'
 
 
@@ -46,8 +48,9 @@ def calendar_file(request: HttpRequest, secret: str) -> HttpResponse:
     if found is None:
         raise Http404
     now = read_database_clock()
-    choice = Choice.of(request.GET, now.date())
-    answer = HttpResponse(feed(choice, by=found.person, now=now), content_type="text/calendar; charset=utf-8")
+    with speaking_to(found.person):
+        file = feed(Choice.of(request.GET, now.date()), by=found.person, now=now)
+    answer = HttpResponse(file, content_type="text/calendar; charset=utf-8")
     answer["Content-Disposition"] = 'inline; filename="headline.ics"'
     answer["Cache-Control"] = "private, no-cache"
     answer["X-Robots-Tag"] = "noindex"
