@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from articles.models import Article, AuditEntry
+from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
 from articles.services.recording import (
     CREATE,
     DELETE,
@@ -22,6 +23,7 @@ from articles.services.recording import (
     REVIEWED,
     SAVE,
     TAKEN_OFF,
+    UNDONE,
     UPDATED,
 )
 from articles.times import spoken_exactly
@@ -38,6 +40,10 @@ NAMES: Mapping[str, str | Promise] = {
     UPDATED: _("Newer text went live"),
     REVIEWED: _("Reviewed automatically"),
     PULLED_BACK: _("Pulled back"),
+    UNDONE: _("Undone"),
+    UPLOAD: _("Picture uploaded"),
+    CHANGE_PICTURE: _("Picture changed"),
+    DELETE_PICTURE: _("Picture deleted"),
     **{step.value: STEPS[step].label for step in Step},
 }
 """What people call the actions of the record."""

@@ -2,8 +2,11 @@
 
 from articles.models.article import Article
 from articles.models.audit import AuditEntry
+from articles.models.batch import Batch, BatchItem
+from articles.models.calendar_feed import CalendarFeed
 from articles.models.channel import Channel
 from articles.models.correction import Correction
+from articles.models.material import CoverMode, Material, MaterialUse
 from articles.models.notice import Notice, NoticeChoice
 from articles.models.preferences import Preferences
 from articles.models.reviewing import Claim, QueuedArticle, Review
@@ -17,9 +20,15 @@ from articles.models.writing import Presence, WorkingCopy
 __all__ = [
     "Article",
     "AuditEntry",
+    "Batch",
+    "BatchItem",
+    "CalendarFeed",
     "Channel",
     "Claim",
     "Correction",
+    "CoverMode",
+    "Material",
+    "MaterialUse",
     "Notice",
     "NoticeChoice",
     "Preferences",

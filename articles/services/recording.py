@@ -28,10 +28,11 @@ Door = AuditEntry.Door
 
 CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
 PUBLISHED, TAKEN_OFF, UPDATED = "published", "taken_off", "updated"
-REVIEWED, PULLED_BACK = "reviewed", "pulled_back"
+REVIEWED, PULLED_BACK, UNDONE = "reviewed", "pulled_back", "undone"
 """What the record calls actions that are no step of a person; a step is called by its name in the workflow.
 
-`REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved.
+`REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved,
+`UNDONE` the end of a step that somebody took back.
 """
 
 
@@ -147,6 +148,11 @@ def record_many(action: str, changes: Iterable[tuple[Article, Standing | None]],
     _store([entry(action, article, by=by, before=before) for article, before in changes])
 
 
+def record_beside(action: str, *, title: str, by: Person, **facts: Any) -> None:
+    """Write an entry about something called `title` that is no article, such as a picture."""
+    _store([AuditEntry(at=database_now(), action=action, article_title=title, facts=facts, **_who(by))])
+
+
 def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status) -> None:
     """The clock is about to do the same to all of these articles, which are locked: one statement for their entries."""
     AuditEntry.objects.add_for_each(
@@ -183,15 +189,12 @@ def entry(
     facts: Mapping[str, Any] | None = None,
 ) -> AuditEntry:
     """The entry that says so; not stored yet."""
-    after, entrance = Standing.of(article), _entrance.get()
+    after = Standing.of(article)
     before = before or after
-    person = by if by is not None else entrance.person
     return AuditEntry(
+        **_who(by),
         at=database_now(),
         action=action,
-        door=entrance.door,
-        user_id=person.pk if person else None,
-        user_name=str(person)[:150] if person else "",
         article_id=article.pk,
         article_title=article.title,
         old_status=before.status,
@@ -202,3 +205,14 @@ def entry(
         reason=after.status_reason if after.status_reason != before.status_reason else "",
         facts={**after.other_times_since(before), **(facts or {})},
     )
+
+
+def _who(by: Person | None) -> dict[str, Any]:
+    """The door that somebody came in by, and who it was."""
+    entrance = _entrance.get()
+    person = by if by is not None else entrance.person
+    return {
+        "door": entrance.door,
+        "user_id": person.pk if person else None,
+        "user_name": str(person)[:150] if person else "",
+    }
