@@ -5,6 +5,7 @@ from articles.models.audit import AuditEntry
 from articles.models.channel import Channel
 from articles.models.correction import Correction
 from articles.models.notice import Notice, NoticeChoice
+from articles.models.release import Release, ReleaseMember
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
 from articles.models.tag import Tag
@@ -20,6 +21,8 @@ __all__ = [
     "Notice",
     "NoticeChoice",
     "QueuedArticle",
+    "Release",
+    "ReleaseMember",
     "Review",
     "Revision",
     "Tag",

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 
-from articles.models import Article, AuditEntry
+from articles.models import Article, AuditEntry, Release
 from articles.services.noticing import tell_of
 from scheduling.services import database_now
 
@@ -98,15 +98,15 @@ class Notes:
 
 
 @contextmanager
-def recorded(action: str, article: Article, *, by: Person | None) -> Iterator[Notes]:
-    """Record, when the block ends well, what it did to `article`, which is locked and loaded.
+def recorded(action: str, article: Article, *, by: Person | None, release: Release | None = None) -> Iterator[Notes]:
+    """Record, when the block ends well, what it did to `article`, which is locked and loaded, for a `release` if any.
 
     The save hook is silent meanwhile. The block may fill in the `Notes` it is given.
     """
     before, notes = Standing.of(article), Notes()
     with unrecorded():
         yield notes
-    record(action, article=article, by=by, before=before, revision=notes.revision, **notes.facts)
+    record(action, article=article, by=by, before=before, revision=notes.revision, release=release, **notes.facts)
 
 
 @contextmanager
@@ -131,15 +131,30 @@ def record(
     by: Person | None = None,
     before: Standing | None = None,
     revision: int | None = None,
+    release: Release | None = None,
     **facts: Any,
 ) -> None:
     """Write one entry in the caller's transaction. `before` is where the article stood; None: as it stands now."""
-    _store([entry(action, article, by=by, before=before, revision=revision, facts=facts)])
+    _store([entry(action, article, by=by, before=before, revision=revision, facts=facts, release=release)])
 
 
-def record_many(action: str, changes: Iterable[tuple[Article, Standing | None]], *, by: Person | None = None) -> None:
+def record_many(
+    action: str,
+    changes: Iterable[tuple[Article, Standing | None]],
+    *,
+    by: Person | None = None,
+    release: Release | None = None,
+) -> None:
     """Write an entry for each article, given with where it stood before, in one statement for hundreds of them."""
-    _store([entry(action, article, by=by, before=before) for article, before in changes])
+    _store([entry(action, article, by=by, before=before, release=release) for article, before in changes])
+
+
+def record_release(
+    action: str, release: Release, *, by: Person | None = None, old_time: datetime | None = None, **facts: Any
+) -> None:
+    """Write an entry about a release as such. `old_time` is when it was to go out before."""
+    about = {"release_id": release.pk, "release_name": release.name, "reason": release.reason[:500], "facts": facts}
+    _store([AuditEntry(action=action, **_who(by), **about, old_time=old_time, new_time=release.publish_at)])
 
 
 def _store(entries: Sequence[AuditEntry]) -> None:
@@ -155,17 +170,16 @@ def entry(
     before: Standing | None = None,
     revision: int | None = None,
     facts: Mapping[str, Any] | None = None,
+    release: Release | None = None,
 ) -> AuditEntry:
     """The entry that says so; not stored yet."""
-    after, entrance = Standing.of(article), _entrance.get()
+    after = Standing.of(article)
     before = before or after
-    person = by if by is not None else entrance.person
     return AuditEntry(
-        at=database_now(),
         action=action,
-        door=entrance.door,
-        user_id=person.pk if person else None,
-        user_name=str(person)[:150] if person else "",
+        **_who(by),
+        release_id=release.pk if release else None,
+        release_name=release.name if release else None,
         article_id=article.pk,
         article_title=article.title,
         old_status=before.status,
@@ -176,3 +190,15 @@ def entry(
         reason=after.status_reason if after.status_reason != before.status_reason else "",
         facts={**after.other_times_since(before), **(facts or {})},
     )
+
+
+def _who(by: Person | None) -> dict[str, Any]:
+    """Who did it, when, and by which door."""
+    entrance = _entrance.get()
+    person = by if by is not None else entrance.person
+    return {
+        "at": database_now(),
+        "door": entrance.door,
+        "user_id": person.pk if person else None,
+        "user_name": str(person)[:150] if person else "",
+    }
