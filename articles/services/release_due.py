@@ -27,7 +27,7 @@ RELEASED = "released"
 """What the audit record calls it when the clock put a release out."""
 
 _GLANCES, _GLANCE = 10, 0.005  # how often members that somebody holds are tried again, and seconds between
-_PATIENCE = timedelta(seconds=2)  # late by more than this, a release queues up for its members instead of glancing
+_PATIENCE = timedelta(seconds=1)  # late by more than this, a release queues up for its members instead of glancing
 _LOCK_WAIT_TIMEOUT = 1205
 
 
@@ -35,7 +35,7 @@ def release_due(release_id: int) -> Verdict | None:
     """Put a release out, in the caller's transaction; None when that is done.
 
     A member that somebody is editing is glanced at for a moment; then the release is postponed as a whole, so that no
-    other article is held up. One that is late by then waits its turn, a second at most, so that it is not starved.
+    other article is held up. One that is late waits its turn, a second at most for each, so that it is not starved.
     """
     release = Release.objects.locked_if_free().filter(pk=release_id).first()
     if release is None:

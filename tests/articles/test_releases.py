@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -75,7 +77,7 @@ def due(release: Release, by: User) -> Release:
 def let_go_out(release: Release) -> Verdict | None:
     """What the worker does with its task."""
     task = TaskInfo.objects.get(task_type=RELEASE, key=str(release.pk))
-    verdict = release_handler([task]).get(task.task_id)
+    verdict = (release_handler([task]) or {}).get(task.task_id)
     release.refresh_from_db()
     return verdict
 
@@ -482,7 +484,7 @@ def test_a_deleted_release_frees_its_articles_and_leaves_no_task(irene: User) ->
     ],
     ids=["withdrawn", "killed", "publish what is out", "nothing new", "take off what is not out", "update a draft"],
 )
-def test_what_makes_no_sense_does_not_come_into_a_release(irene: User, article: dict[str, object], action: str) -> None:
+def test_what_makes_no_sense_does_not_come_into_a_release(irene: User, article: dict[str, Any], action: str) -> None:
     release = make_release(by=irene)
     with pytest.raises(WrongState):
         services.add_member(release, article=make_article(**article), action=action, by=irene)
@@ -621,7 +623,7 @@ def test_a_release_leaves_an_entry_for_itself_and_for_each_member(irene: User) -
 def test_publishers_and_chiefs_handle_releases_and_nobody_else(role: Role) -> None:
     release = make_release(make_article(status=APPROVED), by=make_editor())
     person = make_member(role)
-    steps = [
+    steps: list[Callable[[], object]] = [
         lambda: services.create_release(name="Mine", by=person),
         lambda: services.rename_release(release, name="Mine", by=person),
         lambda: services.add_member(release, article=make_article(status=APPROVED), by=person),
