@@ -37,8 +37,8 @@ Status = Article.Status
 
 RIGHT = "articles.schedule_release"
 NAME_LENGTH = 120
-JOINED, LEFT = "joined_release", "left_release"
-"""What the audit record calls it when an article comes into a release, and when it is taken out."""
+CREATED, JOINED, LEFT = "create_release", "joined_release", "left_release"
+"""What the audit record calls it when a release is made, when an article comes into it, and when it is taken out."""
 
 
 def create_release(*, name: str, by: Person) -> Release:
@@ -47,7 +47,7 @@ def create_release(*, name: str, by: Person) -> Release:
     release = Release(name=_checked_name(name), made_by_id=by.pk)
     with transaction.atomic():
         release.save()
-        record_release("create_release", release, by=by)
+        record_release(CREATED, release, by=by)
     return release
 
 
