@@ -1,4 +1,7 @@
-"""What changed between two texts, word by word, for people to read."""
+"""What changed between two texts, word by word, for people to read.
+
+Paragraphs are shown as readers see them, as lines; any other markup, such as a link, is shown as it is written.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,18 @@ from articles.models import Revision
 WORD = re.compile(r"<[^>]*>|[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+|\s+|.", re.DOTALL)
 """A tag of markup, a Chinese or Japanese character, a word, white space, or a sign."""
 
-PARAGRAPH = re.compile(r"(?<=\n)|(?<=</p>)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
+PARAGRAPH = re.compile(r"(?<=\n)(?!\n)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
 LONGEST = 4_000
 """Words on one side; in longer passages the whole passage is shown as changed, as nobody would read the words."""
+
+LINES = (
+    (re.compile(r"(?<=>)\s*\n\s*(?=<)"), ""),  # between blocks, where some editors put line ends and others none
+    (re.compile(r"<br ?/?>\n?", re.IGNORECASE), "\n"),
+    (re.compile(r"\s*</p>\s*", re.IGNORECASE), "\n\n"),
+    (re.compile(r"<p>", re.IGNORECASE), ""),
+    (re.compile(r"(?<!\s)\s*(</(?:h[1-6]|li|tr|table|[ou]l|blockquote|figure)>)", re.IGNORECASE), r"\1\n"),
+)
+"""Markup that readers see as the end of a line."""
 
 NAMES = ("title", "slug", "summary", "body", "byline", "channel", "tags", "correction")
 
@@ -40,33 +52,73 @@ class Piece:
 
 
 @dataclass(frozen=True)
+class Passage:
+    """Some paragraphs that were kept, or that stand in the place of others."""
+
+    pieces: Sequence[Piece]
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether nothing in it has changed."""
+        return all(piece.change is Change.KEPT for piece in self.pieces)
+
+    @property
+    def old(self) -> list[Piece]:
+        """What was there before."""
+        return [piece for piece in self.pieces if piece.change is not Change.ADDED]
+
+    @property
+    def new(self) -> list[Piece]:
+        """What is there now."""
+        return [piece for piece in self.pieces if piece.change is not Change.REMOVED]
+
+
+@dataclass(frozen=True)
 class FieldDiff:
     """One field that differs."""
 
     name: str
     label: str | Promise
-    pieces: Sequence[Piece]
+    passages: Sequence[Passage]
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """All of it in one."""
+        return _joined([piece for passage in self.passages for piece in passage.pieces])
 
 
 def compare(old: Revision | None, new: Revision) -> list[FieldDiff]:
     """The fields in which `new` differs from `old`, from headline to tags; with None, all that is not empty."""
     pairs = ((name, _shown(old, name) if old else "", _shown(new, name)) for name in NAMES)
-    return [FieldDiff(name, _label(name), words(before, after)) for name, before, after in pairs if before != after]
+    return [FieldDiff(name, _label(name), passages(before, after)) for name, before, after in pairs if before != after]
 
 
 def words(old: str, new: str) -> list[Piece]:
     """Old and new text in one, as pieces that were kept, added and removed."""
-    pieces: list[Piece] = []
-    for before, after in _passages(PARAGRAPH.split(old), PARAGRAPH.split(new)):
-        left, right = WORD.findall("".join(before)), WORD.findall("".join(after))
-        if max(len(left), len(right)) > LONGEST and left != right:
-            pieces += _pieces(left, right, [("replace", 0, len(left), 0, len(right))])
-        else:
-            pieces += _pieces(left, right, SequenceMatcher(None, left, right, autojunk=False).get_opcodes())
-    return _joined(pieces)
+    return _joined([piece for passage in passages(old, new) for piece in passage.pieces])
 
 
-def _passages(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+def passages(old: str, new: str) -> list[Passage]:
+    """The same by paragraphs, for showing old and new side by side."""
+    pairs = _side_by_side(PARAGRAPH.split(old), PARAGRAPH.split(new))
+    return [Passage(_joined(_compared("".join(before), "".join(after)))) for before, after in pairs]
+
+
+def readable(body: str) -> str:
+    """A body whose paragraphs and line breaks are lines."""
+    for markup, lines in LINES:
+        body = markup.sub(lines, body)
+    return body.rstrip()
+
+
+def _compared(old: str, new: str) -> list[Piece]:
+    left, right = WORD.findall(old), WORD.findall(new)
+    if max(len(left), len(right)) > LONGEST and left != right:
+        return list(_pieces(left, right, [("replace", 0, len(left), 0, len(right))]))
+    return list(_pieces(left, right, SequenceMatcher(None, left, right, autojunk=False).get_opcodes()))
+
+
+def _side_by_side(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """Paragraphs side by side, so that words are only compared within what changed."""
     for _verb, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
         yield old[start:end], new[new_start:new_end]
@@ -94,7 +146,8 @@ def _joined(pieces: Sequence[Piece]) -> list[Piece]:
 
 def _shown(revision: Revision, name: str) -> str:
     value = getattr(revision, name)
-    return ", ".join(value) if isinstance(value, list) else str(value or "")
+    text = ", ".join(value) if isinstance(value, list) else str(value or "")
+    return readable(text) if name == "body" else text
 
 
 def _label(name: str) -> str | Promise:

@@ -105,10 +105,10 @@ class StaleEdit(ArticleError):
 
 
 class RevisionChanged(ArticleError):
-    """The revision that was to be approved is not the newest any more."""
+    """The revision that was read is not the newest any more."""
 
     code = "revision_changed"
-    message = _("The text was changed a moment ago: read the newest revision before you approve it.")
+    message = _("The text was changed a moment ago: read the newest revision before you decide.")
 
 
 class UnderEmbargo(InvalidSchedule):

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
 from articles.models import Article
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
@@ -34,25 +35,25 @@ healer(reviewing.mend_reviews)
 healer(tell_of_trouble)
 
 
-@handler(PUBLISH)
+@handler(PUBLISH, label=_("Publication"))
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put the articles out whose time has come."""
     return _run(publish_due, tasks, "published")
 
 
-@handler(UNPUBLISH)
+@handler(UNPUBLISH, label=_("Taking off"))
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Take the articles off whose time is over."""
     return _run(take_off_due, tasks, "withdrew")
 
 
-@handler(UPDATE)
+@handler(UPDATE, label=_("Update"))
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put newer texts in the place of the present ones."""
     return _run(update_due, tasks, "updated")
 
 
-@handler(RELEASE)
+@handler(RELEASE, label=_("Release"))
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put releases out, each as a whole or not at all."""
     with door(Door.WORKER):
@@ -60,20 +61,20 @@ def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
 
 
-@handler(REVIEW, errand=True)
+@handler(REVIEW, errand=True, label=_("Review of a long text"))
 def review(tasks: Sequence[TaskInfo]) -> None:
     """Have long texts reviewed."""
     for task in tasks:
         reviewing.conclude(_subject(task), ask_a_person=bool(dict(task.parameters or {})["ask_a_person"]))
 
 
-@handler(reviewing.REVIEW_AGAIN, errand=True)
+@handler(reviewing.REVIEW_AGAIN, errand=True, label=_("Review with new words"))
 def review_again(tasks: Sequence[TaskInfo]) -> None:
     """Have everything that waits reviewed with the new words."""
     reviewing.review_again()
 
 
-@handler(MAIL, max_attempts=8, errand=True)
+@handler(MAIL, max_attempts=8, errand=True, label=_("Mail"))
 def mail_notice(tasks: Sequence[TaskInfo]) -> None:
     """Send notices by mail."""
     for task in tasks:

@@ -74,7 +74,7 @@ ATTRIBUTES = {
     "col": {"span"},
     "colgroup": {"span"},
     "img": {"src", "alt", "width", "height"},
-    "ol": {"start", "reversed"},
+    "ol": {"start", "reversed", "type"},
     "q": {"cite"},
     "source": {"src", "type"},
     "td": {"colspan", "rowspan"},
@@ -84,6 +84,14 @@ ATTRIBUTES = {
 }
 SCHEMES = {"http", "https", "mailto", "tel"}
 
+_CARRIERS = {"div", "span", "section", "article", "center", "font", "iframe", "tt", "o"}
+"""Tags that are taken out without any loss: their text stays, or a link does."""
+
+_FRAME = re.compile(
+    r"<iframe\b[^>]{0,500}?\ssrc=([\"'])\s*(?:https?:)?(//[^\"'\s<>]+)\s*\1[^>]*>(?:\s*</iframe>)?", re.IGNORECASE
+)
+_TAG = re.compile(r"<([a-z][a-z0-9]*)", re.IGNORECASE)
+
 _MARKED_UP = re.compile(r"<(?:p|pre)[\s>]", re.IGNORECASE)
 _BLOCK = re.compile(
     r"</?(?:blockquote|details|div|dl|figure|h[1-6]|hr|ol|section|table|ul|audio|video)\b", re.IGNORECASE
@@ -92,9 +100,15 @@ _BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # begun once in a run of spa
 
 
 def clean_html(body: str) -> str:
-    """`body` without scripts, styles, forms, frames, comments, classes and handlers; its text stays."""
+    """`body` without scripts, styles, forms, comments, classes and handlers; its text stays, frames become links."""
+    body = _FRAME.sub(r'<a href="https:\2">https:\2</a>', body)
     cleaned = nh3.clean(body, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES)
     return _BLANK_LINES.sub("\n\n", cleaned).strip()
+
+
+def foreign_tags(body: str) -> list[str]:
+    """The tags that cleaning takes out of `body`, such as "script", but not those without which nothing is lost."""
+    return sorted({tag.lower() for tag in _TAG.findall(body)} - TAGS - _CARRIERS)
 
 
 def add_paragraphs(text: str) -> str:

@@ -79,6 +79,17 @@ def spoken_exactly(moment: datetime) -> str:
     return f"{_date(local)}, {local:%H:%M:%S} {zone_label(moment)}"
 
 
+def spoken_briefly(moment: datetime) -> str:
+    """Time to the second and distance from UTC, with the day unless that is today: where many times stand together."""
+    local = timezone.localtime(moment)
+    time = f"{local:%H:%M:%S} {offset_name(local)}"
+    if local.date() == timezone.localdate():
+        return time
+    # Translators: a day such as 21 Nov, in the letters of Django's date filter
+    day = formats.date_format(local, _("j M")) if local.year == timezone.localdate().year else _date(local)
+    return f"{day}, {time}"
+
+
 def _date(local: datetime) -> str:
     # Translators: a date such as 21 Nov 2026, in the letters of Django's date filter
     return formats.date_format(local, _("j M Y"))

@@ -61,7 +61,7 @@ class Transition:
 
 
 WAITING = frozenset(Status.waiting())
-UNAPPROVED = frozenset({Status.DRAFT, Status.SUBMITTED, Status.REJECTED, Status.MANUAL_REVIEW})
+UNAPPROVED = frozenset(Status.unapproved())
 
 STEPS: dict[Step, Transition] = {
     Step.SUBMIT: Transition(

@@ -1,15 +1,31 @@
-"""The sidebar of the newsroom's screens: the news first, then the engine, then the people."""
+"""The menus of the newsroom's screens: the sidebar, grouped by what people do there, and one's own."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
 
 from articles.desk.notices import unread_count
+from articles.desk.queue import ReviewQueueAdmin
+from articles.models import QueuedArticle
 
-ORDER = ["articles", "scheduling", "auth"]
+GROUPS: list[tuple[str | Promise, list[str]]] = [
+    ("", ["Notice"]),
+    (_("Write"), ["Article", "Tag"]),
+    (_("Review"), ["QueuedArticle", "Word"]),
+    (_("Publish"), ["Channel"]),
+    (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
+    (_("People"), ["User", "Group", "TokenProxy", "AuditEntry"]),
+]
+"""What stands together, by the models' names; whatever is in none of them comes last."""
+
 ICONS = {
     "Article": "article",
     "AuditEntry": "policy",
@@ -26,24 +42,48 @@ ICONS = {
     "TokenProxy": "key",
 }
 
-COUNTS = {"Notice": unread_count}
+
+def queue_length(request: HttpRequest) -> int:
+    """How many articles wait for a reviewer."""
+    return ReviewQueueAdmin(QueuedArticle, admin.site).get_queryset(request).count()
+
+
+COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notice": unread_count, "QueuedArticle": queue_length}
 """What stands beside a name, unless it is 0."""
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """What this person may open, grouped by app; for unfold's `SIDEBAR`."""
-    apps = sorted(admin.site.get_app_list(request), key=_position)
-    items = {app["name"]: [_item(row, request) for row in app["models"]] for app in apps}
-    return [{"title": name, "separator": True, "items": rows} for name, rows in items.items()]
+    """What this person may open; for unfold's `SIDEBAR`."""
+    rows = {row["object_name"]: row for app in admin.site.get_app_list(request) for row in app["models"]}
+    groups = [_group(title, [rows.pop(name) for name in names if name in rows], request) for title, names in GROUPS]
+    start = reverse("admin:index")
+    groups[0]["items"].insert(0, _link(_t("Start"), start, "home") | {"active": request.path == start})
+    groups[0]["items"].append(_link(_t("View the site"), reverse("home"), "open_in_new") | {"active": False})
+    return [group for group in [*groups, _group(_("More"), list(rows.values()), request)] if group["items"]]
 
 
-def _position(app: dict[str, Any]) -> int:
-    label = app["app_label"]
-    return ORDER.index(label) if label in ORDER else len(ORDER)
+def account(request: HttpRequest) -> list[dict[str, Any]]:
+    """The menu of one's own name; for unfold's `ACCOUNT`."""
+    links = [{"title": _("My settings"), "link": reverse("admin:articles_preferences_changelist")}]
+    if request.user.is_authenticated and request.user.has_usable_password():
+        links.append({"title": _("Change password"), "link": reverse("admin:password_change")})
+    return links
+
+
+def language_action(request: HttpRequest) -> str:
+    """Where the choice of a language is sent: those who are signed in have it remembered."""
+    return reverse("admin:articles_preferences_language" if request.user.is_staff else "set_language")
+
+
+def _group(title: str | Promise, rows: list[dict[str, Any]], request: HttpRequest) -> dict[str, Any]:
+    return {"title": title, "separator": bool(title), "items": [_item(row, request) for row in rows]}
+
+
+def _link(title: str, address: str, icon: str) -> dict[str, Any]:
+    return {"title": title, "link": address, "icon": icon}
 
 
 def _item(row: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
     name = row["object_name"]
-    item = {"title": row["name"], "link": row["admin_url"], "icon": ICONS.get(name, "table_rows")}
     count = COUNTS[name](request) if name in COUNTS else 0
-    return item | ({"badge": count} if count else {})
+    return _link(row["name"], row["admin_url"], ICONS.get(name, "table_rows")) | ({"badge": count} if count else {})

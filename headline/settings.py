@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import django_stubs_ext
+from django.templatetags.static import static
 
 from headline import env
 
@@ -49,6 +50,7 @@ INSTALLED_APPS = [
     "django_crontab",
     "django_filters",
     "django_prometheus",
+    "django_prose_editor",
     "rest_framework",
     "rest_framework.authtoken",
     "drf_spectacular",
@@ -68,6 +70,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "articles.middleware.DoorMiddleware",
+    "articles.middleware.PreferencesMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "headline.api.idempotency.IdempotencyMiddleware",
@@ -200,6 +203,24 @@ LOGGING = {
 
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
 
+# Whose players readers see where an address stands alone in its paragraph: the name, what its addresses look like (as
+# browsers understand regular expressions too), and the player's address, which gets what the expression's group found.
+EMBEDS = [
+    (
+        "YouTube",
+        r"https?://(?:(?:www\.|m\.)?youtube(?:-nocookie)?\.com/(?:watch\?(?:[^#]*&)?v=|embed/|shorts/|live/)|youtu\.be/)"
+        r"([\w-]{11})(?![\w-])",
+        "https://www.youtube-nocookie.com/embed/{}",
+    ),
+    ("Vimeo", r"https?://(?:player\.|www\.)?vimeo\.com/(?:video/)?(\d+)(?!\d)", "https://player.vimeo.com/video/{}"),
+    (
+        "Bilibili",
+        r"https?://(?:(?:www|m)\.bilibili\.com/video/|player\.bilibili\.com/player\.html\?(?:[^#]*&)?bvid=)"
+        r"(BV\w{10})(?!\w)",
+        "https://player.bilibili.com/player.html?bvid={}",
+    ),
+]
+
 # Monitoring
 
 METRICS_TOKEN = env.text("METRICS_TOKEN")
@@ -212,6 +233,11 @@ UNFOLD = {
     "SITE_HEADER": "Headline",
     "SITE_SYMBOL": "newspaper",
     "SHOW_LANGUAGES": True,
+    "STYLES": [lambda request: static("articles/desk.css")],
+    "SCRIPTS": [lambda request: static("articles/desk.js")],
+    "LANGUAGES": {"action": "headline.desk.language_action"},
+    "ACCOUNT": {"navigation": "headline.desk.account"},
+    "DASHBOARD_CALLBACK": "articles.desk.start.page.add_sections",
     "SIDEBAR": {"navigation": "headline.desk.navigation"},
     "COLORS": {
         "primary": {

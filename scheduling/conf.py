@@ -35,7 +35,7 @@ class Settings:
     MAX_ATTEMPTS: int = 5  #: tries before a task is kept as failed
     BACKOFF: float = 2.0  #: seconds before the first retry; doubles with each, plus jitter
     MAX_BACKOFF: float = 600.0  #: the longest wait before a retry
-    SUSPECT_AFTER: float = 1.0  #: seconds overdue after which an attempt is counted before it runs
+    SUSPECT_AFTER: float = 2.0  #: seconds overdue after which an attempt is counted before it runs
     MAX_PARAMETERS_BYTES: int = 65_536  #: size of a task's parameters as JSON
     HEARTBEAT_INTERVAL: float = 5.0  #: seconds between two signs of life of a worker
     CLOCK_INTERVAL: float = 10.0  #: seconds between two measurements of the clock's offset

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from django.utils.functional import Promise
+
 from scheduling.exceptions import ImproperHandler
 
 if TYPE_CHECKING:
@@ -46,11 +48,14 @@ Healer = Callable[[], int]
 
 @dataclass(frozen=True)
 class Handler:
-    """A registered function and how often one of its tasks may be tried (None: the setting's default)."""
+    """A registered function, how often one of its tasks may be tried (None: the setting's default), and what people
+    call such a task.
+    """
 
     function: HandlerFunction
     max_attempts: int | None = None
     errand: bool = False
+    label: str | Promise = ""
 
 
 _handlers: dict[str, Handler] = {}
@@ -58,9 +63,12 @@ _healers: list[Healer] = []
 
 
 def handler(
-    task_type: str, *, max_attempts: int | None = None, errand: bool = False
+    task_type: str, *, max_attempts: int | None = None, errand: bool = False, label: str | Promise = ""
 ) -> Callable[[HandlerFunction], HandlerFunction]:
-    """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken."""
+    """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken.
+
+    `label` is what people call such a task, such as "Publication".
+    """
     if max_attempts is not None and max_attempts < 1:
         raise ImproperHandler(f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1")
 
@@ -68,7 +76,7 @@ def handler(
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
-        _handlers[task_type] = Handler(function, max_attempts, errand)
+        _handlers[task_type] = Handler(function, max_attempts, errand, label)
         return function
 
     return register
@@ -84,6 +92,12 @@ def healer(function: Healer) -> Healer:
 def get(task_type: str) -> Handler | None:
     """The handler of `task_type` in this process, or None: such tasks wait for programs outside."""
     return _handlers.get(task_type)
+
+
+def label_of(task_type: str) -> str:
+    """What people call a task of this type: its handler's label, or the type itself."""
+    found = get(task_type)
+    return str(found.label) if found and found.label else task_type
 
 
 def task_types() -> frozenset[str]:

@@ -33,6 +33,7 @@ from articles.api.serializers import (
 from articles.exceptions import (
     ArticleError,
     ArticleGone,
+    ClaimedByAnother,
     NotAllowed,
     RevisionChanged,
     RevisionGone,
@@ -49,6 +50,7 @@ STATUS_OF: dict[type[ArticleError], int] = {
     ArticleGone: status.HTTP_404_NOT_FOUND,
     WrongState: status.HTTP_409_CONFLICT,
     StaleEdit: status.HTTP_409_CONFLICT,
+    ClaimedByAnother: status.HTTP_409_CONFLICT,
     RevisionChanged: status.HTTP_409_CONFLICT,
     RevisionGone: status.HTTP_404_NOT_FOUND,
     TooLong: status.HTTP_413_REQUEST_ENTITY_TOO_LARGE,
@@ -85,7 +87,7 @@ class DeskArticleViewSet(
     permission_classes = (IsNewsroom,)
     serializer_class = DeskArticleSerializer
     queryset = Article.objects.select_related(
-        "channel", "author", "update__draft", "update__approved"
+        "channel", "author", "update__draft", "update__approved", "claim__person"
     ).prefetch_related("tags")
     lookup_value_converter = "int"
     ordering = ("-id",)
@@ -130,6 +132,18 @@ class DeskArticleViewSet(
     def submit(self, request: Request, pk: int) -> Response:
         """Submit; the automatic review decides at once."""
         return self._take(services.submit)
+
+    @extend_schema(operation_id="desk_articles_claim", summary="Claim for review", request=None)
+    @action(detail=True, methods=["post"])
+    def claim(self, request: Request, pk: int) -> Response:
+        """Take an article that waits for a reviewer; others leave it alone meanwhile."""
+        return self._take(services.claim)
+
+    @extend_schema(operation_id="desk_articles_release", summary="Release a claim", request=None)
+    @action(detail=True, methods=["post"])
+    def release(self, request: Request, pk: int) -> Response:
+        """Let other reviewers have the article."""
+        return self._take(services.release)
 
     @extend_schema(operation_id="desk_articles_approve", summary="Approve", request=ApprovalSerializer)
     @action(detail=True, methods=["post"])

@@ -13,6 +13,7 @@ from articles.api.fields import InstantField
 from articles.diffing import Change
 from articles.html import clean_html
 from articles.models import Article, Channel, Correction, Revision, Tag, Update
+from scheduling.services import read_database_clock
 
 Status = Article.Status
 
@@ -180,15 +181,22 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
         max_length=500, write_only=True, required=False, help_text=_("For readers: what was wrong before.")
     )
     newer = UpdateSerializer(read_only=True, allow_null=True, help_text=_("Text that readers do not see yet."))
+    reviewer = serializers.SerializerMethodField(help_text=_("Who has claimed it for review; null if nobody has."))
 
     class Meta:
         model = Article
         fields = [
             "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "status",
             "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
-            "updated_at", "revision", "kill_notice", "newer", "seen", "note", "correction",
+            "updated_at", "revision", "kill_notice", "newer", "reviewer", "seen", "note",
+            "correction",
         ]  # fmt: skip
         read_only_fields = ["status", "status_reason", "revision", "kill_notice"]
+
+    def get_reviewer(self, article: Article) -> str | None:
+        """Whose claim counts now."""
+        claim = getattr(article, "claim", None)
+        return str(claim.person) if claim and claim.counts_at(read_database_clock()) else None
 
     def create(self, validated_data: dict[str, Any]) -> Article:
         """A new draft of the signed-in user."""
@@ -267,3 +275,6 @@ class RefusalSerializer(serializers.Serializer[Any]):
     """Why the article is refused."""
 
     reason = serializers.CharField(max_length=500)
+    revision = serializers.IntegerField(
+        min_value=1, required=False, help_text=_("What was read: if the text is another by now, nothing is refused.")
+    )

@@ -143,6 +143,9 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
         told = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
         self.message_user(request, told.strip(), messages.INFO)
+        if tags := form.taken_out():
+            text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
+            self.message_user(request, text % {"tags": ", ".join(f"<{tag}>" for tag in tags)}, messages.WARNING)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Nothing is left to do: tags belong to the text, which the services have saved."""

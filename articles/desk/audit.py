@@ -12,12 +12,22 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from articles.models import Article, AuditEntry, Release
-from articles.services.recording import CREATE, DELETE, EDIT, IMPORT, PUBLISHED, SAVE, TAKEN_OFF, UPDATED
+from articles.services.recording import (
+    CREATE,
+    DELETE,
+    EDIT,
+    IMPORT,
+    PUBLISHED,
+    PULLED_BACK,
+    REVIEWED,
+    SAVE,
+    TAKEN_OFF,
+    UPDATED,
+)
 from articles.services.release_due import RELEASED
 from articles.services.release_effects import TAKEN_BACK
 from articles.services.release_tasks import FAILED as RELEASE_FAILED
 from articles.services.releasing import CREATED, JOINED, LEFT
-from articles.services.reviewing import PULLED_BACK, REVIEWED
 from articles.times import spoken_exactly
 from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
 

@@ -11,8 +11,10 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
+from articles.desk.bodyfield import BodyField
 from articles.desk.timefield import ZonedTimeField
 from articles.exceptions import ArticleError, StaleEdit
+from articles.html import foreign_tags
 from articles.models import Article, Channel, Tag, Text
 from articles.services.editing import EDITABLE
 
@@ -37,6 +39,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
 
     refusal: ArticleError | None = None
 
+    body = BodyField(label=_("Body"), required=False)
     publish_at = ZonedTimeField(
         label=_("Publish at"), required=False, help_text=_("The article goes live at this second, once it is approved.")
     )
@@ -106,6 +109,10 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     def edits(self) -> dict[str, Any]:
         """The fields of the article that the editor changed, with their new values."""
         return {name: self.cleaned_data[name] for name in self.changed_data if name in EDITABLE}
+
+    def taken_out(self) -> list[str]:
+        """The tags in the typed text that cannot stay."""
+        return foreign_tags(str(self.data.get(self.add_prefix("body"), ""))) if "body" in self.changed_data else []
 
     def seen_version(self) -> datetime | None:
         """The version the editor started from; None when it is to be overwritten."""

@@ -18,6 +18,7 @@ from articles import services
 from articles.diffing import compare
 from articles.exceptions import ArticleError
 from articles.models import Article, Revision
+from articles.review import findings_of
 
 
 class HistoryScreens(ModelAdmin):
@@ -53,6 +54,7 @@ class HistoryScreens(ModelAdmin):
             "shown": shown,
             "older": older,
             "fields": compare(older, shown),
+            "findings": findings_of(shown),
             "may_restore": self.has_change_permission(request, article),
         }
         return self._page(request, article, "revision", context)

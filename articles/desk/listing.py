@@ -1,20 +1,31 @@
-"""The list of articles: its columns, filters, search and what can be done with many at once."""
+"""The list of articles: its columns, filters, search, views and what can be done with many at once."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin import ShowFacets
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
+from unfold.views import ChangeList
 
 from articles.desk.bulk import BULK_ACTIONS
+from articles.desk.filters import FILTERS
+from articles.desk.saved_views import tabs
 from articles.desk.steps import may_take
 from articles.models import Article
-from articles.times import spoken, spoken_exactly
+from articles.models.article import AT_RISK_WITHIN
+from articles.models.people import named
+from articles.times import spoken_briefly
 from articles.workflow import Step
+from scheduling.services import database_now
 
 Status = Article.Status
 
@@ -32,18 +43,50 @@ BADGES = {
 """The colour of each status."""
 
 
+class ArticleChangeList(ChangeList):
+    """Reads no texts, and asks the database for its time."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """The rows, with the instant at which they were read."""
+        rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        rows = rows.defer("body").annotate(asked_at=database_now())
+        return rows
+
+
 class ArticleList(ModelAdmin):
     """Adds the list to the screens of articles."""
 
     actions = BULK_ACTIONS
-    list_display = ["title", "badge", "goes_live", "channel", "author", "changed"]
-    list_filter = ["status", "channel", ("publish_at", admin.DateFieldListFilter), "author"]
+    list_display = ["title", "badge", "goes_live", "channel", "writer", "changed"]
+    list_filter = tuple(FILTERS)
+    list_filter_submit = True
+    list_before_template = "articles/desk/list_before.html"  # type: ignore[assignment]
     list_select_related = ["channel", "author", "update"]
     list_per_page = 50
+    show_facets = ShowFacets.NEVER
     show_full_result_count = False
-    search_fields = ["title", "summary", "byline"]
-    search_help_text = _("Headline, summary or byline")
+    search_fields = ["title"]
+    search_help_text = _("Headline, summary, byline, tag or number")
     ordering = ["-updated_at"]
+
+    def get_changelist(self, request: HttpRequest, **options: Any) -> Any:
+        """The list that reads no texts."""
+        return ArticleChangeList
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """With the saved views above it."""
+        return super().changelist_view(request, {**tabs(request), **(extra_context or {})})
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Articles in which each word occurs: in headline, summary, byline, author's name or a tag; or the number."""
+        words = search_term.split()
+        if len(words) == 1 and words[0].lstrip("#").isdecimal() and len(words[0]) < 19:
+            return queryset.filter(_having(words[0]) | Q(pk=int(words[0].lstrip("#")))), False
+        for word in words:
+            queryset = queryset.filter(_having(word))
+        return queryset, False
 
     @display(label={str(status.value): colour for status, colour in BADGES.items()})
     @admin.display(description=_("status"), ordering="status")
@@ -53,17 +96,36 @@ class ArticleList(ModelAdmin):
         return str(article.status), f"{text} +" if article.newer else text
 
     @admin.display(description=_("goes live"), ordering="publish_at", empty_value="—")
-    def goes_live(self, article: Article) -> str | None:
-        """When it goes, or went, live, with the zone."""
+    def goes_live(self, article: Any) -> str | SafeString | None:
+        """When it goes, or went, live, with the zone; marked if it will not, as it stands."""
         moment = article.published_at or article.goes_live_at
-        return spoken_exactly(moment) if moment else None
+        if moment is None:
+            return None
+        if article.status not in Status.unapproved() or moment > article.asked_at + AT_RISK_WITHIN:
+            return spoken_briefly(moment)
+        mark = _t("overdue") if moment <= article.asked_at else _t("at risk")
+        return format_html('{} <strong class="desk-mark">{}</strong>', spoken_briefly(moment), mark)
+
+    @admin.display(description=_("author"), ordering="author__username")
+    def writer(self, article: Article) -> str:
+        """Who wrote it, by name."""
+        return named(article.author)
 
     @admin.display(description=_("last change"), ordering="updated_at")
     def changed(self, article: Article) -> str:
         """When it was last saved."""
-        return spoken(article.updated_at)
+        return spoken_briefly(article.changed_at)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Offer the steps in bulk that this person may take."""
         barred = {step.value for step in Step if not may_take(step, request.user)}
         return {name: action for name, action in super().get_actions(request).items() if name not in barred}
+
+
+def _having(word: str) -> Q:
+    tagged = Article.tags.through.objects.filter(tag__name__icontains=word).values("article")
+    columns = ("title", "summary", "byline", "author__first_name", "author__last_name", "author__username")
+    found = Q(pk__in=tagged)
+    for column in columns:
+        found |= Q(**{f"{column}__icontains": word})
+    return found

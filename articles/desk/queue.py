@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from unfold.admin import ModelAdmin
 
+from articles.desk.deciding import DecidingScreen
 from articles.desk.steps import may_take
 from articles.exceptions import ArticleError
 from articles.models import Article, QueuedArticle
@@ -22,24 +23,31 @@ from scheduling.services import read_database_clock
 
 Status = Article.Status
 
+SINCE = Coalesce(F("update__updated_at"), F("updated_at"))
+"""When a waiting text was last changed or handed in."""
+
 
 @admin.register(QueuedArticle)
-class ReviewQueueAdmin(ModelAdmin):
-    """Reviewers claim an article here and decide on its own screen."""
+class ReviewQueueAdmin(DecidingScreen):
+    """The list; a row leads to the screen on which a reviewer reads the text and decides."""
 
     list_display = ["title", "why", "author", "channel", "waiting_since", "claimed"]
     list_filter = ["channel"]
     search_fields = ["title"]
-    ordering = ["updated_at"]
+    ordering = [SINCE.asc(), "pk"]
+    list_per_page = 50
+    show_full_result_count = False
+    search_help_text = gettext_lazy("Headline")
     list_select_related = ["author", "channel", "claim__person", "update"]
     actions = ["claim", "release"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """What needs a reviewer: articles, and the newer texts of articles."""
+        """What needs a reviewer: articles, and the newer texts of articles; `since` is when the text came in."""
         newer = Q(update__draft__isnull=False, update__status=Status.MANUAL_REVIEW)
         own = Q(status=Status.MANUAL_REVIEW)
         articles: QuerySet[Any] = super().get_queryset(request)
-        return articles.filter(own | newer)
+        waiting: QuerySet[Any] = articles.filter(own | newer).annotate(since=SINCE)
+        return waiting
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Articles come here by themselves."""
@@ -56,10 +64,6 @@ class ReviewQueueAdmin(ModelAdmin):
     has_change_permission = has_view_permission
     has_module_permission = has_view_permission
 
-    def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **options: Any) -> Any:
-        """The article's own screen is where it is read and decided on."""
-        return redirect("admin:articles_article_change", object_id)
-
     @admin.display(description=gettext_lazy("why"))
     def why(self, article: QueuedArticle) -> str:
         """What the automatic review says."""
@@ -67,10 +71,10 @@ class ReviewQueueAdmin(ModelAdmin):
         reason = newer.status_reason if newer and newer.draft_id else article.status_reason
         return reason or _("A person decides.")
 
-    @admin.display(description=gettext_lazy("waiting since"), ordering="updated_at")
+    @admin.display(description=gettext_lazy("waiting since"), ordering="since")
     def waiting_since(self, article: QueuedArticle) -> str:
         """When its text was last changed or handed in."""
-        return spoken(article.changed_at)
+        return spoken(article.since)  # type: ignore[attr-defined]
 
     @admin.display(description=gettext_lazy("reviewer"), ordering="claim__person", empty_value="—")
     def claimed(self, article: QueuedArticle) -> str | None:
@@ -83,7 +87,7 @@ class ReviewQueueAdmin(ModelAdmin):
         """Take the chosen articles; a single one is opened."""
         done = self._for_each(request, chosen, claim)
         if len(done) == 1:
-            return redirect("admin:articles_article_change", done[0].pk)
+            return redirect("admin:articles_queuedarticle_change", done[0].pk)
         return None
 
     @admin.action(description=gettext_lazy("Release"))

@@ -5,9 +5,11 @@ from articles.models.audit import AuditEntry
 from articles.models.channel import Channel
 from articles.models.correction import Correction
 from articles.models.notice import Notice, NoticeChoice
+from articles.models.preferences import Preferences
 from articles.models.release import Release, ReleaseMember
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
+from articles.models.saved_view import SavedView
 from articles.models.tag import Tag
 from articles.models.update import Update
 from articles.models.word import Word, WordList
@@ -20,11 +22,13 @@ __all__ = [
     "Correction",
     "Notice",
     "NoticeChoice",
+    "Preferences",
     "QueuedArticle",
     "Release",
     "ReleaseMember",
     "Review",
     "Revision",
+    "SavedView",
     "Tag",
     "Text",
     "Update",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 Instant = datetime | Combinable
 """A point in time for SQL: an aware datetime, or an expression such as `database_now()`."""
 
+AT_RISK_WITHIN = timedelta(hours=24)
+"""How soon an article must go live for somebody to worry that it is not approved."""
+
+NOTED_WITHIN = timedelta(seconds=5)
+"""How long a worker may take to note that an article is out before people are told."""
+
 SLUG_LENGTH = 200
 BODY_LENGTH = 1_000_000
 """Characters; the longest novels of the paper's weekend pages have a tenth of that."""
@@ -39,6 +45,17 @@ class ArticleQuerySet(models.QuerySet["Article"]):
     def killed(self) -> Self:
         """What readers saw and shall see no more: they are told why."""
         return self.filter(status=Article.Status.KILLED, published_at__isnull=False)
+
+    def at_risk(self, now: datetime) -> Self:
+        """What has a time within `AT_RISK_WITHIN` that it will miss unless it is approved."""
+        return self.filter(
+            status__in=Article.Status.unapproved(), publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN
+        )
+
+    def overdue(self, now: datetime) -> Self:
+        """What should be out: its time is past, but it is not approved, or no worker has noted it for a while."""
+        missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
+        return self.filter(missed | Q(due_at(now - NOTED_WITHIN), status__in=Article.Status.waiting()))
 
     def newest_first(self) -> Self:
         """In the order of a front page."""
@@ -93,6 +110,11 @@ class Article(SavesOnlyChanges):
         def waiting(cls) -> tuple[Article.Status, ...]:
             """Approved, and waiting for its time."""
             return cls.MANUALLY_APPROVED, cls.APPROVED
+
+        @classmethod
+        def unapproved(cls) -> tuple[Article.Status, ...]:
+            """Not approved yet: it does not go live, whatever its time."""
+            return cls.DRAFT, cls.SUBMITTED, cls.REJECTED, cls.MANUAL_REVIEW
 
         @classmethod
         def visible(cls) -> tuple[Article.Status, ...]:
@@ -172,6 +194,7 @@ class Article(SavesOnlyChanges):
             models.Index(fields=["status", "publish_at"], name="article_waiting"),
             models.Index(fields=["status", "unpublish_at"], name="article_leaving"),
             models.Index(fields=["publish_at", "id"], name="article_newest"),
+            models.Index(fields=["updated_at"], name="article_changed"),
             models.Index(fields=["channel", "publish_at", "id"], name="article_channel_newest"),
         ]
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.models import Word
+from articles.models import Review, Revision, Word
 from articles.review.text import FIELD_LABELS, Field
 from articles.workflow import Verdict
 
@@ -56,6 +56,12 @@ class Finding:
     def identity(self) -> tuple[str, str]:
         """What a reviewer who approves the article has accepted: this word at this level, or this fault."""
         return self.word or self.message, self.level
+
+
+def findings_of(revision: Revision) -> list[Finding]:
+    """What the review found in a revision; nothing in one that was never reviewed."""
+    review = Review.objects.filter(revision=revision).first()
+    return [Finding.stored(values) for values in review.findings] if review else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,8 @@ def _paragraph(text: str, place: int) -> int:
 
 def _context(text: str, match: words.Match) -> str:
     begin, end = max(match.start - CONTEXT, 0), match.end + CONTEXT
-    return " ".join(text[begin:end].split())
+    before, after = "…" * (begin > 0), "…" * (end < len(text))
+    return before + " ".join(text[begin:end].split()) + after
 
 
 def _ask_services(subject: Subject) -> Iterator[Opinion]:

@@ -33,13 +33,18 @@ def claim(article: Article, *, by: Person) -> None:
 def release(article: Article, *, by: Person) -> None:
     """Let others have the article; any reviewer may do so for one who has gone home."""
     require(STEPS[Step.APPROVE].permission, by)
-    Claim.objects.filter(article=article).delete()
+    _forget(article)
 
 
 def end_claim(article: Article, by: Person) -> None:
     """Whoever decides is done with it. Raises `ClaimedByAnother` if somebody else is; the caller holds the article."""
     _refuse_rival(article, by)
+    _forget(article)
+
+
+def _forget(article: Article) -> None:
     Claim.objects.filter(article=article).delete()
+    article._state.fields_cache.pop("claim", None)
 
 
 def _refuse_rival(article: Article, by: Person) -> None:

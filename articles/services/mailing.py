@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from articles.models import Notice
+from articles.services.preferences import speaking_to
 from scheduling.services import read_database_clock
 
 
@@ -24,7 +25,7 @@ def mail(notice_id: UUID | str) -> bool:
     notice = Notice.objects.select_related("person", "article").filter(pk=notice_id, mailed_at__isnull=True).first()
     if notice is None or not notice.person.email:
         return False
-    with override(settings.LANGUAGE_CODE):
+    with override(settings.LANGUAGE_CODE), speaking_to(notice.person):
         _message(notice).send()
     return bool(Notice.objects.filter(pk=notice.pk, mailed_at__isnull=True).update(mailed_at=read_database_clock()))
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 from django.contrib.auth import get_user_model
 
 from articles.models import Article, AuditEntry, Notice, NoticeChoice, Release
-from articles.models.notice import by_default_in_desk, by_default_mailed
+from articles.models.bulk import insert_rows
 from scheduling.services import add_tasks, read_database_clock
 
 Kind = Notice.Kind
@@ -62,6 +64,12 @@ def tell_of(entries: Sequence[AuditEntry]) -> None:
     tell(_of_author(pk, author, *told[pk]) for pk, author in authors if author != told[pk][0].user_id)
 
 
+def tell_authors(action: str, articles: Iterable[Article]) -> None:
+    """Tell the authors what the clock does to their articles, in the caller's transaction."""
+    if kind := _BY_ACTION.get(action):
+        tell(News(kind, one.pk, one.title, frozenset({one.author_id})) for one in articles if one.author_id)
+
+
 def _of_author(article_id: int, author: int | None, entry: AuditEntry, kind: Notice.Kind) -> News:
     return News(kind, article_id, entry.article_title, frozenset({author or 0}), entry.reason)
 
@@ -82,22 +90,18 @@ def tell_of_release(kind: Notice.Kind, release: Release, *, by: Any = None) -> N
 def tell(news: Iterable[News]) -> None:
     """Write the notices that people want, and have those mailed that they want mailed; a few statements in all."""
     items = list(news)
-    mailboxes, choices = _people({person for item in items for person in item.people})
-    now = read_database_clock() if mailboxes else None
+    wishes = _wishes({person for item in items for person in item.people})
+    now = read_database_clock() if wishes else None
     notices, mails = [], []
     for item in items:
-        for person in item.people & mailboxes.keys():
-            desk, mail = choices.get(person, (by_default_in_desk(), by_default_mailed()))
-            is_mailed = item.kind in mail and bool(mailboxes[person])
-            if item.kind in desk or is_mailed:
-                notices.append(_notice(item, person, at=now, in_desk=item.kind in desk))
+        for person in item.people & wishes.keys():
+            in_desk, is_mailed = item.kind in wishes[person].desk, item.kind in wishes[person].mail
+            if in_desk or is_mailed:
+                notices.append(_notice(item, person, at=now, in_desk=in_desk))
             if is_mailed:
-                mails.append(notices[-1])
-    Notice.objects.bulk_create(notices, batch_size=1000)
-    add_tasks(
-        {"task_type": MAIL, "execute_time": now, "parameters": {"notice": str(mail.pk)}, "key": str(mail.pk)}
-        for mail in mails
-    )
+                mails.append(str(notices[-1]["id"]))
+    insert_rows(Notice, notices)
+    add_tasks({"task_type": MAIL, "execute_time": now, "parameters": {"notice": pk}, "key": pk} for pk in mails)
 
 
 def alarmed() -> frozenset[int]:
@@ -114,23 +118,38 @@ def _kind(entry: AuditEntry) -> Notice.Kind | None:
     return _BY_VERDICT.get(getattr(Status, update.upper()) if update else entry.new_status or Status.DRAFT)
 
 
-def _people(ids: Collection[int]) -> tuple[Mapping[int, str], Mapping[int, tuple[list[str], list[str]]]]:
-    """Of those who are still there, the addresses; and what they chose, if they did."""
+@dataclass(frozen=True)
+class Wishes:
+    """The kinds of notices that somebody wants to see in the desk, and by mail if he has an address."""
+
+    desk: Collection[str]
+    mail: Collection[str]
+
+
+def _wishes(ids: Collection[int]) -> Mapping[int, Wishes]:
+    """What those wish who are still there; the default for who has not chosen."""
     if not ids:
-        return {}, {}
+        return {}
     people = get_user_model()._default_manager.filter(pk__in=ids, is_active=True)
-    choices = NoticeChoice.objects.filter(person__in=ids)
-    return dict(people.values_list("pk", "email")), {choice.pk: (choice.desk, choice.mail) for choice in choices}
+    choices = {choice.pk: choice for choice in NoticeChoice.objects.filter(person__in=ids)}
+    wishes = {}
+    for person, address in people.values_list("pk", "email"):
+        chosen = choices.get(person) or NoticeChoice()
+        wishes[person] = Wishes(chosen.desk, chosen.mail if address else ())
+    return wishes
 
 
-def _notice(item: News, person: int, **values: Any) -> Notice:
-    return Notice(
-        person_id=person,
-        kind=item.kind,
-        article_id=item.article_id,
-        article_title=item.title,
-        release_id=item.release_id,
-        reason=item.reason[:500],
-        occasion=item.occasion,
-        **values,
-    )
+def _notice(item: News, person: int, *, at: datetime | None, in_desk: bool) -> dict[str, Any]:
+    """The columns of a new notice."""
+    return {
+        "id": uuid4(),
+        "person_id": person,
+        "kind": item.kind,
+        "article_id": item.article_id,
+        "article_title": item.title,
+        "release_id": item.release_id,
+        "reason": item.reason[:500],
+        "occasion": item.occasion,
+        "in_desk": in_desk,
+        "at": at,
+    }

@@ -13,7 +13,7 @@ from articles.exceptions import InvalidSchedule, NoticeMissing
 from articles.models import Article
 from articles.models.article import due_at, not_over_at, over_at
 from articles.services.announcing import announce_published, announce_withdrawn
-from articles.services.recording import PUBLISHED, TAKEN_OFF, Standing, record_many
+from articles.services.recording import PUBLISHED, TAKEN_OFF, record_due
 from articles.services.revisions import drop_update
 from articles.services.scheduling import refuse_embargo
 from articles.services.steps import Person, move, taking
@@ -98,8 +98,8 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
     now = database_now()
     outcome = _take(article_ids, Status.waiting(), due_at(now) & not_over_at(now))
     if outcome.done:
+        record_due(PUBLISHED, outcome.done, becoming=Status.PUBLISHED)
         Article.objects.filter(pk__in=list(outcome.done)).update(status=Status.PUBLISHED, published_at=outcome.at)
-        _record(PUBLISHED, outcome, Status.PUBLISHED)
         announce_published(outcome.done)
     return outcome
 
@@ -108,8 +108,8 @@ def take_off_due(article_ids: Collection[int]) -> Outcome:
     """Withdraw those of these articles whose time to be taken off has come; otherwise as `publish_due`."""
     outcome = _take(article_ids, Status.visible(), over_at(database_now()))
     if outcome.done:
+        record_due(TAKEN_OFF, outcome.done, becoming=Status.WITHDRAWN)
         Article.objects.filter(pk__in=list(outcome.done)).update(status=Status.WITHDRAWN)
-        _record(TAKEN_OFF, outcome, Status.WITHDRAWN)
         announce_withdrawn(outcome.done)
     return outcome
 
@@ -120,7 +120,7 @@ def _take(article_ids: Collection[int], statuses: Collection[Status], condition:
     is_due = ExpressionWrapper(condition, output_field=BooleanField())
     rows = Article.objects.filter(pk__in=article_ids).locked_if_free().annotate(is_due=is_due, now=database_now())
     missing = set(article_ids)
-    for article in rows.only("title", *Standing.COLUMNS):
+    for article in rows.only("title", "author", "status"):
         missing.discard(article.pk)
         outcome.at = article.now  # type: ignore[attr-defined]
         if article.status not in statuses:
@@ -131,14 +131,6 @@ def _take(article_ids: Collection[int], statuses: Collection[Status], condition:
             outcome.early.append(article.pk)
     sort_missing(missing, outcome)
     return outcome
-
-
-def _record(action: str, outcome: Outcome, status: Status) -> None:
-    """Note that these were done, and set their new status on the instances."""
-    changes = [(article, Standing.of(article)) for article in outcome.done.values()]
-    for article, _before in changes:
-        article.status = status
-    record_many(action, changes)
 
 
 def sort_missing(missing: Iterable[int], outcome: Outcome) -> None:

@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
+from django.db.models import F, Value
 
 from articles.models import Article, AuditEntry, Release
-from articles.services.noticing import tell_of
+from articles.services.noticing import tell_authors, tell_of
 from scheduling.services import database_now
 
 Person = PermissionsMixin | AbstractBaseUser | AnonymousUser
@@ -27,7 +28,11 @@ Door = AuditEntry.Door
 
 CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
 PUBLISHED, TAKEN_OFF, UPDATED = "published", "taken_off", "updated"
-"""What the record calls actions that are no step of a person; a step is called by its name in the workflow."""
+REVIEWED, PULLED_BACK = "reviewed", "pulled_back"
+"""What the record calls actions that are no step of a person; a step is called by its name in the workflow.
+
+`REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved.
+"""
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,27 @@ def record_release(
     """Write an entry about a release as such. `old_time` is when it was to go out before."""
     about = {"release_id": release.pk, "release_name": release.name, "reason": release.reason[:500], "facts": facts}
     _store([AuditEntry(action=action, **_who(by), **about, old_time=old_time, new_time=release.publish_at)])
+
+
+def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status) -> None:
+    """The clock is about to do the same to all of these articles, which are locked: one statement for their entries."""
+    AuditEntry.objects.add_for_each(
+        Article.objects.filter(pk__in=articles),
+        at=database_now(),
+        action=Value(action),
+        door=Value(_entrance.get().door),
+        user_name=Value(""),
+        article_id=F("pk"),
+        article_title=F("title"),
+        old_status=F("status"),
+        new_status=Value(becoming),
+        old_time=F("publish_at"),
+        new_time=F("publish_at"),
+        revision=F("revision"),
+        reason=Value(""),
+        facts=Value("{}"),
+    )
+    tell_authors(action, articles.values())
 
 
 def _store(entries: Sequence[AuditEntry]) -> None:

@@ -20,7 +20,7 @@ from articles.models.article import due_at
 from articles.review import Finding, Opinion, Subject, review, review_words
 from articles.review.opinions import of_findings
 from articles.services.judging import REVIEW, decide
-from articles.services.recording import Door, door, recorded
+from articles.services.recording import PULLED_BACK, REVIEWED, Door, door, recorded
 from articles.services.revisions import fold_in, pinned, under_review
 from articles.services.steps import Taking, lock
 from articles.services.submitting import settle
@@ -31,8 +31,6 @@ logger = logging.getLogger(__name__)
 Status = Article.Status
 
 REVIEW_AGAIN = "articles.review_again"
-REVIEWED, PULLED_BACK = "reviewed", "pulled_back"
-"""What the audit record calls the end of a review in the background, and the fall of an approved article."""
 
 _PAGE = 200  # articles
 

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from articles.models import Article, Correction, Revision, Text, Update
+from django.db import transaction
+from django.db.models import Q
+
+from articles.models import Article, AuditEntry, Correction, Revision, Text, Update
+from articles.services.recording import PULLED_BACK, REVIEWED
 from articles.services.references import tags_named
+from articles.services.steps import lock
+from articles.workflow import WAITING, Step
+
+DECIDED = (Step.SUBMIT, Step.APPROVE, REVIEWED)
+"""The actions of the audit record that may have let a text pass."""
 
 
 def pinned(article: Article) -> Revision:
@@ -31,6 +40,34 @@ def under_review(article: Article) -> tuple[Article | Update, Revision]:
     """What is submitted, approved and refused, and its text: the draft of the update, or the article itself."""
     newer = article.newer
     return (newer, newer.draft) if newer and newer.draft else (article, pinned(article))
+
+
+def for_review(article: Article) -> Revision:
+    """What a reviewer is to read: as `under_review`, for an article that is not locked."""
+    newer = article.newer
+    if newer and newer.draft:
+        return newer.draft
+    found = article.revisions.filter(number=article.revision).first()
+    if found is not None and found.digest == Text.of(article).digest:
+        return found
+    with transaction.atomic():
+        lock(article)
+        return pinned(article)
+
+
+def last_approved(article: Article) -> Revision | None:
+    """The newest text that was ever approved; None for an article that never was."""
+    newer = article.newer
+    if newer and newer.approved:
+        return newer.approved
+    if article.status in Article.Status.passed():
+        return article.revisions.filter(number=article.revision).first()
+    own = Q(new_status__in=WAITING, facts__update__isnull=True)
+    newer_text = Q(facts__update__in=[status.name.lower() for status in WAITING])
+    passed = Q(action__in=DECIDED) & (own | newer_text)
+    entries = AuditEntry.objects.of(article).filter(passed | Q(action=PULLED_BACK), revision__isnull=False)
+    number = entries.values_list("revision", flat=True).first()
+    return article.revisions.filter(number=number).first() if number else None
 
 
 def put_into_columns(article: Article, revision: Revision) -> None:

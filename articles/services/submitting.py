@@ -36,23 +36,23 @@ def approve(article: Article, *, by: Person, revision: Revision | int | None = N
     with taking(Step.APPROVE, article, by=by) as taken:
         subject, newest = under_review(article)
         end_claim(article, by)
-        if revision is not None and newest.number != _number(revision):
-            raise RevisionChanged
+        _refuse_other(newest, revision)
         move(Step.APPROVE, subject)
         subject.status_reason = ""
         settle(subject, taken, newest)
 
 
-def refuse(article: Article, *, by: Person, reason: str) -> None:
-    """A person sends the text back. Raises `ReasonMissing` without a reason."""
+def refuse(article: Article, *, by: Person, reason: str, revision: Revision | int | None = None) -> None:
+    """A person sends the text back; `revision` as in `approve`. Raises `ReasonMissing` without a reason."""
     if not reason.strip():
         raise ReasonMissing
     with taking(Step.REFUSE, article, by=by) as taken:
-        subject, revision = under_review(article)
+        subject, newest = under_review(article)
         end_claim(article, by)
+        _refuse_other(newest, revision)
         move(Step.REFUSE, subject)
         subject.status_reason = reason.strip()[:500]
-        settle(subject, taken, revision)
+        settle(subject, taken, newest)
 
 
 def settle(subject: Article | Update, taken: Taking, revision: Revision) -> None:
@@ -77,5 +77,8 @@ def _approve_update(update: Update, taken: Taking) -> None:
         update.save()
 
 
-def _number(revision: Revision | int) -> int:
-    return revision if isinstance(revision, int) else revision.number
+def _refuse_other(newest: Revision, read: Revision | int | None) -> None:
+    """Raise `RevisionChanged` when what was read is not the newest text."""
+    number = read.number if isinstance(read, Revision) else read
+    if number is not None and number != newest.number:
+        raise RevisionChanged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django import template
 from django.utils import formats, timezone
@@ -10,9 +11,11 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from articles import times
+from articles.embeds import with_players
 from articles.html import add_paragraphs, clean_html
 from articles.models import Channel
 from articles.models.channel import ChannelQuerySet
+from articles.models.people import named
 
 register = template.Library()
 
@@ -24,9 +27,21 @@ def spoken(moment: datetime) -> str:
 
 
 @register.filter
+def moment(when: datetime) -> str:
+    """Time and distance from UTC, with the day unless that is today."""
+    return times.spoken_briefly(when)
+
+
+@register.filter
+def person(somebody: Any) -> str:
+    """What a member of the newsroom is called."""
+    return named(somebody)
+
+
+@register.filter
 def prose(body: str) -> SafeString:
-    """An article's text as HTML: plain text gets paragraphs, and whatever is not harmless is taken out."""
-    return mark_safe(clean_html(add_paragraphs(body)))  # noqa: S308 (cleaned in this line)
+    """An article's text as HTML: plain text gets paragraphs, what is not harmless is taken out, players are put in."""
+    return mark_safe(with_players(clean_html(add_paragraphs(body))))  # noqa: S308 (cleaned in this line)
 
 
 @register.simple_tag

@@ -1,10 +1,14 @@
-"""What the automatic review found, on the screen of the article."""
+"""What the automatic review found, on the screens."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from django import template
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
 
 from articles.models import Article, Review
 from articles.review import Finding
@@ -13,6 +17,7 @@ from scheduling.services import read_database_clock
 register = template.Library()
 
 _SHOWN_IN = (Article.Status.REJECTED, Article.Status.MANUAL_REVIEW)
+_TAG = re.compile(r"(<[^>]*>)")
 
 
 @register.inclusion_tag("articles/desk/findings.html")
@@ -27,3 +32,16 @@ def review_findings(article: Article) -> dict[str, Any]:
         "findings": [Finding.stored(values) for values in review.findings] if review and is_shown else [],
         "reviewer": claim.person if claim and claim.counts_at(read_database_clock()) else None,
     }
+
+
+@register.filter
+def marked(text: str, findings: Sequence[Finding] | None) -> SafeString:
+    """Text, or harmless HTML, in which the words that were found stand out."""
+    html = conditional_escape(text)
+    found = {str(conditional_escape(finding.found)) for finding in findings or () if finding.found}
+    if not found:
+        return html
+    words = re.compile("|".join(map(re.escape, sorted(found, key=len, reverse=True))))
+    pieces = _TAG.split(html)
+    pieces[::2] = [words.sub(r"<mark>\g<0></mark>", piece) for piece in pieces[::2]]
+    return mark_safe("".join(pieces))  # noqa: S308 (escaped above, or safe already; the tags added are ours)

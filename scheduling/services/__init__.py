@@ -6,16 +6,22 @@ Every function works in the caller's transaction or opens one; the queue only he
 from scheduling.clock import database_now, read_database_clock
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
-from scheduling.services.finding import FoundTask, find_tasks
+from scheduling.services.finding import FAILED, OVERDUE, FoundTask, find_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll
 from scheduling.services.looking import failed_times, pending_times
+from scheduling.services.measuring import LateHours, Lateness, Workers, lateness_by_hour, workers, works_without_redis
 from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
 
 __all__ = [
+    "FAILED",
     "FoundTask",
+    "LateHours",
+    "Lateness",
+    "OVERDUE",
     "RefreshReport",
     "RunReport",
+    "Workers",
     "add_task",
     "add_tasks",
     "cancel_key",
@@ -27,6 +33,7 @@ __all__ = [
     "fail_task",
     "failed_times",
     "find_tasks",
+    "lateness_by_hour",
     "pending_times",
     "poll",
     "read_database_clock",
@@ -36,4 +43,6 @@ __all__ = [
     "run_due",
     "run_once",
     "sweep",
+    "workers",
+    "works_without_redis",
 ]

@@ -12,11 +12,11 @@ from scheduling.clock import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet, by_ids, topics_with_tasks
 from scheduling.services.measuring import overdue_before
 
-PENDING, OVERDUE, ALL = "pending", "overdue", "all"
+PENDING, OVERDUE, FAILED, ALL = "pending", "overdue", "failed", "all"
 CLOSED = {
     "executed": TaskInfoLog.Status.EXECUTED,
     "cancelled": TaskInfoLog.Status.CANCELLED,
-    "failed": TaskInfoLog.Status.FAILED,
+    FAILED: TaskInfoLog.Status.FAILED,
 }
 STATUSES = (PENDING, OVERDUE, *CLOSED, ALL)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -64,6 +64,27 @@ def _latest_runs(now: datetime, minutes: float) -> list[tuple[str, timedelta]]:
         for log in executed.only("task_type", "lateness")[:SAMPLE]
         if log.lateness is not None
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class LateHours:
+    """How late tasks ran in some hours: altogether, and in each, oldest first, by the instant at which it began."""
+
+    total: Lateness
+    hours: list[tuple[datetime, Lateness]]
+    is_sample: bool  #: whether the earliest runs were too many to be looked at
+
+
+def lateness_by_hour(now: datetime, hours: int, task_types: Collection[str]) -> LateHours:
+    """How late the tasks of some types ran in the last `hours`, the present one included."""
+    first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours - 1)
+    runs = TaskInfoLog.objects.executed_since(first).filter(task_type__in=task_types).order_by("-updated_at")
+    found = [(at, late) for at, late in runs.values_list("updated_at", "lateness")[:SAMPLE] if late is not None]
+    by_hour: defaultdict[int, list[timedelta]] = defaultdict(list)
+    for moment, late in found:
+        by_hour[(moment - first) // timedelta(hours=1)].append(late)
+    spans = [(first + timedelta(hours=number), Lateness.of(by_hour[number])) for number in range(hours)]
+    return LateHours(Lateness.of(late for _, late in found), spans, is_sample=len(found) == SAMPLE)
 
 
 def pending_by_topic() -> Counter[Topic]:
@@ -131,6 +152,11 @@ def workers(now: datetime) -> Workers:
         queues=frozenset(worker.queue for worker in alive),
         last_sign=(now - known[0].seen_at).total_seconds() if known else None,
     )
+
+
+def works_without_redis(alive: Workers) -> bool:
+    """Whether these workers should get their tasks from Redis and do not reach it."""
+    return bool(conf.REDIS_URL) and "database" in alive.queues
 
 
 def alive_since(now: datetime) -> datetime:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from rest_framework.test import APIClient
 
 from articles import services
 from articles.exceptions import ClaimedByAnother, NotAllowed, WrongState
@@ -88,7 +89,7 @@ def test_the_queue_shows_what_waits_and_why_and_who_is_on_it(
     assert "Not for review" not in page
     chosen = {"action": "claim", "_selected_action": [article.pk]}
     answer = client.post(QUEUE, chosen)
-    assert answer.headers["Location"] == f"/admin/articles/article/{article.pk}/change/"
+    assert answer.headers["Location"] == f"{QUEUE}{article.pk}/change/"
     assert Claim.objects.get().person == alice
 
     client.force_login(bob)
@@ -109,10 +110,30 @@ def test_the_article_shows_the_words_where_they_stand(alice: User, client: Clien
     assert "alice is reviewing this article." in page
 
 
-def test_a_row_of_the_queue_leads_to_the_article(article: Article, alice: User, client: Client) -> None:
-    client.force_login(alice)
-    answer = client.get(f"{QUEUE}{article.pk}/change/")
-    assert answer.headers["Location"] == f"/admin/articles/article/{article.pk}/change/"
+def test_a_program_claims_and_releases(article: Article, alice: User, bob: User) -> None:
+    address = f"/api/v1/desk/articles/{article.pk}/"
+    of_alice, of_bob = APIClient(), APIClient()
+    of_alice.force_authenticate(alice)
+    of_bob.force_authenticate(bob)
+    assert of_alice.post(f"{address}claim/").json()["reviewer"] == "alice"
+    assert of_bob.get(address).json()["reviewer"] == "alice"
+    for step in ("claim", "approve"):
+        answer = of_bob.post(f"{address}{step}/")
+        assert (answer.status_code, answer.json()["code"]) == (409, "claimed")
+    assert of_bob.post(f"{address}release/").json()["reviewer"] is None
+    assert of_bob.post(f"{address}claim/").json()["reviewer"] == "bob"
+    answer = of_bob.post(f"{address}approve/")
+    assert (answer.json()["status"], answer.json()["reviewer"]) == (Status.MANUALLY_APPROVED, None)
+    answer = of_bob.post(f"{address}claim/")
+    assert (answer.status_code, answer.json()["code"]) == (409, "wrong_state")
+
+
+def test_a_claim_that_is_over_is_not_shown(article: Article, alice: User, settings: Any) -> None:
+    program = APIClient()
+    program.force_authenticate(alice)
+    claim(article, by=alice)
+    settings.REVIEW_CLAIM = timedelta(0)
+    assert program.get(f"/api/v1/desk/articles/{article.pk}/").json()["reviewer"] is None
 
 
 def test_the_queue_is_for_reviewers(article: Article, client: Client) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pytest_django import Settings
 
-from articles.html import add_paragraphs, clean_html
+from articles.embeds import with_players
+from articles.html import add_paragraphs, clean_html, foreign_tags
 
 
 @pytest.mark.parametrize(
@@ -20,6 +22,11 @@ from articles.html import add_paragraphs, clean_html
         ("<!-- wp:more --><form><input></form><iframe></iframe><p>T", "<p>T</p>"),
         ("5 < 6 & 7 > 2", "5 &lt; 6 &amp; 7 &gt; 2"),
         ("<svg><a xlink:href='javascript:x()'>T</a></svg>", ""),
+        (
+            '<p><iframe width="560" src="//player.example/1"></iframe></p>',
+            '<p><a href="https://player.example/1" rel="noopener noreferrer">https://player.example/1</a></p>',
+        ),
+        ('<iframe src="javascript:x()"></iframe><iframe srcdoc="<p>x"></iframe>T', "T"),
         ("<figure><figcaption>港口</figcaption></figure>", "<figure><figcaption>港口</figcaption></figure>"),
     ],
 )
@@ -31,6 +38,64 @@ def test_cleaning_twice_changes_nothing_more() -> None:
     once = clean_html('<h2>A</h2>\n\n\n<p>B <a href="https://x.example">C</a></p><table><tr><td colspan="2">D</table>')
 
     assert clean_html(once) == once
+
+
+def test_what_is_taken_out_is_named() -> None:
+    assert foreign_tags("<div><p>A<script>x()</script><object></object> 1 &lt;form 2</p></div>") == ["object", "script"]
+
+
+@pytest.mark.parametrize("opening", ["<iframe ", "<iframe src=", "<p> "])
+def test_many_openings_without_an_end_are_read_quickly(opening: str) -> None:
+    """Each looking for its end through all that follows would take hours."""
+    assert len(with_players(clean_html(opening * 60_000))) < 1_000_000
+
+
+def alone(address: str) -> str:
+    return clean_html(f'<p>Before</p><p><a href="{address}">{address}</a></p>')
+
+
+@pytest.mark.parametrize(
+    ("address", "player"),
+    [
+        ("https://www.youtube.com/watch?v=aqz-KE-bpKQ", "https://www.youtube-nocookie.com/embed/aqz-KE-bpKQ"),
+        ("https://www.youtube.com/watch?t=9s&amp;v=aqz-KE-bpKQ", "https://www.youtube-nocookie.com/embed/aqz-KE-bpKQ"),
+        ("https://youtu.be/aqz-KE-bpKQ?si=x", "https://www.youtube-nocookie.com/embed/aqz-KE-bpKQ"),
+        ("https://vimeo.com/76979871", "https://player.vimeo.com/video/76979871"),
+        ("https://www.bilibili.com/video/BV1xx411c7mD/", "https://player.bilibili.com/player.html?bvid=BV1xx411c7mD"),
+        (
+            "https://player.bilibili.com/player.html?aid=1&amp;bvid=BV1xx411c7mD",
+            "https://player.bilibili.com/player.html?bvid=BV1xx411c7mD",
+        ),
+    ],
+)
+def test_an_address_of_an_allowed_site_alone_in_its_paragraph_becomes_a_player(address: str, player: str) -> None:
+    shown = with_players(alone(address))
+    assert f'<iframe src="{player}" ' in shown
+    assert 'loading="lazy"' in shown
+    assert 'sandbox="allow-scripts' in shown
+    assert f'<a href="{address}">' in shown
+    assert "<p>Before</p>" in shown
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        alone("https://evil.example/watch?v=aqz-KE-bpKQ"),
+        alone("https://www.youtube.com.evil.example/watch?v=aqz-KE-bpKQ"),
+        alone("https://evil.example/https://youtu.be/aqz-KE-bpKQ"),
+        alone("https://www.youtube.com/watch?v=tooshort"),
+        '<p>See <a href="https://youtu.be/aqz-KE-bpKQ">https://youtu.be/aqz-KE-bpKQ</a></p>',
+        '<p><a href="https://youtu.be/aqz-KE-bpKQ">the film</a></p>',
+    ],
+)
+def test_every_other_address_stays_what_it_is(body: str) -> None:
+    assert with_players(body) == body
+
+
+def test_the_allowed_sites_are_a_setting(settings: Settings) -> None:
+    settings.EMBEDS = [("House", r"https://video\.example/(\d+)", "https://video.example/player/{}")]
+    assert with_players(alone("https://youtu.be/aqz-KE-bpKQ")) == alone("https://youtu.be/aqz-KE-bpKQ")
+    assert 'src="https://video.example/player/7"' in with_players(alone("https://video.example/7"))
 
 
 @pytest.mark.parametrize(

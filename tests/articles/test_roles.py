@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 from articles import services
 from articles.desk.steps import take
 from articles.exceptions import ArticleError, NotAllowed
-from articles.models import Article, AuditEntry, Notice, Revision
+from articles.models import Article, AuditEntry, Claim, Notice, Revision
 from articles.roles import ROLES, Role
 from articles.services.recording import EDIT
 from articles.workflow import Step
@@ -161,6 +161,47 @@ def test_each_right_from_each_door(door: str, role: Role) -> None:
             else:
                 assert outcome in {wanted, REFUSED}, case
                 assert everything() == before, case
+
+
+def claim_by_python(person: User, article: Article, verb: str) -> bool:
+    try:
+        getattr(services, verb)(article, by=person)
+    except ArticleError:
+        return False
+    return True
+
+
+def claim_by_api(person: User, article: Article, verb: str) -> bool:
+    client = APIClient()
+    client.force_authenticate(person)
+    answer = client.post(f"/api/v1/desk/articles/{article.pk}/{verb}/")
+    assert answer.status_code in {200, 403, 409}
+    return answer.status_code == 200
+
+
+def claim_by_admin(person: User, article: Article, verb: str) -> bool:
+    client = Client()
+    client.force_login(person)
+    answer = client.post(reverse("admin:articles_queuedarticle_change", args=[article.pk]), {"revision": 1, verb: "1"})
+    return answer.status_code == 302 and answer.headers["Location"].endswith("/change/")
+
+
+@pytest.mark.parametrize("claim_by", [claim_by_python, claim_by_api, claim_by_admin])
+@pytest.mark.parametrize("role", Role)
+def test_reviewers_claim_what_waits_for_them_from_every_door(
+    role: Role, claim_by: Callable[[User, Article, str], bool]
+) -> None:
+    """R5.3"""
+    member, other = make_member(role), make_person("other")
+    for status in Status:
+        article = article_in(status, other)
+        may = role in {Role.REVIEWER, Role.CHIEF} and status == Status.MANUAL_REVIEW
+        assert claim_by(member, article, "claim") == may, status
+        assert Claim.objects.filter(article=article, person=member).exists() == may
+        if status == Status.MANUAL_REVIEW:
+            claim_by(member, article, "release")
+            assert not Claim.objects.exists()
+    assert not claim_by(member, article_in(Status.MANUAL_REVIEW, member), "claim"), "nobody reviews his own"
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -94,6 +94,8 @@ def steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_articles_retrieve", draft, None, 200
     yield "desk_articles_partial_update", draft, {"summary": "What we know"}, 200
     yield "desk_articles_submit", draft, None, 200
+    yield "desk_articles_claim", draft, None, 200
+    yield "desk_articles_release", draft, None, 200
     yield "desk_articles_refuse", draft, {"reason": "Too short"}, 200
     yield "desk_articles_submit", draft, None, 200
     yield "desk_articles_approve", draft, None, 200

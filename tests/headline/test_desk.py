@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from tests.articles.factories import make_person
+from articles.models import Article
+from tests.articles.factories import make_article, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -17,12 +18,23 @@ def sidebar(*permissions: str, is_superuser: bool = False) -> list[str]:
     return [str(group["title"]) for group in groups]
 
 
-def test_the_news_comes_first_and_the_engine_second() -> None:
-    assert sidebar(is_superuser=True)[:2] == ["Newsroom", "Scheduling"]
+def test_screens_stand_together_by_what_people_do_there() -> None:
+    assert sidebar(is_superuser=True) == ["", "Write", "Review", "Publish", "Engine", "People"]
 
 
 def test_nobody_sees_what_they_may_not_open() -> None:
-    assert sidebar("view_article") == ["Newsroom"]
+    assert sidebar("view_article") == ["", "Write"]
+
+
+def test_a_reviewer_sees_how_many_articles_wait() -> None:
+    for number in range(3):
+        make_article(f"No. {number}", status=Article.Status.MANUAL_REVIEW)
+    client = Client()
+    client.force_login(make_person("bob", "review_article", "view_article"))
+    items = {
+        item["title"]: item for group in client.get("/admin/").context["sidebar_navigation"] for item in group["items"]
+    }
+    assert items["Review queue"]["badge"] == 3
 
 
 def test_logging_in_leads_to_the_desk() -> None:

@@ -1,0 +1,71 @@
+"""The form field for an article's text: HTML, written in a rich-text editor and cleaned on the server."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, cast
+
+from django import forms
+from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
+from django.forms.widgets import Script
+from django_prose_editor.widgets import prose_editor_admin_media
+from js_asset import ImportMap, Media
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from articles.desk.editorwords import EDITOR_WORDS
+from articles.html import add_paragraphs, clean_html
+
+_BETWEEN_BLOCKS = re.compile(r"(?<=>)\s*\n\s*(?=<)")
+
+
+class BodyWidget(UnfoldAdminTextareaWidget):
+    """A text area that `articles/editor/main.js` makes an editor of; without JavaScript it stays a text area of HTML.
+
+    A new button of the toolbar is a Tiptap extension in a module of its own: name the module here and list it in
+    `main.js`.
+    """
+
+    MODULES: ClassVar = ("toolbar", "kept", "embeds")
+    """What `main.js` imports, by the names of the files."""
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        """Adds what the editor is told: its texts, and what the addresses of players look like."""
+        told = {
+            "words": EDITOR_WORDS,
+            "embeds": [{"name": name, "address": address} for name, address, _player in settings.EMBEDS],
+        }
+        return super().get_context(name, value, {**(attrs or {}), "data-editor": DjangoJSONEncoder().encode(told)})
+
+    @property
+    def media(self) -> forms.Media:
+        """The editor's own files, ours, and an import map with the addresses of our modules."""
+        modules = {f"articles/editor/{name}": f"articles/editor/{name}.js" for name in self.MODULES}
+        own = Media(
+            importmap=ImportMap(modules),
+            css={"all": ["articles/editor/editor.css"]},
+            js=[Script("articles/editor/words.js"), Script("articles/editor/main.js", type="module")],
+        )
+        return cast(forms.Media, prose_editor_admin_media + own)
+
+
+class BodyField(forms.CharField):
+    """HTML that is safe to show. Text without any mark-up is welcome, and stays as it is until somebody edits it."""
+
+    widget = BodyWidget
+
+    def prepare_value(self, value: Any) -> Any:
+        """What the editor is given holds nothing that a browser would run."""
+        return clean_html(add_paragraphs(value)) if isinstance(value, str) else value
+
+    def to_python(self, value: Any) -> str:
+        """Cleaned; what cleaning takes out, the form tells."""
+        return clean_html(super().to_python(value) or "")
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Whether readers would notice."""
+        return _as_shown(initial or "") != _as_shown(data or "")
+
+
+def _as_shown(body: str) -> str:
+    return _BETWEEN_BLOCKS.sub("", clean_html(add_paragraphs(body)))

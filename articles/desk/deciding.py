@@ -1,0 +1,167 @@
+"""The screen on which a reviewer reads what is new in a text, and decides about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from articles import services
+from articles.desk.steps import may_take, standing, standing_of_newer
+from articles.diffing import compare
+from articles.exceptions import ArticleError, ReasonMissing
+from articles.models import Article, Claim
+from articles.review import findings_of
+from articles.services.revisions import for_review, last_approved
+from articles.services.rights import REVIEW, refusal
+from articles.services.steps import Person
+from articles.workflow import Step
+from scheduling.services import read_database_clock
+
+LOOKED_AT = 200
+"""Waiting articles among which the next one is looked for."""
+
+
+class DecisionForm(forms.Form):
+    """What a reviewer sends: which revision he read and, if he refuses it, why."""
+
+    revision = forms.IntegerField(min_value=1)
+    reason = forms.CharField(
+        label=gettext_lazy("Reason, if you refuse it"),
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminTextareaWidget({"rows": 3}),
+        help_text=gettext_lazy("The author reads this."),
+    )
+
+
+class DecidingScreen(ModelAdmin):
+    """A waiting article with what changed since its last approval; after a decision comes the next one."""
+
+    def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **options: Any) -> Any:
+        """Show the text, or do what the button says."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form = DecisionForm(request.POST or None)
+        if (row := self._row(request, object_id)) and form.is_valid():
+            answer = self._act(request, row, form)
+            row = None if answer else self._row(request, object_id)  # somebody else may have been faster
+            if answer:
+                return answer
+        if row is None:
+            self.message_user(request, _("This article does not wait for a reviewer any more."), messages.WARNING)
+            return redirect("admin:articles_queuedarticle_changelist")
+        return self._page(request, row, form)
+
+    def _row(self, request: HttpRequest, pk: str | None) -> Any:
+        return self.get_queryset(request).filter(pk=pk if pk and pk.isdecimal() else 0).first()
+
+    def _act(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse | None:
+        """Do it and answer; None when it was refused, with the reason on the screen."""
+        article, by = Article.objects.get(pk=row.pk), request.user
+        is_claimed = _claim_of(article, by) is not None
+        try:
+            if "claim" in request.POST:
+                services.claim(article, by=by)
+            elif "release" in request.POST:
+                services.release(article, by=by)
+            else:
+                _decide(request, article, form)
+                self._tell(request, article)
+                return self._next(request, row, claiming=is_claimed)
+        except ReasonMissing as missing:
+            form.add_error("reason", str(missing))
+            return None
+        except ArticleError as refused:
+            self.message_user(request, str(refused), messages.ERROR)
+            return None
+        return redirect("admin:articles_queuedarticle_change", article.pk)
+
+    def _tell(self, request: HttpRequest, article: Article) -> None:
+        """What became of it, if it was decided."""
+        if "skip" not in request.POST:
+            told = f"{standing(article, read_database_clock())} {standing_of_newer(article)}".strip()
+            self.message_user(request, f"{article}: {told}", messages.SUCCESS)
+
+    def _next(self, request: HttpRequest, row: Any, *, claiming: bool) -> HttpResponse:
+        """The next text this person may decide about; claimed, if the last one was."""
+        for other in self._others(request, row):
+            if claiming and not _claimed(other.pk, request.user):
+                continue
+            return redirect("admin:articles_queuedarticle_change", other.pk)
+        self.message_user(request, _("Nothing else waits for you."), messages.INFO)
+        return redirect("admin:articles_queuedarticle_changelist")
+
+    def _others(self, request: HttpRequest, row: Any) -> Iterator[Any]:
+        """What else waits and is free, those that came in after `row` first."""
+        rows = self.get_queryset(request).exclude(pk=row.pk).select_related("claim", "author")
+        now, place = read_database_clock(), (row.since, row.pk)
+        waiting = sorted(rows.order_by("since", "pk")[:LOOKED_AT], key=lambda other: (other.since, other.pk) < place)
+        for other in waiting:
+            claim = getattr(other, "claim", None)
+            is_free = claim is None or claim.person_id == request.user.pk or not claim.counts_at(now)
+            if is_free and may_take(Step.APPROVE, request.user, other):
+                yield other
+
+    def _page(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse:
+        article = Article.objects.select_related("author", "channel", "update__draft").get(pk=row.pk)
+        shown, older = for_review(article), last_approved(article)
+        subject, claim = article.newer or article, _claim_of(article)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": shown.title,
+            "opts": self.model._meta,
+            "article": article,
+            "author": article.author and (article.author.get_full_name() or article.author),
+            "row": row,
+            "reason": subject.status_reason,
+            "planned": article.update.publish_at if article.newer else article.goes_live_at,
+            "number": self.get_queryset(request).filter(since__lt=row.since).count() + 1,
+            "waiting": self.get_queryset(request).count(),
+            "shown": shown,
+            "older": older,
+            "fields": compare(older, shown) if older else [],
+            "findings": findings_of(shown),
+            "claim": claim,
+            "is_mine": claim and claim.person_id == request.user.pk,
+            "barred": refusal(REVIEW, request.user, article),
+            "form": form,
+        }
+        return TemplateResponse(request, "articles/desk/deciding.html", context)
+
+
+def _decide(request: HttpRequest, article: Article, form: DecisionForm) -> None:
+    by, read = request.user, form.cleaned_data["revision"]
+    if "approve" in request.POST:
+        services.approve(article, by=by, revision=read)
+    elif "refuse" in request.POST:
+        services.refuse(article, by=by, reason=form.cleaned_data["reason"], revision=read)
+    elif _claim_of(article, by):
+        services.release(article, by=by)
+
+
+def _claim_of(article: Article, by: Person | None = None) -> Claim | None:
+    """The claim that counts now, if there is one; with `by`, only that person's."""
+    claim = Claim.objects.select_related("person").filter(article=article).first()
+    if claim is None or not claim.counts_at(read_database_clock()):
+        return None
+    return claim if by is None or claim.person_id == by.pk else None
+
+
+def _claimed(pk: int, by: Person) -> bool:
+    """Claim it, unless somebody else was faster."""
+    try:
+        services.claim(Article(pk=pk), by=by)
+    except ArticleError:
+        return False
+    return True

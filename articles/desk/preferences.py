@@ -1,0 +1,99 @@
+"""The screen on which each person says in which zone and language the screens speak."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from zoneinfo import available_timezones
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.translation import check_for_language
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+from django.views.i18n import set_language
+from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from articles.models import Preferences
+from articles.services.preferences import choose_language
+from articles.times import spoken_exactly
+
+_NO_PLACES = ("Etc/", "SystemV/", "US/", "posix/", "right/")
+
+
+class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
+    """One's own zone and language."""
+
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"),
+        required=False,
+        choices=lambda: [("", _t("That of the newsroom: %s") % timezone.get_default_timezone()), *_zones()],
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("Times on the screens are shown and typed in this zone."),
+    )
+
+    language = forms.ChoiceField(
+        label=_("Language"),
+        required=False,
+        choices=lambda: [("", _t("That of the browser")), *settings.LANGUAGES],
+        widget=UnfoldAdminSelectWidget,
+    )
+
+    class Meta:
+        model = Preferences
+        fields = ["time_zone", "language"]
+
+
+@admin.register(Preferences)
+class PreferencesAdmin(ModelAdmin):
+    """One screen instead of a list: everybody has one's own settings and no others."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """The screen, and where the choice of a language is sent."""
+        view = self.admin_site.admin_view
+        return [
+            path("", view(self.mine), name="articles_preferences_changelist"),
+            path("language/", view(require_POST(self.speak)), name="articles_preferences_language"),
+        ]
+
+    def mine(self, request: HttpRequest) -> HttpResponse:
+        """Show and save one's own settings."""
+        preferences = Preferences.objects.filter(pk=request.user.pk).first() or Preferences(pk=request.user.pk)
+        form = PreferencesForm(request.POST or None, instance=preferences)
+        if request.method == "POST" and form.is_valid():
+            form.save()
+            self.message_user(request, _t("Your settings are kept."), messages.SUCCESS)
+            return redirect("admin:articles_preferences_changelist")
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _t("My settings"),
+            "form": form,
+            "opts": self.model._meta,
+            "now": spoken_exactly(timezone.now()),
+        }
+        return TemplateResponse(request, "articles/desk/preferences.html", context)
+
+    def speak(self, request: HttpRequest) -> HttpResponse:
+        """Remember the language that was chosen in the menu, and go back."""
+        language = request.POST.get("language", "")
+        if check_for_language(language):
+            choose_language(request.user, language)
+        return set_language(request)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """It stands in the menu of one's own name, not in the sidebar."""
+        return False
+
+
+def _zones() -> list[tuple[str, list[tuple[str, str]]]]:
+    """The zones of the world by continent; those that are named after no place are left out."""
+    names = sorted(name for name in available_timezones() if "/" in name and not name.startswith(_NO_PLACES))
+    by_continent = groupby(names, key=lambda name: name.partition("/")[0])
+    return [("UTC", [("UTC", "UTC")]), *((group, [(name, name) for name in found]) for group, found in by_continent)]

@@ -1,0 +1,124 @@
+"""Whether the engine runs, in plain words, and what it could not do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from articles.models import Article
+from articles.services.steps import Person
+from articles.services.tasks import TASK_TYPES
+from articles.times import spoken_exactly
+from scheduling import registry
+from scheduling.services import FAILED, FoundTask, Workers, find_tasks, workers, works_without_redis
+
+OPERATE = "scheduling.operate_tasks"
+LOOK = "scheduling.view_taskinfo"
+START_COMMAND = "python manage.py poll --forever"
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Health:
+    """How the engine is: `is_well`, a sentence, and what to do if it is not."""
+
+    is_well: bool
+    sentence: str
+    advice: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A task that was given up."""
+
+    task_id: int
+    name: str
+    due: str
+    error: str
+    article_id: int | None
+
+
+def health(by: Person, now: datetime) -> Health:
+    """How the engine is; the command that mends it is shown to those who look after it."""
+    found = workers(now)
+    if not found.count:
+        return _without_worker(found, by)
+    if works_without_redis(found):
+        return Health(
+            False,
+            _("Redis cannot be reached."),
+            _("The workers go on without it: articles are noted up to a quarter of a second later."),
+        )
+    return Health(True, _answered(found))
+
+
+def failures(by: Person) -> list[Failure]:
+    """The latest tasks that were given up and wait for a person; for those who look after articles or tasks."""
+    if not any(by.has_perm(right) for right in (OPERATE, LOOK, "articles.publish_article")):  # type: ignore[union-attr]
+        return []
+    found = find_tasks(FAILED, limit=SHOWN)
+    titles = _titles(found)
+    return [_failure(task, titles) for task in found]
+
+
+def _without_worker(found: Workers, by: Person) -> Health:
+    sentence = _("No worker is running.")
+    if found.last_sign is not None:
+        sentence = _("No worker is running; the last one answered %(time)s.") % {"time": ago(found.last_sign)}
+    advice = _(
+        "Approved articles still appear at their second, but nobody notes it: no mails are sent, and nothing else that "
+        "follows from it is done."
+    )
+    if by.has_perm(LOOK) or by.has_perm(OPERATE):  # type: ignore[union-attr]
+        return Health(False, sentence, f"{advice} {_('Start one with:')}", START_COMMAND)
+    return Health(False, sentence, f"{advice} {_('Tell whoever looks after the server.')}")
+
+
+def _answered(found: Workers) -> str:
+    time = ago(found.last_sign or 0)
+    if found.count == 1:
+        return _("The worker answered %(time)s.") % {"time": time}
+    text = ngettext("%(count)d worker is running", "%(count)d workers are running", found.count)
+    return _("%(workers)s; the latest answer came %(time)s.") % {"workers": text % {"count": found.count}, "time": time}
+
+
+def ago(seconds: float) -> str:
+    """How long ago, in words."""
+    number = int(seconds)
+    if number < 1:
+        return _("just now")
+    if number < 60:
+        return ngettext("%d second ago", "%d seconds ago", number) % number
+    if number < 3600:
+        return ngettext("%d minute ago", "%d minutes ago", number // 60) % (number // 60)
+    if number < 86_400:
+        return ngettext("%d hour ago", "%d hours ago", number // 3600) % (number // 3600)
+    return ngettext("%d day ago", "%d days ago", number // 86_400) % (number // 86_400)
+
+
+def _titles(found: Iterable[FoundTask]) -> Mapping[int, str]:
+    ids = {pk for task in found if (pk := _article_id(task))}
+    return dict(Article.objects.filter(pk__in=ids).values_list("pk", "title")) if ids else {}
+
+
+def _failure(task: FoundTask, titles: Mapping[int, str]) -> Failure:
+    pk = _article_id(task)
+    title = titles.get(pk or 0, "")
+    kind = registry.label_of(task.log.task_type)
+    return Failure(
+        task_id=task.log.task_id,
+        name=_("%(kind)s of “%(title)s”") % {"kind": kind, "title": title} if title else kind,
+        due=spoken_exactly(task.log.execute_time),
+        error=task.log.error.strip().rpartition("\n")[2],
+        article_id=pk if title else None,
+    )
+
+
+def _article_id(task: FoundTask) -> int | None:
+    key = task.log.key or ""
+    return int(key) if task.log.task_type in TASK_TYPES and key.isdecimal() else None

@@ -1,0 +1,21 @@
+"""Addresses of the desk's screens that belong to no model."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import path
+
+from articles.desk import saved_views
+from articles.desk.start import page
+
+view = admin.site.admin_view
+
+urlpatterns = [
+    path("start/", view(page.inside), name="desk_start"),
+    path("start/retry/<int:task_id>/", view(page.retry), name="desk_retry"),
+    path("views/", view(saved_views.manage), name="desk_views"),
+    path("views/save/", view(saved_views.save), name="desk_save_view"),
+    path("views/<int:pk>/", view(saved_views.change), name="desk_change_view"),
+    path("views/<int:pk>/delete/", view(saved_views.delete), name="desk_delete_view"),
+    path("views/<int:pk>/move/", view(saved_views.move), name="desk_move_view"),
+]

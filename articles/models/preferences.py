@@ -1,0 +1,25 @@
+"""What each person of the newsroom prefers: the zone of the times on the screens, and their language."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Preferences(models.Model):
+    """How the screens speak to one person. Without a choice it is `TIME_ZONE`, and the browser's language."""
+
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="preferences"
+    )
+    time_zone = models.CharField(_("time zone"), max_length=64, blank=True)
+    language = models.CharField(_("language"), max_length=16, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("my settings")
+        verbose_name_plural = _("my settings")
+
+    def __str__(self) -> str:
+        return str(self.person)

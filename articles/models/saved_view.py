@@ -1,0 +1,50 @@
+"""Saved views: filters, search and order of the list of articles, kept under a name."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+
+class SavedViewQuerySet(models.QuerySet["SavedView"]):
+    """The words in which the house asks for views."""
+
+    def of(self, person: Any) -> Self:
+        """One's own, in one's own order."""
+        return self.filter(owner=person.pk).order_by("position", "pk")
+
+    def shown_to(self, person: Any) -> list[SavedView]:
+        """One's own in one's own order, then what others share, by name."""
+        views = self.filter(Q(owner=person.pk) | Q(shared=True)).select_related("owner")
+        return sorted(views, key=lambda view: (view.owner_id != person.pk, *view.place_for(person)))
+
+
+class SavedView(models.Model):
+    """A list of articles that somebody looks at again and again."""
+
+    NAME_LENGTH = 60
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="article_views")
+    name = models.CharField(_("name"), max_length=NAME_LENGTH)
+    query = models.CharField(max_length=1000, help_text=_("The part of the list's address after the question mark."))
+    shared = models.BooleanField(_("shared with the newsroom"), default=False)
+    position = models.PositiveIntegerField(default=0)
+
+    objects = SavedViewQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("saved view")
+        verbose_name_plural = _("saved views")
+        constraints = [models.UniqueConstraint(fields=["owner", "name"], name="saved_view_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def place_for(self, person: Any) -> tuple[int, str]:
+        """Where it stands among its owner's, or among those that others share."""
+        return (self.position, self.name) if self.owner_id == person.pk else (0, self.name.lower())

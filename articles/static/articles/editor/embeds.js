@@ -1,0 +1,52 @@
+// Players of other sites: an address alone in its paragraph, which readers see as a player if its site is allowed.
+import { Extension, pm, updateAttrsDialog } from "django-prose-editor/editor";
+
+const FRAME = /<iframe\b[^>]*?\ssrc=["'](?:https?:)?(\/\/[^"'\s<>]+)["'][^>]*>(?:\s*<\/iframe>)?/gi;
+
+const withoutFrames = (text, put) => text.replace(FRAME, (_frame, address) => put(`https:${address}`));
+
+const siteOf = (text, embeds) => embeds.find(({ address }) => new RegExp(`^(?:${address})`).test(text.trim()));
+
+const shownAsPlayers = (doc, { embeds, words }) => {
+    const marks = [];
+    doc.descendants((node, position) => {
+        const site = node.type.name === "paragraph" && siteOf(node.textContent, embeds);
+        if (!site || /\s/.test(node.textContent.trim())) return;
+        const attributes = { class: "player", "data-player": `${words.embedShown} ${site.name}` };
+        marks.push(pm.view.Decoration.node(position, position + node.nodeSize, attributes));
+    });
+    return pm.view.DecorationSet.create(doc, marks);
+};
+
+export const Embed = Extension.create({
+    name: "embed",
+
+    addMenuItems({ editor, menu, buttons }) {
+        const { words } = this.options;
+        const ask = updateAttrsDialog(
+            { address: { title: words.embedAddress, required: true } },
+            { title: words.embedTitle, submitText: words.Insert },
+        );
+        const insert = async () => {
+            const answer = await ask(editor, {});
+            if (!answer) return editor.commands.focus();
+            const address = withoutFrames(answer.address, (found) => found).trim();
+            const link = { type: "text", text: address, marks: [{ type: "link", attrs: { href: address } }] };
+            return editor.chain().focus().insertContent([{ type: "paragraph", content: [link] }, { type: "paragraph" }]).run();
+        };
+        menu.defineItem({ name: "embed", groups: "media", command: insert, button: buttons.material("smart_display", "") });
+    },
+
+    addProseMirrorPlugins() {
+        const link = (address) => `<p><a href="${address}">${address}</a></p>`;
+        return [
+            new pm.state.Plugin({
+                props: {
+                    decorations: ({ doc }) => shownAsPlayers(doc, this.options),
+                    transformPastedText: (text) => withoutFrames(text, (address) => address),
+                    transformPastedHTML: (html) => withoutFrames(html, link),
+                },
+            }),
+        ];
+    },
+});

@@ -1,0 +1,136 @@
+"""Writing in the rich-text editor, in a real browser: what is typed is what is stored and what readers see."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Locator, Page, expect
+
+from articles.models import Article
+from tests.articles.factories import make_article, make_editor, soon
+from tests.articles.test_desk import form_address, logged_in, press
+from tests.articles.test_on_screen import log_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+IMPORTED = (
+    '<h1>Old</h1>\n\n<p lang="de">Ein <abbr title="Zweites">ZDF</abbr></p>\n\n<dl><dt>Tide</dt><dd>5.07 m</dd></dl>'
+    '<video src="/m/a.mp4" controls></video>'
+    "<figure><blockquote>Said</blockquote><figcaption>Who</figcaption></figure><p>End</p>"
+)
+
+
+def open_form(page: Page, article: Article | None = None) -> Locator:
+    """The editor of the body, ready to be typed in."""
+    make_editor()
+    log_in(page)
+    page.goto(form_address(article) if article else "/admin/articles/article/add/")
+    expect(page.get_by_role("toolbar", name="Formatting")).to_be_visible()
+    return page.get_by_role("textbox", name="Body")
+
+
+def paste(body: Locator, kind: str, text: str) -> None:
+    body.evaluate(
+        """(element, [kind, text]) => {
+            const data = new DataTransfer();
+            data.setData(kind, text);
+            const options = { clipboardData: data, bubbles: true, cancelable: true };
+            element.dispatchEvent(new ClipboardEvent("paste", options));
+        }""",
+        [kind, text],
+    )
+
+
+def save(page: Page) -> Article:
+    page.get_by_role("button", name="Save and continue editing").click()
+    expect(page.get_by_text("successfully").first).to_be_visible()
+    return Article.objects.get()
+
+
+def test_an_article_is_written_by_keyboard_alone(page: Page) -> None:
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    body.press("Control+b")
+    page.keyboard.type("Bold")
+    page.keyboard.press("Control+b")
+    page.keyboard.type(" beginning")
+    page.keyboard.press("Enter")
+    page.keyboard.type("A chapter")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Paragraph", exact=True)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="Heading", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Heading", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(body).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Table", exact=True).press("Enter")
+    for cell in ("Tide", "Time", "Place", "5.07 m"):
+        page.keyboard.type(cell)
+        page.keyboard.press("Tab")
+    stored = save(page).body
+    assert stored.startswith("<p><strong>Bold</strong> beginning</p><h2>A chapter</h2><table>")
+    assert "<p>Place</p></th></tr><tr><td" in stored
+    assert "<p>5.07 m</p></td>" in stored
+
+
+def test_what_is_pasted_is_cleaned_and_a_player_becomes_its_address(page: Page) -> None:
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    odd = '<b>Fat<p onclick="x()">Text<script>window.ran = 1</script><img src=x onerror="window.ran = 1"></b><ul>Loose'
+    paste(body, "text/html", f'{odd}<video src="x" onerror="window.ran = 1"></video>')
+    expect(body).to_contain_text("Loose")
+    body.press("Control+End")
+    page.keyboard.press("Enter")
+    paste(
+        body,
+        "text/plain",
+        '<iframe width="5" src="https://www.youtube.com/embed/aqz-KE-bpKQ" allowfullscreen></iframe>',
+    )
+    expect(body.locator(".player")).to_have_attribute("data-player", "Readers see a player: YouTube")
+    article = save(page)
+    assert page.evaluate("window.ran") is None
+    assert "Fat" in article.body
+    assert "Loose" in article.body
+    assert not [bad for bad in ("<script", "onclick", "onerror", "<iframe") if bad in article.body]
+    Article.objects.update(status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
+    page.route("https://www.youtube-nocookie.com/**", lambda route: route.abort())
+    page.goto(article.get_absolute_url())
+    expect(page.locator("iframe")).to_have_attribute("src", "https://www.youtube-nocookie.com/embed/aqz-KE-bpKQ")
+
+
+def test_what_the_editor_has_no_button_for_survives_it(page: Page) -> None:
+    body = open_form(page, make_article(body=IMPORTED))
+    body.get_by_text("End").click()
+    page.keyboard.press("End")
+    page.keyboard.type("ing")
+    assert save(page).body == (
+        '<h2>Old</h2><p lang="de">Ein <abbr title="Zweites">ZDF</abbr></p><dl><dt>Tide</dt><dd>5.07 m</dd></dl>'
+        '<video src="/m/a.mp4" controls=""></video>'
+        "<figure><blockquote>Said</blockquote><figcaption>Who</figcaption></figure><p>Ending</p>"
+    )
+
+
+@pytest.mark.parametrize("stored", ["Plain\n\ntext & more", "<p>One</p>\n\n<p>Two</p>", IMPORTED])
+def test_opening_and_saving_changes_no_text(stored: str) -> None:
+    client, article = logged_in(make_editor()), make_article(body=stored)
+    press(client, article, "_save")
+    assert Article.objects.values_list("body", "revision").get() == (stored, 1)
+
+
+def test_what_cannot_stay_is_taken_out_and_named(client: Client) -> None:
+    client.force_login(make_editor())
+    page = press(client, make_article(), "_save", body="<p>Kept<object data=x></object></p>")
+    assert "Taken out of the text" in page.text
+    assert "&lt;object&gt;" in page.text
+    assert Article.objects.get().body == "<p>Kept</p>"
+
+
+def test_a_difference_shows_words_not_mark_up(client: Client) -> None:
+    client.force_login(make_editor())
+    article = make_article(body="One\n\nTwo old words")
+    press(client, article, "_save", body="<p>One</p><p>Two new words</p>")
+    page = client.get(f"/admin/articles/article/{article.pk}/revisions/2/")
+    pieces = [(str(piece.change), piece.text) for piece in page.context["fields"][0].pieces]
+    assert pieces == [("kept", "One\n\nTwo "), ("removed", "old"), ("added", "new"), ("kept", " words")]

@@ -1,0 +1,178 @@
+"""The list of articles: what it finds, and the views that people save."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from articles.models import Article, SavedView, Tag
+from articles.roles import Role
+from tests.articles.factories import (
+    APPROVED,
+    make_article,
+    make_channel,
+    make_editor,
+    make_member,
+    make_person,
+    soon,
+)
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+LIST = "/admin/articles/article/"
+VIEWS = "/admin/desk/views/"
+
+
+def logged_in(person: User) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def desk() -> Client:
+    return logged_in(make_editor())
+
+
+def titles(client: Client, query: str) -> set[str]:
+    return {str(article) for article in client.get(f"{LIST}?{query}").context["cl"].result_list}
+
+
+def tabs(client: Client, query: str = "") -> list[Any]:
+    return list(client.get(f"{LIST}?{query}").context["tabs"])
+
+
+def names(client: Client) -> list[str]:
+    return [tab.name for tab in tabs(client)][6:]
+
+
+def save(client: Client, name: str, query: str, **more: str) -> Any:
+    return client.post(f"{VIEWS}save/", {"name": name, "query": query, **more}, follow=True)
+
+
+def test_the_list_filters_by_status_as_editors_speak_of_it(desk: Client) -> None:
+    """R5.8"""
+    make_article("Draft")
+    make_article("Ready", status=APPROVED)
+    make_article("Scheduled", status=Status.MANUALLY_APPROVED, publish_at=soon(hours=1))
+    make_article("Read", status=Status.MANUAL_REVIEW)
+    assert titles(desk, "stage=draft") == {"Draft"}
+    assert titles(desk, "stage=ready") == {"Ready"}
+    assert titles(desk, "stage=scheduled") == {"Scheduled"}
+    assert titles(desk, "stage=review") == {"Read"}
+    assert titles(desk, "status__exact=8") == {"Ready"}
+
+
+def test_the_list_filters_by_channel_author_and_whose(desk: Client) -> None:
+    """R5.8"""
+    politics, me, bob = make_channel(), User.objects.get(), make_person("bob")
+    make_article("Bridge", channel=politics, author=me)
+    make_article("Ferry", author=bob)
+    assert titles(desk, f"channel={politics.pk}") == {"Bridge"}
+    assert titles(desk, f"author={bob.pk}") == {"Ferry"}
+    assert titles(desk, "whose=mine") == {"Bridge"}
+    assert titles(desk, "author=nobody") == set()
+
+
+def test_the_list_shows_what_is_at_risk_and_what_is_overdue(desk: Client) -> None:
+    make_article("Hurry", publish_at=soon(hours=3))
+    make_article("Next week", publish_at=soon(days=7))
+    make_article("Too late", publish_at=soon(hours=-3))
+    make_article("Not noted", status=APPROVED, publish_at=soon(minutes=-3))
+    make_article("Held", status=APPROVED, publish_at=soon(minutes=-3), embargo_until=soon(hours=1))
+    assert titles(desk, "concern=at_risk") == {"Hurry"}
+    assert titles(desk, "concern=overdue") == {"Too late", "Not noted"}
+    assert [tab.count for tab in tabs(desk)[4:6]] == ["1", "2"]
+
+
+def test_days_are_those_of_the_zone_on_the_screen(desk: Client) -> None:
+    make_article("Late on the 1st in Berlin", status=APPROVED, publish_at=datetime(2030, 6, 1, 21, 59, tzinfo=UTC))
+    make_article("Early on the 2nd in Berlin", status=APPROVED, publish_at=datetime(2030, 6, 1, 22, 0, tzinfo=UTC))
+    with timezone.override(ZoneInfo("Europe/Berlin")):
+        assert titles(desk, "days_from=2030-06-02") == {"Early on the 2nd in Berlin"}
+        assert titles(desk, "days_to=2030-06-01") == {"Late on the 1st in Berlin"}
+        assert "Europe/Berlin" in desk.get(LIST).text
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("days_from=yesterday", "Enter a valid date."),
+        ("days_from=2030-06-02&days_to=2030-06-01", "The last day comes before the first."),
+    ],
+)
+def test_days_that_make_no_sense_are_named_and_hide_nothing(desk: Client, query: str, told: str) -> None:
+    make_article("Still here")
+    page = desk.get(f"{LIST}?{query}")
+    assert told in page.text
+    assert titles(desk, query) == {"Still here"}
+
+
+def test_the_search_finds_what_people_type(desk: Client) -> None:
+    """R5.8"""
+    wen = make_person("wen")
+    User.objects.filter(pk=wen.pk).update(first_name="Wen", last_name="Harper")
+    found = make_article("Tram line 4", summary="The fish market", byline="Ida Ek", author=wen)
+    found.tags.add(Tag.objects.create(name="transport"), Tag.objects.create(name="trams"))
+    make_article("Bees on the opera's roof")
+    for term in ("tram", "FISH market", "market tram", "ida", "harper", "transport", str(found.pk), f"%23{found.pk}"):
+        assert titles(desk, f"q={term}") == {"Tram line 4"}, term
+    assert titles(desk, "q=tram+bees") == set()
+
+
+def test_the_list_reads_no_texts(desk: Client) -> None:
+    make_article(body="x" * 1000)
+    (article,) = desk.get(LIST).context["cl"].result_list
+    assert "body" in article.get_deferred_fields()
+
+
+def test_a_view_is_kept_and_shown_as_a_tab(desk: Client) -> None:
+    make_article("Ferry", status=APPROVED)
+    assert "Keep this as a view" in desk.get(f"{LIST}?stage=ready&q=ferry").text
+    save(desk, "Ready ferries", "q=ferry&stage=ready&p=3&drop=table")
+    assert SavedView.objects.get().query == "q=ferry&stage=ready"
+    (tab,) = [tab for tab in tabs(desk, "stage=ready&q=ferry") if tab.is_open]
+    assert tab.name == "Ready ferries"
+    assert titles(desk, tab.link[1:]) == {"Ferry"}
+    assert "Keep this as a view" not in desk.get(f"{LIST}{tab.link}").text
+
+
+def test_two_views_of_one_person_do_not_share_a_name(desk: Client) -> None:
+    save(desk, "Mine", "stage=ready")
+    assert "You have a view of this name already." in save(desk, "Mine", "stage=draft").text
+    assert SavedView.objects.count() == 1
+
+
+def test_a_view_is_private_until_it_is_shared(desk: Client) -> None:
+    other = logged_in(make_member(Role.AUTHOR))
+    save(desk, "Private", "stage=ready")
+    save(desk, "For all", "stage=draft", shared="on")
+    assert names(desk) == ["Private", "For all"]
+    assert names(other) == ["For all"]
+    assert tabs(other)[-1].owner == "alice"
+
+
+def test_one_renames_orders_and_deletes_ones_own_views_alone(desk: Client) -> None:
+    save(desk, "First", "stage=ready", shared="on")
+    save(desk, "Second", "stage=draft")
+    first, second = SavedView.objects.order_by("position")
+    desk.post(f"{VIEWS}{second.pk}/move/", {"earlier": ""})
+    assert names(desk) == ["Second", "First"]
+    desk.post(f"{VIEWS}{second.pk}/", {"name": "Drafts"})
+    stranger = logged_in(make_member(Role.AUTHOR))
+    assert stranger.post(f"{VIEWS}{first.pk}/delete/").status_code == 404
+    assert stranger.post(f"{VIEWS}{first.pk}/", {"name": "Taken"}).status_code == 404
+    assert "Drafts" in desk.get(VIEWS).text
+    desk.post(f"{VIEWS}{first.pk}/delete/")
+    assert names(desk) == ["Drafts"]
+
+
+def test_views_are_for_those_who_read_articles() -> None:
+    assert logged_in(make_person("stranger")).post(f"{VIEWS}save/", {"name": "x"}).status_code == 403

@@ -1,0 +1,94 @@
+"""One's own zone and language on the screens of the newsroom."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.test import Client
+from playwright.sync_api import Browser, expect
+
+from articles.models import Article, Notice, Preferences
+from articles.services.mailing import mail as send
+from scheduling.services import read_database_clock
+from tests.articles.factories import APPROVED, make_article, make_editor
+from tests.articles.test_desk import form_address, press
+from tests.articles.test_on_screen import log_in
+from tests.conftest import Site
+
+pytestmark = pytest.mark.django_db
+
+MINE = "/admin/articles/preferences/"
+
+
+@pytest.fixture
+def editor(client: Client) -> User:
+    person = make_editor()
+    client.force_login(person)
+    return person
+
+
+def test_times_are_shown_and_typed_in_the_chosen_zone(client: Client, editor: User) -> None:
+    article = make_article(status=APPROVED, publish_at=datetime(2030, 1, 1, 7, tzinfo=UTC))
+    assert "7:00:00 UTC" in client.get(form_address(article)).text
+    client.post(MINE, {"time_zone": "Asia/Shanghai", "language": ""})
+    assert "15:00:00 Asia/Shanghai (UTC+8)" in client.get(form_address(article)).text
+    press(client, article, "_save", publish_at="2030-01-02T00:00")
+    assert Article.objects.get().publish_at == datetime(2030, 1, 1, 16, tzinfo=UTC)
+
+
+def test_the_zone_of_one_request_is_not_that_of_the_next(client: Client, editor: User) -> None:
+    client.post(MINE, {"time_zone": "Asia/Shanghai", "language": "zh-hans"})
+    assert "Asia/Shanghai" in client.get(MINE).context["now"]
+    other = Client()
+    other.force_login(make_editor("bob"))
+    assert "Asia/Shanghai" not in other.get(MINE).context["now"]
+    assert "Times in UTC" in client.get("/").text
+
+
+def test_the_chosen_language_comes_before_that_of_the_browser(client: Client, editor: User) -> None:
+    client.post(f"{MINE}language/", {"language": "zh-hans", "next": MINE})
+    page = client.get("/admin/articles/article/", headers={"accept-language": "en"})
+    assert page.headers["Content-Language"] == "zh-hans"
+    assert "文章" in page.text
+    client.post(MINE, {"time_zone": "", "language": ""})
+    client.cookies.clear()
+    client.force_login(editor)
+    assert client.get(MINE, headers={"accept-language": "en"}).headers["Content-Language"] == "en"
+
+
+@pytest.mark.parametrize("wrong", [{"time_zone": "Mars/Olympus"}, {"language": "tlh"}])
+def test_what_is_no_zone_or_language_is_refused(client: Client, editor: User, wrong: dict[str, str]) -> None:
+    page = client.post(MINE, {"time_zone": "", "language": "", **wrong})
+    assert page.context["form"].errors
+    client.post(f"{MINE}language/", {"language": wrong.get("language", "")})
+    assert not Preferences.objects.exists()
+
+
+def test_a_zone_that_is_gone_costs_no_page(client: Client, editor: User) -> None:
+    Preferences.objects.create(person=editor, time_zone="Old/Zone")
+    assert client.get("/admin/articles/article/").status_code == 200
+
+
+def test_mails_are_in_the_language_of_who_reads_them(editor: User) -> None:
+    User.objects.update(email="alice@example.com")
+    Preferences.objects.create(person=editor, language="zh-hans")
+    notice = Notice.objects.create(
+        person=editor, kind=Notice.Kind.REFUSED, article_title="Bridge", at=read_database_clock()
+    )
+    send(notice.pk)
+    assert "Refused" not in mail.outbox[0].subject
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_zone_of_the_device_is_offered(browser: Browser, site: Site) -> None:
+    make_editor()
+    with browser.new_context(base_url=site.url, locale="en-US", timezone_id="Asia/Shanghai") as context:
+        page = context.new_page()
+        log_in(page)
+        page.goto(MINE)
+        page.get_by_role("button", name="Use the zone of this device: Asia/Shanghai").press("Enter")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("In your zone it is now")).to_contain_text("Asia/Shanghai (UTC+8)")
