@@ -20,7 +20,7 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notice"]),
     (_("Write"), ["Article", "Tag"]),
     (_("Review"), ["QueuedArticle", "Word"]),
-    (_("Publish"), ["Channel"]),
+    (_("Publish"), ["Release", "Channel"]),
     (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("People"), ["User", "Group", "TokenProxy", "AuditEntry"]),
 ]
@@ -33,6 +33,7 @@ ICONS = {
     "Notice": "notifications",
     "Tag": "sell",
     "QueuedArticle": "rate_review",
+    "Release": "package_2",
     "Word": "shield",
     "TaskInfo": "schedule",
     "TaskInfoLog": "history",

@@ -96,7 +96,7 @@ class ActionFilter(admin.SimpleListFilter):
 
 @admin.register(AuditEntry)
 class AuditAdmin(ModelAdmin):
-    """The whole record, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` narrow it to one of them."""
+    """The whole record, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` narrow it down."""
 
     list_display = ["moment", "deed", "article_title", "release_name", "user_name", "door", "change", "reason"]
     list_display_links = ["moment"]
