@@ -7,13 +7,14 @@ from typing import Any
 from django.db.models.signals import post_delete, post_save, pre_save
 from django.dispatch import receiver
 
-from articles.models import Article, Release
+from articles.models import Article, Release, Update
 from articles.models.word import words_changed
 from articles.services import recording
 from articles.services.membership import refuse_held
 from articles.services.release_tasks import RELEASE, sync_release_tasks
 from articles.services.reviewing import review_again_soon
 from articles.services.tasks import cancel_all_tasks, sync_tasks
+from articles.services.uses import note_uses
 from articles.workflow import Step
 from scheduling.services import cancel_keys
 
@@ -42,6 +43,26 @@ def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
         recording.record(recording.CREATE, article=instance, before=recording.Standing())
     else:
         recording.record(recording.SAVE, article=instance, before=recording.Standing.before(instance), changed=changed)
+
+
+@receiver(post_save, sender=Article)
+def note_pictures(instance: Article, created: bool, **kwargs: Any) -> None:
+    """What the columns show is in use."""
+    if (instance.cover or instance.pictures) if created else {"body", "cover"} & instance.changed_fields():
+        note_uses([instance.pk])
+
+
+@receiver(post_save, sender=Update)
+def note_pictures_of_update(instance: Update, **kwargs: Any) -> None:
+    """What the newer text shows is in use, too."""
+    note_uses([instance.article_id])
+
+
+@receiver(post_delete, sender=Update)
+def forget_pictures_of_update(instance: Update, origin: object, **kwargs: Any) -> None:
+    """What the newer text alone showed is in use no longer; an article that is deleted takes its uses along."""
+    if origin is instance:
+        note_uses([instance.article_id])
 
 
 @receiver(post_delete, sender=Article)

@@ -11,8 +11,13 @@ if TYPE_CHECKING:
     from django.apps.registry import Apps
     from django.db.migrations.state import StateApps
 
-READING = ("articles.view_article", "articles.view_channel", "articles.view_tag", "articles.view_release")
-WRITING = (*READING, "articles.add_article", "articles.change_article")
+READING = tuple(f"articles.view_{model}" for model in ("article", "channel", "tag", "material", "release"))
+WRITING = (
+    *READING,
+    "articles.add_article",
+    "articles.change_article",
+    *(f"articles.{verb}_material" for verb in ("add", "change", "delete")),
+)
 
 
 class Role(StrEnum):
@@ -28,7 +33,10 @@ class Role(StrEnum):
 
 ROLES: dict[Role, tuple[str, ...]] = {
     Role.AUTHOR: WRITING,
-    Role.EDITOR: (*WRITING, "articles.edit_any_article", "articles.add_tag", "articles.change_tag"),
+    Role.EDITOR: (
+        *WRITING,
+        *(f"articles.{verb}" for verb in ("edit_any_article", "edit_any_material", "add_tag", "change_tag")),
+    ),
     Role.REVIEWER: (*READING, "articles.review_article"),
     Role.PUBLISHER: (
         *READING,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
@@ -61,10 +62,11 @@ def queue_redis() -> Iterator[redis.Redis | None]:
 
 @pytest.fixture(autouse=True)
 def _empty_stores(queue_redis: redis.Redis | None) -> None:
-    """Each test starts with an empty queue and an empty cache."""
+    """Each test starts with an empty queue, an empty cache and no uploaded file."""
     if queue_redis is not None:
         queue_redis.flushdb()
     cache.clear()
+    shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
 
 
 def database_environment() -> dict[str, str]:

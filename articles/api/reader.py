@@ -19,6 +19,7 @@ from articles.api.serializers import (
     LiveArticleSerializer,
     LiveFilterSerializer,
 )
+from articles.illustrating import gather_covers
 from articles.models import Article, Channel
 from scheduling.services import database_now
 
@@ -65,6 +66,12 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
             if killed := Article.objects.killed().filter(pk=self.kwargs["pk"]).first():
                 raise Killed(killed.kill_notice) from None
             raise
+
+    def paginate_queryset(self, queryset: Any) -> Any:
+        """The rows of a page, with their covers."""
+        rows = super().paginate_queryset(queryset)
+        gather_covers(rows or [])
+        return rows
 
     def get_serializer_class(self) -> type[BaseSerializer[Article]]:
         """Lists leave the body out."""

@@ -10,8 +10,10 @@ from rest_framework import serializers
 
 from articles import services
 from articles.api.fields import InstantField
+from articles.api.pictures import PictureSerializer
 from articles.diffing import Change
 from articles.html import clean_html
+from articles.illustrating import absolute, illustrate
 from articles.models import Article, Channel, Correction, Revision, Tag, Update
 from scheduling.services import read_database_clock
 
@@ -50,6 +52,7 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
 
     channel = ChannelSerializer(allow_null=True, read_only=True)
     tags = TagSerializer(many=True, read_only=True)
+    cover = PictureSerializer(source="covers", many=True, read_only=True, help_text=_("None, one or three pictures."))
     byline = serializers.SerializerMethodField(help_text=_("Who wrote it; empty when nobody is to be named."))
     url = serializers.SerializerMethodField(help_text=_("The article's page on the site."))
     publish_at = InstantField(read_only=True)
@@ -61,7 +64,7 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", "title", "slug", "summary", "byline", "channel", "tags", "url",
+            "id", "title", "slug", "summary", "byline", "channel", "tags", "url", "cover",
             "publish_at", "published_at", "updated_at",
         ]  # fmt: skip
         read_only_fields = fields
@@ -87,7 +90,7 @@ class LiveArticleSerializer(HeadlineSerializer):
 
     def get_body(self, article: Article) -> str:
         """The body, fit to be shown."""
-        return clean_html(article.body)
+        return illustrate(clean_html(article.body), address=absolute)
 
 
 class LiveFilterSerializer(serializers.Serializer[Any]):
@@ -123,9 +126,20 @@ class RevisionSerializer(RevisionHeadSerializer):
 
     channel = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True, allow_null=True)
     tags = serializers.ListField(child=serializers.CharField(), read_only=True, help_text=_("Names."))
+    cover = serializers.ListField(child=serializers.UUIDField(), read_only=True, help_text=_("Ids of pictures."))
 
     class Meta(RevisionHeadSerializer.Meta):
-        fields = [*RevisionHeadSerializer.Meta.fields, "slug", "summary", "body", "byline", "channel", "tags"]
+        fields = [
+            *RevisionHeadSerializer.Meta.fields,
+            "slug",
+            "summary",
+            "body",
+            "byline",
+            "channel",
+            "tags",
+            "cover_mode",
+            "cover",
+        ]
         read_only_fields = fields
 
 
@@ -162,6 +176,10 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
     channel = serializers.SlugRelatedField(
         slug_field="slug", queryset=Channel.objects.enabled(), allow_null=True, required=False
     )
+    cover = serializers.ListField(
+        child=serializers.UUIDField(), max_length=3, required=False,
+        help_text=_("Ids of pictures, as many as `cover_mode` says; with “auto” the text decides."),
+    )  # fmt: skip
     tags = serializers.SlugRelatedField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
     author = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
     publish_at = InstantField(allow_null=True, required=False)
@@ -186,8 +204,8 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "status",
-            "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
+            "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "cover_mode", "cover",
+            "status", "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
             "updated_at", "revision", "kill_notice", "newer", "reviewer", "seen", "note",
             "correction",
         ]  # fmt: skip

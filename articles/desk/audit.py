@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from articles.models import Article, AuditEntry, Release
+from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
 from articles.services.recording import (
     CREATE,
     DELETE,
@@ -42,6 +43,9 @@ NAMES: Mapping[str, str | Promise] = {
     UPDATED: _("Newer text went live"),
     REVIEWED: _("Reviewed automatically"),
     PULLED_BACK: _("Pulled back"),
+    UPLOAD: _("Picture uploaded"),
+    CHANGE_PICTURE: _("Picture changed"),
+    DELETE_PICTURE: _("Picture deleted"),
     **{step.value: STEPS[step].label for step in Step},
     CREATED: _("Release prepared"),
     JOINED: _("Came into a release"),

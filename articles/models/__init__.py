@@ -2,8 +2,10 @@
 
 from articles.models.article import Article
 from articles.models.audit import AuditEntry
+from articles.models.calendar_feed import CalendarFeed
 from articles.models.channel import Channel
 from articles.models.correction import Correction
+from articles.models.material import CoverMode, Material, MaterialUse
 from articles.models.notice import Notice, NoticeChoice
 from articles.models.preferences import Preferences
 from articles.models.release import Release, ReleaseMember
@@ -17,9 +19,13 @@ from articles.models.word import Word, WordList
 __all__ = [
     "Article",
     "AuditEntry",
+    "CalendarFeed",
     "Channel",
     "Claim",
     "Correction",
+    "CoverMode",
+    "Material",
+    "MaterialUse",
     "Notice",
     "NoticeChoice",
     "Preferences",

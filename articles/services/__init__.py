@@ -6,6 +6,8 @@ leaves the given instance as it now is in the database. They raise `articles.exc
 
 from articles.services.claiming import claim, release
 from articles.services.editing import create, edit, keep_aside, restore_revision
+from articles.services.materials import change_material, delete_material, favour, upload
+from articles.services.moving import Moment, do_now, move
 from articles.services.preflight import preflight
 from articles.services.publishing import kill, publish_due, publish_now, restore, revive, take_off_due, withdraw
 from articles.services.rehearsing import rehearse_release
@@ -27,20 +29,26 @@ from articles.services.tasks import mend_tasks, sync_tasks
 from articles.services.updating import cancel_update, discard_update, publish_update, schedule_update, update_due
 
 __all__ = [
+    "Moment",
     "add_member",
     "approve",
     "cancel_release",
     "cancel_schedule",
     "cancel_update",
+    "change_material",
     "claim",
     "create",
     "create_release",
+    "delete_material",
     "delete_release",
     "discard_update",
+    "do_now",
     "edit",
+    "favour",
     "keep_aside",
     "kill",
     "mend_tasks",
+    "move",
     "move_many",
     "preflight",
     "publish_due",
@@ -66,5 +74,6 @@ __all__ = [
     "sync_tasks",
     "take_off_due",
     "update_due",
+    "upload",
     "withdraw",
 ]

@@ -11,11 +11,13 @@ from typing import Any, Self
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 
-from articles.models import Article, Channel, ReleaseMember
+from articles.models import Article, Channel, CoverMode, ReleaseMember
+from articles.pictures import references
 from articles.services.membership import held
 from articles.services.recording import IMPORT, Standing, record_many
 from articles.services.references import channels_named, people_named, tags_named
 from articles.services.tasks import sync_tasks
+from articles.services.uses import note_uses
 from scheduling.services import read_database_clock
 
 CONTENT = ("title", "slug", "summary", "body")
@@ -156,6 +158,7 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
     ids = _ids([*(item.external_id for item in new), *(change.item.external_id for change in changes)])
     _set_tags({ids[item.external_id]: item.tags for item in items})
     sync_tasks(list(ids.values()))
+    note_uses([ids[item.external_id] for item in items if references(item.body)])
     for article in created:
         article.pk = ids[article.external_id or ""]
     _record(created, changes)
@@ -204,13 +207,15 @@ def _state(item: ImportedArticle) -> dict[str, Any]:
 
 def _new_article(item: ImportedArticle, context: Context) -> Article:
     origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item))}
-    return Article(**origin, **context.content(item), **_state(item))
+    cover = CoverMode.AUTO.cover([], references(item.body))
+    return Article(**origin, **context.content(item), **_state(item), cover=cover)
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:
     values = {"external_digest": str(Imprint.of(change.item)), "updated_at": read_database_clock()}
     if change.content:
-        values |= context.content(change.item)
+        mode, chosen = CoverMode(change.article.cover_mode), change.article.cover
+        values |= context.content(change.item) | {"cover": mode.cover(chosen, references(change.item.body))}
     return values | _state(change.item) if change.state else values
 
 

@@ -159,7 +159,13 @@ def record_release(
 ) -> None:
     """Write an entry about a release as such. `old_time` is when it was to go out before."""
     about = {"release_id": release.pk, "release_name": release.name, "reason": release.reason[:500], "facts": facts}
-    _store([AuditEntry(action=action, **_who(by), **about, old_time=old_time, new_time=release.publish_at)])
+    times = {"at": database_now(), "old_time": old_time, "new_time": release.publish_at}
+    _store([AuditEntry(action=action, **_who(by), **about, **times)])
+
+
+def record_beside(action: str, *, title: str, by: Person, **facts: Any) -> None:
+    """Write an entry about something called `title` that is no article, such as a picture."""
+    _store([AuditEntry(at=database_now(), action=action, article_title=title, facts=facts, **_who(by))])
 
 
 def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status) -> None:
@@ -202,8 +208,9 @@ def entry(
     after = Standing.of(article)
     before = before or after
     return AuditEntry(
-        action=action,
         **_who(by),
+        at=database_now(),
+        action=action,
         release_id=release.pk if release else None,
         release_name=release.name if release else None,
         article_id=article.pk,
@@ -219,11 +226,10 @@ def entry(
 
 
 def _who(by: Person | None) -> dict[str, Any]:
-    """Who did it, when, and by which door."""
+    """The door that somebody came in by, and who it was."""
     entrance = _entrance.get()
     person = by if by is not None else entrance.person
     return {
-        "at": database_now(),
         "door": entrance.door,
         "user_id": person.pk if person else None,
         "user_name": str(person)[:150] if person else "",

@@ -12,6 +12,7 @@ from articles.services.revisions import adopt, pinned, put_into_columns
 from articles.services.scheduling import refuse_embargo
 from articles.services.tasks import sync_tasks
 from articles.services.updating import write_columns
+from articles.services.uses import note_uses
 
 Action = ReleaseMember.Action
 Status = Article.Status
@@ -58,7 +59,9 @@ def _update(release: Release, members: Sequence[ReleaseMember], at: datetime) ->
         member.old_revision = pinned(article).number
         adopt(article.update, at=at)
         write_columns(article, at)
-    announce_published([article_of(member).pk for member in members])
+    ids = [article_of(member).pk for member in members]
+    note_uses(ids)
+    announce_published(ids)
 
 
 def _withdraw(release: Release, members: Sequence[ReleaseMember], at: datetime) -> None:

@@ -12,6 +12,7 @@ from articles.services.recording import UPDATED, Standing, record_many
 from articles.services.revisions import adopt, keep_or_drop
 from articles.services.scheduling import checked_time
 from articles.services.steps import Person, taking
+from articles.services.uses import note_uses
 from articles.workflow import Step
 from scheduling.services import read_database_clock
 
@@ -63,6 +64,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     for pk, article in locked.items():
         _sort(article, waiting.get(pk), now, outcome)
     sort_missing(set(article_ids) - locked.keys(), outcome)
+    note_uses(outcome.done)
     record_many(UPDATED, [(article, Standing.of(article)) for article in outcome.done.values()])
     announce_published(outcome.done)
     return outcome

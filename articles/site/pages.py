@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from django.db.models import Q
 
+from articles.illustrating import gather_covers
 from articles.models import Article
 from articles.models.article import ArticleQuerySet
 
@@ -30,4 +31,5 @@ def page_of(articles: ArticleQuerySet, *, before: Article | None = None) -> Page
         articles = articles.filter(older)
     rows = list(articles.defer("body").newest_first()[: Page.SIZE + 1])
     shown = rows[: Page.SIZE]
+    gather_covers(shown)
     return Page(shown, is_first=before is None, last=shown[-1] if len(rows) > Page.SIZE else None)

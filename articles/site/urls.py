@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.urls import path
 
 from articles.site import views
+from articles.site.media import media
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("latest/", views.latest, name="latest"),
     path("channel/<str:slug>/", views.channel, name="channel"),
     path("channel/<str:slug>/latest/", views.latest, name="channel-latest"),
+    path("media/<uuid:pk>/<str:name>", media, name="media"),
     path("article/<int:pk>/<str:slug>/", views.article, name="article"),
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from django.core import signing
@@ -139,7 +140,7 @@ def _beyond(ordering: Sequence[str], cursor: Cursor) -> Q:
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, int) else value.isoformat()
+    return value.isoformat() if isinstance(value, datetime) else value if isinstance(value, int) else str(value)
 
 
 def _query_parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:

@@ -44,6 +44,11 @@ def make_editor(name: str = "alice") -> User:
         "add_channel",
         "change_channel",
         "delete_channel",
+        "view_material",
+        "add_material",
+        "change_material",
+        "delete_material",
+        "edit_any_material",
     )
 
 
