@@ -119,6 +119,20 @@ class RevisionChanged(ArticleError):
     message = _("The text was changed a moment ago: read the newest revision before you decide.")
 
 
+class ChangedSince(ArticleError):
+    """Somebody, or the clock, has changed the article since."""
+
+    code = "changed_since"
+    message = _("The article has been changed since.")
+
+
+class TooMany(ArticleError):
+    """More articles than one step takes at once."""
+
+    code = "too_many"
+    message = _("These are too many articles at once.")
+
+
 class TimePast(InvalidSchedule):
     """Something was moved to a time that is past."""
 

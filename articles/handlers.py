@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models import Article
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
+from articles.services.batching import BATCH, carry_on
 from articles.services.judging import REVIEW
 from articles.services.mailing import mail
 from articles.services.noticing import MAIL
@@ -72,6 +73,13 @@ def review(tasks: Sequence[TaskInfo]) -> None:
 def review_again(tasks: Sequence[TaskInfo]) -> None:
     """Have everything that waits reviewed with the new words."""
     reviewing.review_again()
+
+
+@handler(BATCH, errand=True, label=_("Step with many articles"))
+def batch(tasks: Sequence[TaskInfo]) -> None:
+    """Go on with steps with many articles, also when nobody looks."""
+    for task in tasks:
+        carry_on(dict(task.parameters or {})["batch_id"])
 
 
 @handler(MAIL, max_attempts=8, errand=True, label=_("Mail"))

@@ -23,6 +23,7 @@ from articles.services.recording import (
     REVIEWED,
     SAVE,
     TAKEN_OFF,
+    UNDONE,
     UPDATED,
 )
 from articles.services.release_due import RELEASED
@@ -43,6 +44,7 @@ NAMES: Mapping[str, str | Promise] = {
     UPDATED: _("Newer text went live"),
     REVIEWED: _("Reviewed automatically"),
     PULLED_BACK: _("Pulled back"),
+    UNDONE: _("Undone"),
     UPLOAD: _("Picture uploaded"),
     CHANGE_PICTURE: _("Picture changed"),
     DELETE_PICTURE: _("Picture deleted"),

@@ -16,6 +16,7 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import display
 from unfold.views import ChangeList
 
+from articles.desk.batches import recent, title_of
 from articles.desk.bulk import BULK_ACTIONS
 from articles.desk.filters import FILTERS
 from articles.desk.joining import add_to_release
@@ -78,7 +79,9 @@ class ArticleList(ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """With the saved views above it."""
-        return super().changelist_view(request, {**tabs(request), **(extra_context or {})})
+        batch = recent(request)
+        above = {**tabs(request), "recent_batch": batch, "recent_title": batch and title_of(batch)}
+        return super().changelist_view(request, {**above, **(extra_context or {})})
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -2,6 +2,7 @@
 
 from articles.models.article import Article
 from articles.models.audit import AuditEntry
+from articles.models.batch import Batch, BatchItem
 from articles.models.calendar_feed import CalendarFeed
 from articles.models.channel import Channel
 from articles.models.correction import Correction
@@ -19,6 +20,8 @@ from articles.models.word import Word, WordList
 __all__ = [
     "Article",
     "AuditEntry",
+    "Batch",
+    "BatchItem",
     "CalendarFeed",
     "Channel",
     "Claim",

@@ -28,10 +28,11 @@ Door = AuditEntry.Door
 
 CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
 PUBLISHED, TAKEN_OFF, UPDATED = "published", "taken_off", "updated"
-REVIEWED, PULLED_BACK = "reviewed", "pulled_back"
+REVIEWED, PULLED_BACK, UNDONE = "reviewed", "pulled_back", "undone"
 """What the record calls actions that are no step of a person; a step is called by its name in the workflow.
 
-`REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved.
+`REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved,
+`UNDONE` the end of a step that somebody took back.
 """
 
 
