@@ -28,7 +28,7 @@ def offer_new_kind(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ('articles', '0007_calendar'),
+        ('articles', '0008_batches'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
