@@ -21,7 +21,9 @@ from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work
 from articles.desk.writing.screen import told
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
+from articles.services import writing
 from articles.services.editing import TIMES
+from articles.services.membership import kept_steps
 from articles.services.rights import CHANGE, EDIT_ANY, allows
 from articles.services.steps import Person
 from articles.workflow import STEPS, Step
@@ -46,6 +48,8 @@ ICONS = {
     Step.DISCARD_UPDATE: "delete",
 }
 STEP_BUTTON = "_step_"
+_SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
+"""The step that setting a time amounts to."""
 
 
 @admin.register(Article)
@@ -147,7 +151,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens):  # type: ignore
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
         sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
         self.message_user(request, sentence.strip(), messages.INFO)
-        services.drop_copy(window_of(request), by=request.user)
+        writing.drop_copy(window_of(request), by=request.user)
         if tags := form.taken_out():
             text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
             self.message_user(request, text % {"tags": ", ".join(f"<{tag}>" for tag in tags)}, messages.WARNING)
@@ -178,10 +182,13 @@ def _settable_times(article: Article | None, by: Person) -> list[str]:
         names.remove("update_at")
     if article is None:
         return names
+    kept = kept_steps(article)  # by a release
+    names = [name for name in names if _SETTING.get(name) not in kept]
     may_set = may_take(Step.SCHEDULE, by) if article.status in Status.visible() else _may_write(article, by)
     if not may_set:
         return [name for name in names if name == "embargo_until"]
-    return names[1:] if article.status in (Status.PUBLISHED, Status.WITHDRAWN) else names
+    is_over = article.status in (Status.PUBLISHED, Status.WITHDRAWN)
+    return [name for name in names if not (is_over and name == "publish_at")]
 
 
 def _set_update_time(article: Article, moment: datetime | None, by: Person) -> None:

@@ -16,9 +16,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from unfold.admin import ModelAdmin
 
-from articles import services
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, Presence, WorkingCopy
+from articles.services import writing
 from articles.services.rights import ADD, CHANGE, allows
 from articles.services.writing import Typed
 from articles.times import spoken, zone_label
@@ -41,7 +41,7 @@ class KeepingScreens(ModelAdmin):
     def copy(self, request: HttpRequest, window: UUID) -> HttpResponse:
         """POST keeps what is typed in a window, DELETE throws it away."""
         if request.method == "DELETE":
-            services.drop_copy(window, by=request.user)
+            writing.drop_copy(window, by=request.user)
             return HttpResponse(status=204)
         sent = _sent(request)
         if sent is None:
@@ -49,16 +49,16 @@ class KeepingScreens(ModelAdmin):
         if sent["person"] != request.user.pk:
             return _signed_out()
         article = get_object_or_404(Article, pk=sent["article"]) if sent["article"] else None
-        kept_at = services.keep_copy(window, article, by=request.user, typed=sent["typed"], number=sent["number"])
+        kept_at = writing.keep_copy(window, article, by=request.user, typed=sent["typed"], number=sent["number"])
         return JsonResponse({"kept": f"{timezone.localtime(kept_at):%H:%M:%S} {zone_label(kept_at)}"})
 
     def presence(self, request: HttpRequest, pk: int, window: UUID) -> HttpResponse:
         """Note that a window is open, or (`leave`) closed; answer who else is there and what was saved meanwhile."""
         if "leave" in request.POST:
-            services.leave(window, by=request.user)
+            writing.leave(window, by=request.user)
             return HttpResponse(status=204)
         article = get_object_or_404(Article.objects.select_related("update"), pk=pk)
-        others = services.be_present(window, article, by=request.user)
+        others = writing.be_present(window, article, by=request.user)
         news = [*_told_of(others, request), *_told_of_newer(article, request.POST.get("seen", ""))]
         return JsonResponse({"news": news})
 
@@ -100,7 +100,7 @@ def restored(request: HttpRequest, article: Article | None) -> Typed | None:
 
 def unsaved_work(request: HttpRequest, article: Article | None) -> list[dict[str, Any]]:
     """What this person left unsaved in other windows of the same form."""
-    services.forget_old_copies()
+    writing.forget_old_copies()
     left = WorkingCopy.objects.left_by(request.user, article).exclude(pk=window_of(request))[:OFFERED]
     return [
         {"window": copy.pk, "title": copy.title, "when": spoken(copy.kept_at), "address": _copy_address(copy.pk)}

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0008_batches'),
+        ('articles', '0009_releases'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
