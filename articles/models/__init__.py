@@ -9,6 +9,7 @@ from articles.models.correction import Correction
 from articles.models.material import CoverMode, Material, MaterialUse
 from articles.models.notice import Notice, NoticeChoice
 from articles.models.preferences import Preferences
+from articles.models.preview import PreviewLink
 from articles.models.release import Release, ReleaseMember
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
@@ -34,6 +35,7 @@ __all__ = [
     "NoticeChoice",
     "Preferences",
     "Presence",
+    "PreviewLink",
     "QueuedArticle",
     "Release",
     "ReleaseMember",
