@@ -18,7 +18,7 @@ from articles.models import QueuedArticle
 
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notice"]),
-    (_("Write"), ["Article", "Tag"]),
+    (_("Write"), ["Article", "Material", "Tag"]),
     (_("Review"), ["QueuedArticle", "Word"]),
     (_("Publish"), ["Channel"]),
     (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
@@ -30,6 +30,7 @@ ICONS = {
     "Article": "article",
     "AuditEntry": "policy",
     "Channel": "category",
+    "Material": "photo_library",
     "Notice": "notifications",
     "Tag": "sell",
     "QueuedArticle": "rate_review",

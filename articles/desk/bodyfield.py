@@ -26,7 +26,7 @@ class BodyWidget(UnfoldAdminTextareaWidget):
     `main.js`.
     """
 
-    MODULES: ClassVar = ("toolbar", "kept", "embeds")
+    MODULES: ClassVar = ("toolbar", "kept", "embeds", "pictures")
     """What `main.js` imports, by the names of the files."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:

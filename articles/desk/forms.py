@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from articles.desk.bodyfield import BodyField
+from articles.desk.coverfield import CoverField
 from articles.desk.timefield import ZonedTimeField
 from articles.exceptions import ArticleError, StaleEdit
 from articles.html import foreign_tags
@@ -54,6 +55,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         help_text=_("When the newer text takes the place of what readers see, once it is approved."),
     )
+    cover = CoverField(label=_("Pictures of the cover"), required=False)
     note = forms.CharField(
         label=_("Note"),
         required=False,

@@ -15,6 +15,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from articles.pictures import MEDIA_PATH
+
 WIDTHS = (320, 640, 1280, 2048)
 """Pixels: the resized versions of a picture that is wide enough; a narrower one has its own width as the largest."""
 
@@ -38,7 +40,7 @@ class CoverMode(models.TextChoices):
     def cover(self, chosen: Iterable[object], shown: Sequence[str]) -> list[str]:
         """The ids of the cover: those chosen, or by the pictures shown in the text: three of them, one or none."""
         if self is not self.AUTO:
-            return [str(pk) for pk in chosen]
+            return [str(pk) for pk in chosen] if self.takes else []
         return list(shown[: 3 if len(shown) >= 3 else 1])
 
 
@@ -152,14 +154,24 @@ class Material(models.Model):
         return f"shared-{self.focus_x}-{self.focus_y}.jpeg"
 
     @property
+    def address_in_full(self) -> str:
+        """The address of the picture in full."""
+        return self.address(self.original)
+
+    @property
     def thumbnail(self) -> str:
         """The address of the smallest version."""
         return self.address(f"{self.widths[0]}.webp")
 
     @property
     def preview(self) -> str:
-        """The address of a version for the middle of a page, which stands in texts, too."""
+        """The address of a version for the middle of a page."""
         return self.address(f"{self.middle}.webp")
+
+    @property
+    def in_texts(self) -> str:
+        """The address by which texts refer to it, wherever browsers find it at the time."""
+        return f"{MEDIA_PATH}{self.pk}/{self.middle}.webp"
 
     @property
     def middle(self) -> int:
