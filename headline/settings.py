@@ -206,6 +206,7 @@ LOGGING = {
 # The newsroom
 
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
+CALENDAR_CLASH = timedelta(minutes=5)  # two articles of a channel that go live no further apart are marked
 
 # Whose players readers see where an address stands alone in its paragraph: the name, what its addresses look like (as
 # browsers understand regular expressions too), and the player's address, which gets what the expression's group found.

@@ -20,6 +20,7 @@ from articles.desk.steps import may_take, offered, standing, standing_of_newer, 
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
 from articles.services.editing import TIMES
+from articles.services.membership import kept_steps
 from articles.services.rights import CHANGE, EDIT_ANY, allows
 from articles.services.steps import Person
 from articles.workflow import STEPS, Step
@@ -44,6 +45,8 @@ ICONS = {
     Step.DISCARD_UPDATE: "delete",
 }
 STEP_BUTTON = "_step_"
+_SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
+"""The step that setting a time amounts to."""
 
 
 @admin.register(Article)
@@ -179,10 +182,13 @@ def _settable_times(article: Article | None, by: Person) -> list[str]:
         names.remove("update_at")
     if article is None:
         return names
+    kept = kept_steps(article)  # by a release
+    names = [name for name in names if _SETTING.get(name) not in kept]
     may_set = may_take(Step.SCHEDULE, by) if article.status in Status.visible() else _may_write(article, by)
     if not may_set:
         return [name for name in names if name == "embargo_until"]
-    return names[1:] if article.status in (Status.PUBLISHED, Status.WITHDRAWN) else names
+    is_over = article.status in (Status.PUBLISHED, Status.WITHDRAWN)
+    return [name for name in names if not (is_over and name == "publish_at")]
 
 
 def _set_update_time(article: Article, moment: datetime | None, by: Person) -> None:

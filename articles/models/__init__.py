@@ -2,11 +2,15 @@
 
 from articles.models.article import Article
 from articles.models.audit import AuditEntry
+from articles.models.batch import Batch, BatchItem
+from articles.models.calendar_feed import CalendarFeed
 from articles.models.channel import Channel
 from articles.models.correction import Correction
-from articles.models.material import CoverMode, Material, MaterialUse
+from articles.models.cover import CoverMode
+from articles.models.material import Material, MaterialUse
 from articles.models.notice import Notice, NoticeChoice
 from articles.models.preferences import Preferences
+from articles.models.release import Release, ReleaseMember
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
 from articles.models.saved_view import SavedView
@@ -17,6 +21,9 @@ from articles.models.word import Word, WordList
 __all__ = [
     "Article",
     "AuditEntry",
+    "Batch",
+    "BatchItem",
+    "CalendarFeed",
     "Channel",
     "Claim",
     "Correction",
@@ -27,6 +34,8 @@ __all__ = [
     "NoticeChoice",
     "Preferences",
     "QueuedArticle",
+    "Release",
+    "ReleaseMember",
     "Review",
     "Revision",
     "SavedView",

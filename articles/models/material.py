@@ -1,8 +1,8 @@
-"""Pictures of the newsroom, where they are used, and how an article's cover is chosen from them."""
+"""Pictures of the newsroom, and where they are used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 from typing import ClassVar, Self
@@ -22,26 +22,6 @@ WIDTHS = (320, 640, 1280, 2048)
 
 MODERN = ("avif", "webp")
 """The formats of the versions, the best first; the last is what every browser of today shows."""
-
-
-class CoverMode(models.TextChoices):
-    """How many pictures stand with an article's headline."""
-
-    NONE = "none", _("None")
-    ONE = "one", _("One picture")
-    THREE = "three", _("Three pictures")
-    AUTO = "auto", _("Automatic, from the pictures in the text")
-
-    @property
-    def takes(self) -> int | None:
-        """The number of pictures to choose; None where the text decides."""
-        return {self.NONE: 0, self.ONE: 1, self.THREE: 3}.get(self)
-
-    def cover(self, chosen: Iterable[object], shown: Sequence[str]) -> list[str]:
-        """The ids of the cover: those chosen, or by the pictures shown in the text: three of them, one or none."""
-        if self is not self.AUTO:
-            return [str(pk) for pk in chosen] if self.takes else []
-        return list(shown[: 3 if len(shown) >= 3 else 1])
 
 
 class MaterialQuerySet(models.QuerySet["Material"]):
