@@ -52,5 +52,5 @@ class CoverField(forms.Field):
         return list(value or [])
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Whether other pictures were chosen, or another order."""
-        return list(initial or []) != list(data or [])
+        """Whether other pictures were chosen, or another order; a form without the field says nothing."""
+        return data is not None and list(initial or []) != list(data)

@@ -92,6 +92,8 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
             options["initial"] = {**_newer_values(article), **(options.get("initial") or {})}
         super().__init__(*args, **options)
         self.fields["seen"].initial = self.instance.changed_at
+        if "cover_mode" in self.fields:
+            self.fields["cover_mode"].required = False
         if "channel" in self.fields:
             offered = Channel.objects.filter(Q(enabled=True) | Q(pk=self.instance.channel_id))
             self.fields["channel"].queryset = offered  # type: ignore[attr-defined]
@@ -100,6 +102,10 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     def is_stale(self) -> bool:
         """Whether somebody else saved the article meanwhile."""
         return isinstance(self.refusal, StaleEdit)
+
+    def clean_cover_mode(self) -> str:
+        """A form without the field says nothing."""
+        return str(self.cleaned_data["cover_mode"] or self.instance.cover_mode)
 
     def clean(self) -> dict[str, Any] | None:
         """Repeat why the services refused."""
