@@ -17,6 +17,7 @@ from articles.models.saved_view import SavedView
 from articles.models.tag import Tag
 from articles.models.update import Update
 from articles.models.word import Word, WordList
+from articles.models.writing import Presence, WorkingCopy
 
 __all__ = [
     "Article",
@@ -33,6 +34,7 @@ __all__ = [
     "Notice",
     "NoticeChoice",
     "Preferences",
+    "Presence",
     "QueuedArticle",
     "Release",
     "ReleaseMember",
@@ -44,4 +46,5 @@ __all__ = [
     "Update",
     "Word",
     "WordList",
+    "WorkingCopy",
 ]
