@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from articles import services
+from articles.desk.calendar.entries import Kind
 from articles.desk.forms import VersionField
 from articles.desk.steps import may_take
 from articles.desk.timefield import ZonedTimeField, two_times
@@ -28,6 +29,12 @@ from scheduling.services import read_database_clock
 LAST_MOVE = "calendar_last_move"
 """Where the session keeps the last move of its person."""
 
+_WHAT = {
+    Moment.PUBLISH: Kind.PUBLISH,
+    Moment.UPDATE: Kind.UPDATE,
+    Moment.TAKE_OFF: Kind.TAKE_OFF,
+    Moment.EMBARGO: Kind.EMBARGO,
+}
 _AT_ONCE = {Moment.PUBLISH: Step.PUBLISH_NOW, Moment.UPDATE: Step.PUBLISH_UPDATE}
 
 
@@ -58,6 +65,12 @@ class Subject:
     def time(self) -> datetime | None:
         """The time as it is stored."""
         return time_of(self.article, self.moment)
+
+    @property
+    def standing(self) -> str:
+        """What happens at which time, as it is stored."""
+        when = spoken_exactly(self.time) if self.time else "—"
+        return f"{_WHAT[self.moment].label}: {when}"
 
     def step_at_once(self, by: Person) -> Step | None:
         """The step that would make it happen now, if this person may take it."""

@@ -109,6 +109,7 @@ def _form(request: HttpRequest, form: MoveForm, answer: Answer | None = None) ->
     context = {
         "title": _("Move “%s”") % subject.article,
         "form": form,
+        "standing": subject.standing,
         "answer": answer,
         "back": _address(request, back),
     }
