@@ -53,6 +53,33 @@ class WrongState(ArticleError):
     message = _("The article's status does not allow this.")
 
 
+class BelongsToRelease(WrongState):
+    """A release keeps this step for itself until it goes out."""
+
+    code = "belongs_to_release"
+    message = _("The article belongs to a release; take it out of that first.")
+
+
+class ReleaseGone(ArticleGone):
+    """The release was deleted meanwhile."""
+
+    message = _("The release has been deleted.")
+
+
+class NotAMember(ArticleGone):
+    """The article is not in the release."""
+
+    code = "not_a_member"
+    message = _("The article is not in this release.")
+
+
+class ReleaseNotReady(WrongState):
+    """Something stands in the way of a release: the message names each article and what is wrong with it."""
+
+    code = "release_not_ready"
+    message = _("The release cannot go out.")
+
+
 class InvalidSchedule(ArticleError):
     """The time cannot be used."""
 
@@ -90,6 +117,20 @@ class RevisionChanged(ArticleError):
 
     code = "revision_changed"
     message = _("The text was changed a moment ago: read the newest revision before you decide.")
+
+
+class ChangedSince(ArticleError):
+    """Somebody, or the clock, has changed the article since."""
+
+    code = "changed_since"
+    message = _("The article has been changed since.")
+
+
+class TooMany(ArticleError):
+    """More articles than one step takes at once."""
+
+    code = "too_many"
+    message = _("These are too many articles at once.")
 
 
 class TimePast(InvalidSchedule):

@@ -21,7 +21,7 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notice"]),
     (_("Write"), ["Article", "Tag"]),
     (_("Review"), ["QueuedArticle", "Word"]),
-    (_("Publish"), ["Calendar", "Channel"]),
+    (_("Publish"), ["Calendar", "Release", "Channel"]),
     (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("People"), ["User", "Group", "TokenProxy", "AuditEntry"]),
 ]
@@ -35,6 +35,7 @@ ICONS = {
     "Notice": "notifications",
     "Tag": "sell",
     "QueuedArticle": "rate_review",
+    "Release": "package_2",
     "Word": "shield",
     "TaskInfo": "schedule",
     "TaskInfoLog": "history",
