@@ -22,6 +22,7 @@ from tests.articles.factories import (
     make_editor,
     make_member,
     make_person,
+    make_release,
     publish_tasks,
     soon,
 )
@@ -425,3 +426,37 @@ def test_what_somebody_else_moved_since_is_not_taken_back(desk: Client) -> None:
     assert "bob has moved “Bridge”" in desk.post(UNDO, follow=True).text
     assert publish_tasks(article) == [datetime(2030, 6, 5, 10, tzinfo=UTC)]
     assert "There is nothing to undo" in desk.post(UNDO, follow=True).text
+
+
+def test_releases_stand_on_it_and_are_moved(desk: Client) -> None:
+    alice = User.objects.get()
+    politics = make_channel()
+    release = make_release(make_article("Member", status=APPROVED, channel=politics), by=alice)
+    services.schedule_release(release, publish_at=MONDAY, by=alice)
+    assert shown(desk) == [("release", "Budget day", ())]
+    assert shown(desk, f"?date=2030-06-03&channel={politics.pk}") == [("release", "Budget day", ())]
+    assert shown(desk, f"?date=2030-06-03&channel={make_channel('Sport').pk}") == []
+    sent = {"key": f"release:{release.pk}", "seen": MONDAY.isoformat(), "at": "2030-06-04T09:15"}
+    assert desk.post(MOVE, sent, headers=JSON).json()["done"]
+    release.refresh_from_db()
+    assert release.publish_at == datetime(2030, 6, 4, 9, 15, tzinfo=UTC)
+    late = logged_in(make_editor("bob")).post(MOVE, sent, headers=JSON).json()
+    assert "alice has moved “Budget day” to 4 Jun 2030" in late["message"]
+    again = {**sent, "seen": release.publish_at.isoformat(), "at": "2020-01-01T00:00"}
+    question = desk.post(MOVE, again, headers=JSON).json()
+    assert question["choices"] == [{"label": "Publish the release now", "name": "now", "value": "1"}]
+    assert desk.post(MOVE, {**again, "now": "1"}, headers=JSON).json()["done"]
+    assert Article.objects.get().status == Status.PUBLISHED
+    assert desk.post(MOVE, again, headers=JSON).status_code == 409
+    assert desk.post(MOVE, {**sent, "key": "release:0"}, headers=JSON).status_code == 409
+
+
+def test_who_may_not_see_releases_does_not_see_them_here() -> None:
+    alice = make_editor()
+    release = make_release(make_article(status=APPROVED), by=alice)
+    services.schedule_release(release, publish_at=MONDAY, by=alice)
+    assert shown(logged_in(make_person("bob", "view_article"))) == []
+    carol = logged_in(make_person("carol", "view_article"))
+    sent = {"key": f"release:{release.pk}", "seen": MONDAY.isoformat(), "at": "2030-06-04T09:15"}
+    assert carol.get(MOVE, sent).status_code == 404
+    assert carol.post(MOVE, sent, headers=JSON).json()["code"] == "not_allowed"
