@@ -14,7 +14,7 @@ from articles.desk.writing.keeping import addresses, window_of
 from articles.desk.writing.words import SCREEN_WORDS
 from articles.models import Article
 
-MODULES = ("toolbar", "kept", "embeds", "told")
+MODULES = ("toolbar", "kept", "embeds", "pictures", "told")
 """What our scripts import from each other, by the names of the files."""
 
 ENTRANCES = ("main", "counts", "keeping", "presence")
