@@ -14,7 +14,7 @@ from typing import Any
 
 from django.utils.functional import Promise
 
-from articles.models import Revision
+from articles.models import Material, Revision
 
 WORD = re.compile(r"<[^>]*>|[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+|\s+|.", re.DOTALL)
 """A tag of markup, a Chinese or Japanese character, a word, white space, or a sign."""
@@ -32,7 +32,7 @@ LINES = (
 )
 """Markup that readers see as the end of a line."""
 
-NAMES = ("title", "slug", "summary", "body", "byline", "channel", "tags", "correction")
+NAMES = ("title", "slug", "summary", "body", "byline", "channel", "tags", "cover_mode", "cover", "correction")
 
 
 class Change(StrEnum):
@@ -146,6 +146,10 @@ def _joined(pieces: Sequence[Piece]) -> list[Piece]:
 
 def _shown(revision: Revision, name: str) -> str:
     value = getattr(revision, name)
+    if name == "cover":
+        return ", ".join(map(str, Material.objects.named(value)))
+    if name == "cover_mode":
+        return str(revision.get_cover_mode_display())
     text = ", ".join(value) if isinstance(value, list) else str(value or "")
     return readable(text) if name == "body" else text
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+MOST_LISTED = 5
+
+
+def listed(names: Sequence[str]) -> str:
+    """A few names in quotation marks, for a sentence."""
+    shown = ", ".join(f"“{name}”" for name in names[:MOST_LISTED])
+    return f"{shown} …" if len(names) > MOST_LISTED else shown
 
 
 class ArticleError(Exception):
@@ -43,6 +51,33 @@ class WrongState(ArticleError):
 
     code = "wrong_state"
     message = _("The article's status does not allow this.")
+
+
+class BelongsToRelease(WrongState):
+    """A release keeps this step for itself until it goes out."""
+
+    code = "belongs_to_release"
+    message = _("The article belongs to a release; take it out of that first.")
+
+
+class ReleaseGone(ArticleGone):
+    """The release was deleted meanwhile."""
+
+    message = _("The release has been deleted.")
+
+
+class NotAMember(ArticleGone):
+    """The article is not in the release."""
+
+    code = "not_a_member"
+    message = _("The article is not in this release.")
+
+
+class ReleaseNotReady(WrongState):
+    """Something stands in the way of a release: the message names each article and what is wrong with it."""
+
+    code = "release_not_ready"
+    message = _("The release cannot go out.")
 
 
 class InvalidSchedule(ArticleError):
@@ -84,6 +119,34 @@ class RevisionChanged(ArticleError):
     message = _("The text was changed a moment ago: read the newest revision before you decide.")
 
 
+class ChangedSince(ArticleError):
+    """Somebody, or the clock, has changed the article since."""
+
+    code = "changed_since"
+    message = _("The article has been changed since.")
+
+
+class TooMany(ArticleError):
+    """More articles than one step takes at once."""
+
+    code = "too_many"
+    message = _("These are too many articles at once.")
+
+
+class TimePast(InvalidSchedule):
+    """Something was moved to a time that is past."""
+
+    code = "past"
+    message = _("This time is past; nothing was moved.")
+
+
+class MovedMeanwhile(ArticleError):
+    """Somebody moved it since this editor saw it."""
+
+    code = "moved"
+    message = _("Somebody has moved it meanwhile.")
+
+
 class UnderEmbargo(InvalidSchedule):
     """Nobody puts an article out, or schedules it for a time, before its embargo ends."""
 
@@ -117,3 +180,68 @@ class NotEditable(ArticleError):
 
     code = "not_editable"
     message = _("This cannot be edited.")
+
+
+class NoPicture(ArticleError):
+    """The file is not a picture that can be taken."""
+
+    code = "no_picture"
+    message = _("The file is no picture that can be read.")
+
+
+class NotStored(ArticleError):
+    """The storage took nothing."""
+
+    code = "not_stored"
+    message = _("The picture could not be stored; nothing of it was kept. Try again, or tell an administrator.")
+
+
+class MaterialGone(ArticleError):
+    """The picture was deleted meanwhile."""
+
+    code = "picture_gone"
+    message = _("The picture has been deleted.")
+
+
+class MaterialUsed(ArticleError):
+    """Articles show the picture."""
+
+    code = "picture_used"
+
+    def __init__(self, titles: Sequence[str]) -> None:
+        super().__init__(_("The picture is used in %(titles)s; take it out there first.") % {"titles": listed(titles)})
+        self.titles = titles
+
+
+class UnknownMaterial(ArticleError):
+    """A text refers to pictures that do not exist."""
+
+    code = "unknown_picture"
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        text = _("There is no such picture, or it has been deleted: %(ids)s. Choose another or take it out.")
+        super().__init__(text % {"ids": listed(ids)})
+
+
+class AltMissing(ArticleError):
+    """A picture without a description cannot be used."""
+
+    code = "alt_missing"
+
+    def __init__(self, titles: Sequence[str]) -> None:
+        text = _("Describe what is to be seen before the picture is used: %(titles)s.")
+        super().__init__(text % {"titles": listed(titles)})
+
+
+class WrongCover(ArticleError):
+    """The pictures of a cover are not as many as its mode says."""
+
+    code = "wrong_cover"
+    message = _("The cover has another number of pictures than its mode says.")
+
+
+class WrongMaterial(ArticleError):
+    """What is said about a picture cannot be kept."""
+
+    code = "wrong_picture"
+    message = _("This cannot be said about a picture.")

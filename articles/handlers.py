@@ -14,12 +14,15 @@ from django.utils.translation import gettext_lazy as _
 from articles.models import Article
 from articles.search import mend_index
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
+from articles.services.batching import BATCH, carry_on
 from articles.services.judging import REVIEW
 from articles.services.mailing import mail
 from articles.services.noticing import MAIL
 from articles.services.pinging import PING, ping
 from articles.services.publishing import Outcome
 from articles.services.recording import Door, door
+from articles.services.release_due import release_due
+from articles.services.release_tasks import RELEASE, mend_releases
 from articles.services.tasks import PUBLISH, UNPUBLISH, UPDATE
 from articles.services.watching import tell_of_trouble
 from scheduling.registry import Drop, Postpone, Verdict, handler, healer
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+healer(mend_releases)  # first: a time that a member must not have gets no task
 healer(mend_tasks)
 healer(reviewing.mend_reviews)
 healer(tell_of_trouble)
@@ -53,6 +57,14 @@ def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return _run(update_due, tasks, "updated")
 
 
+@handler(RELEASE, label=_("Release"))
+def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
+    """Put releases out, each as a whole or not at all."""
+    with door(Door.WORKER):
+        verdicts = {task.task_id: release_due(_release(task)) for task in tasks}
+    return {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
+
+
 @handler(REVIEW, errand=True, label=_("Review of a long text"))
 def review(tasks: Sequence[TaskInfo]) -> None:
     """Have long texts reviewed."""
@@ -64,6 +76,13 @@ def review(tasks: Sequence[TaskInfo]) -> None:
 def review_again(tasks: Sequence[TaskInfo]) -> None:
     """Have everything that waits reviewed with the new words."""
     reviewing.review_again()
+
+
+@handler(BATCH, errand=True, label=_("Step with many articles"))
+def batch(tasks: Sequence[TaskInfo]) -> None:
+    """Go on with steps with many articles, also when nobody looks."""
+    for task in tasks:
+        carry_on(dict(task.parameters or {})["batch_id"])
 
 
 @handler(MAIL, max_attempts=8, errand=True, label=_("Mail"))
@@ -111,6 +130,10 @@ def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:
 def _subject(task: TaskInfo) -> int:
     """The article a task is about. Anything that is not one raises, and so fails this task alone."""
     return int(dict(task.parameters or {})["article_id"])
+
+
+def _release(task: TaskInfo) -> int:
+    return int(dict(task.parameters or {})["release_id"])
 
 
 def _give_the_right_task(article_ids: Collection[int]) -> None:

@@ -12,15 +12,16 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
+from articles.desk.calendar.screens import may_look
 from articles.desk.notices import unread_count
 from articles.desk.queue import ReviewQueueAdmin
 from articles.models import QueuedArticle
 
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notice"]),
-    (_("Write"), ["Article", "Tag"]),
+    (_("Write"), ["Article", "Material", "Tag"]),
     (_("Review"), ["QueuedArticle", "Word"]),
-    (_("Publish"), ["Channel"]),
+    (_("Publish"), ["Calendar", "Release", "Channel"]),
     (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("People"), ["User", "Group", "TokenProxy", "AuditEntry"]),
 ]
@@ -29,10 +30,13 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
 ICONS = {
     "Article": "article",
     "AuditEntry": "policy",
+    "Calendar": "calendar_month",
     "Channel": "category",
+    "Material": "photo_library",
     "Notice": "notifications",
     "Tag": "sell",
     "QueuedArticle": "rate_review",
+    "Release": "package_2",
     "Word": "shield",
     "TaskInfo": "schedule",
     "TaskInfoLog": "history",
@@ -55,6 +59,8 @@ COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notice": unread_count, "Queu
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     """What this person may open; for unfold's `SIDEBAR`."""
     rows = {row["object_name"]: row for app in admin.site.get_app_list(request) for row in app["models"]}
+    if may_look(request.user):
+        rows["Calendar"] = {"object_name": "Calendar", "name": _t("Calendar"), "admin_url": reverse("calendar")}
     groups = [_group(title, [rows.pop(name) for name in names if name in rows], request) for title, names in GROUPS]
     start = reverse("admin:index")
     groups[0]["items"].insert(0, _link(_t("Start"), start, "home") | {"active": request.path == start})

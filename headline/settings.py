@@ -10,7 +10,7 @@ from typing import Any
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import env
+from headline import env, media
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
 django_stubs_ext.monkeypatch()
@@ -168,8 +168,11 @@ LOCALE_PATHS = [BASE_DIR / "headline" / "locale"]
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise complains without, even when nothing was collected
+MEDIA_ROOT = DATA_DIR / "media"
+MEDIA = media.storage("MEDIA_STORAGE", env.text("MEDIA_STORAGE"))
+MEDIA_URL = MEDIA.url
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": MEDIA.backend,
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
@@ -177,8 +180,9 @@ STORAGES = {
     },
 }
 WHITENOISE_USE_FINDERS = True
-MEDIA_URL = "media/"
-MEDIA_ROOT = DATA_DIR / "media"
+# Pictures are taken apart in memory; a larger file is read to its end and refused.
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
+FILE_UPLOAD_MAX_MEMORY_SIZE = 21_000_000  # bytes: the largest picture, and what is sent around it
 
 # Mail
 
@@ -202,6 +206,7 @@ LOGGING = {
 # The newsroom
 
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
+CALENDAR_CLASH = timedelta(minutes=5)  # two articles of a channel that go live no further apart are marked
 
 WEBSUB_HUB = env.address("WEBSUB_HUB")
 

@@ -9,6 +9,7 @@ from headline.health import healthz, readyz
 from headline.metrics import metrics
 
 urlpatterns = [
+    path("", include("articles.desk.calendar.urls")),
     path("admin/desk/", include("articles.desk.urls")),
     path("admin/", admin.site.urls),
     path("api/", include("headline.api.urls")),

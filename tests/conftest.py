@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,10 +62,11 @@ def queue_redis() -> Iterator[redis.Redis | None]:
 
 @pytest.fixture(autouse=True)
 def _empty_stores(queue_redis: redis.Redis | None) -> None:
-    """Each test starts with an empty queue and an empty cache."""
+    """Each test starts with an empty queue, an empty cache and no uploaded file."""
     if queue_redis is not None:
         queue_redis.flushdb()
     cache.clear()
+    shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
 
 
 def database_environment() -> dict[str, str]:
@@ -103,9 +105,9 @@ def start_manage(transactional_db: None) -> Iterator[StartManage]:
         yield start
 
 
-@pytest.fixture
-def site(transactional_db: None) -> Generator[Site]:
-    """A web server (gunicorn, as in production) on the test database."""
+@contextmanager
+def serving() -> Iterator[Site]:
+    """A web server (gunicorn, as in production) on the test database while the block lasts."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     options = ["--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket"]
@@ -113,6 +115,13 @@ def site(transactional_db: None) -> Generator[Site]:
     with Process(command, env={**database_environment(), "SITE_URL": url}) as process:
         process.wait_for("Booting worker")
         yield Site(url, process)
+
+
+@pytest.fixture
+def site(transactional_db: None) -> Generator[Site]:
+    """A web server of this test's own."""
+    with serving() as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

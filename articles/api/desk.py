@@ -35,7 +35,10 @@ from articles.exceptions import (
     ArticleError,
     ArticleGone,
     ClaimedByAnother,
+    MaterialGone,
+    MaterialUsed,
     NotAllowed,
+    NotStored,
     RevisionChanged,
     RevisionGone,
     StaleEdit,
@@ -55,6 +58,9 @@ STATUS_OF: dict[type[ArticleError], int] = {
     RevisionChanged: status.HTTP_409_CONFLICT,
     RevisionGone: status.HTTP_404_NOT_FOUND,
     TooLong: status.HTTP_413_REQUEST_ENTITY_TOO_LARGE,
+    MaterialUsed: status.HTTP_409_CONFLICT,
+    MaterialGone: status.HTTP_404_NOT_FOUND,
+    NotStored: status.HTTP_507_INSUFFICIENT_STORAGE,
     ArticleError: status.HTTP_400_BAD_REQUEST,
 }
 

@@ -10,7 +10,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from articles.api.fields import InstantField
+from articles.api.pictures import PictureSerializer
 from articles.html import clean_html
+from articles.illustrating import absolute, illustrate
 from articles.models import Article, Channel, Correction, Tag
 from articles.search import highlighted, snippet
 
@@ -47,6 +49,7 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
 
     channel = ChannelSerializer(allow_null=True, read_only=True)
     tags = TagSerializer(many=True, read_only=True)
+    cover = PictureSerializer(source="covers", many=True, read_only=True, help_text=_("None, one or three pictures."))
     byline = serializers.SerializerMethodField(help_text=_("Who wrote it; empty when nobody is to be named."))
     url = serializers.SerializerMethodField(help_text=_("The article's page on the site."))
     publish_at = InstantField(read_only=True)
@@ -58,7 +61,7 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", "title", "slug", "summary", "byline", "channel", "tags", "url",
+            "id", "title", "slug", "summary", "byline", "channel", "tags", "url", "cover",
             "publish_at", "published_at", "updated_at",
         ]  # fmt: skip
         read_only_fields = fields
@@ -108,7 +111,7 @@ class LiveArticleSerializer(HeadlineSerializer):
 
     def get_body(self, article: Article) -> str:
         """The body, fit to be shown."""
-        return clean_html(article.body)
+        return illustrate(clean_html(article.body), address=absolute)
 
 
 class LiveFilterSerializer(serializers.Serializer[Any]):

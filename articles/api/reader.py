@@ -19,6 +19,7 @@ from articles.api.live_serializers import (
     LiveArticleSerializer,
     LiveFilterSerializer,
 )
+from articles.illustrating import gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
 from articles.search import RANKED, Query, matching
@@ -69,6 +70,12 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
             if killed := Article.objects.killed().filter(pk=self.kwargs["pk"]).first():
                 raise Killed(killed.kill_notice) from None
             raise
+
+    def paginate_queryset(self, queryset: Any) -> Any:
+        """The rows of a page, with their covers."""
+        rows = super().paginate_queryset(queryset)
+        gather_covers(rows or [])
+        return rows
 
     def get_serializer_class(self) -> type[BaseSerializer[Article]]:
         """Lists leave the body out."""

@@ -41,9 +41,20 @@ class RevisionSerializer(RevisionHeadSerializer):
 
     channel = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True, allow_null=True)
     tags = serializers.ListField(child=serializers.CharField(), read_only=True, help_text=_("Names."))
+    cover = serializers.ListField(child=serializers.UUIDField(), read_only=True, help_text=_("Ids of pictures."))
 
     class Meta(RevisionHeadSerializer.Meta):
-        fields = [*RevisionHeadSerializer.Meta.fields, "slug", "summary", "body", "byline", "channel", "tags"]
+        fields = [
+            *RevisionHeadSerializer.Meta.fields,
+            "slug",
+            "summary",
+            "body",
+            "byline",
+            "channel",
+            "tags",
+            "cover_mode",
+            "cover",
+        ]
         read_only_fields = fields
 
 
@@ -80,6 +91,10 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
     channel = serializers.SlugRelatedField(
         slug_field="slug", queryset=Channel.objects.enabled(), allow_null=True, required=False
     )
+    cover = serializers.ListField(
+        child=serializers.UUIDField(), max_length=3, required=False,
+        help_text=_("Ids of pictures, as many as `cover_mode` says; with “auto” the text decides."),
+    )  # fmt: skip
     tags = serializers.SlugRelatedField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
     author = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
     publish_at = InstantField(allow_null=True, required=False)
@@ -104,8 +119,8 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "status",
-            "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
+            "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "cover_mode", "cover",
+            "status", "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
             "updated_at", "revision", "kill_notice", "newer", "reviewer", "seen", "note",
             "correction",
         ]  # fmt: skip

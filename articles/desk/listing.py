@@ -16,13 +16,17 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import display
 from unfold.views import ChangeList
 
+from articles.desk.batches import recent, title_of
 from articles.desk.bulk import BULK_ACTIONS
 from articles.desk.filters import FILTERS
+from articles.desk.joining import add_to_release
 from articles.desk.saved_views import tabs
 from articles.desk.steps import may_take
 from articles.models import Article
 from articles.models.article import AT_RISK_WITHIN
 from articles.models.people import named
+from articles.services.releasing import RIGHT
+from articles.services.rights import allows
 from articles.times import spoken_briefly
 from articles.workflow import Step
 from scheduling.services import database_now
@@ -56,7 +60,7 @@ class ArticleChangeList(ChangeList):
 class ArticleList(ModelAdmin):
     """Adds the list to the screens of articles."""
 
-    actions = BULK_ACTIONS
+    actions = [*BULK_ACTIONS, add_to_release]
     list_display = ["title", "badge", "goes_live", "channel", "writer", "changed"]
     list_filter = tuple(FILTERS)
     list_filter_submit = True
@@ -75,7 +79,9 @@ class ArticleList(ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """With the saved views above it."""
-        return super().changelist_view(request, {**tabs(request), **(extra_context or {})})
+        batch = recent(request)
+        above = {**tabs(request), "recent_batch": batch, "recent_title": batch and title_of(batch)}
+        return super().changelist_view(request, {**above, **(extra_context or {})})
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -115,6 +121,10 @@ class ArticleList(ModelAdmin):
     def changed(self, article: Article) -> str:
         """When it was last saved."""
         return spoken_briefly(article.changed_at)
+
+    def has_schedule_release_permission(self, request: HttpRequest) -> bool:
+        """Who may put articles into releases."""
+        return allows(RIGHT, request.user)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Offer the steps in bulk that this person may take."""

@@ -123,6 +123,13 @@ def parse_wall(text: str | None) -> datetime | None:
     return wall if timezone.is_naive(wall) else None
 
 
+def two_times(text: str | None) -> list[tuple[str, str]]:
+    """The two times that a typed one may mean, as values and labels of a choice; none if it happens once or never."""
+    wall = parse_wall(text)
+    both = happens_twice(wall, timezone.get_current_timezone()) if wall else None
+    return _choices(both)[1:] if both else []
+
+
 def _choices(both: AmbiguousTime) -> list[tuple[str, str]]:
     return [
         ("", _("Which one?")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import path
 
-from articles.desk import saved_views
+from articles.desk import batches, saved_views
 from articles.desk.start import page
 
 view = admin.site.admin_view
@@ -18,4 +18,8 @@ urlpatterns = [
     path("views/<int:pk>/", view(saved_views.change), name="desk_change_view"),
     path("views/<int:pk>/delete/", view(saved_views.delete), name="desk_delete_view"),
     path("views/<int:pk>/move/", view(saved_views.move), name="desk_move_view"),
+    path("batches/", view(batches.mine), name="desk_batches"),
+    path("batches/<int:pk>/", view(batches.show), name="desk_batch"),
+    path("batches/<int:pk>/advance/", view(batches.advance), name="desk_advance_batch"),
+    path("batches/<int:pk>/undo/", view(batches.undo), name="desk_undo_batch"),
 ]

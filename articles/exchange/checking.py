@@ -8,12 +8,15 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
+from articles.exceptions import UnknownMaterial
 from articles.exchange import fields as read
 from articles.exchange.records import FIELDS, Record, Refused
 from articles.exchange.statuses import Outcome, Times, Timetable
 from articles.html import add_paragraphs, clean_html
 from articles.models import Article, Channel, Tag
+from articles.pictures import references
 from articles.services.importing import ImportedArticle
+from articles.services.uses import unknown_pictures
 
 LONGEST_BODY = 1_000_000
 """Characters: five long novels, and with four bytes each still less than a database takes in one statement."""
@@ -58,7 +61,7 @@ class Checker:
             title=title,
             slug=read.slug(source, SLUG, title=title),
             summary=read.line(source, "summary", SUMMARY),
-            body=clean_html(add_paragraphs(read.text(source, "body", LONGEST_BODY))),
+            body=_body(source),
             status=outcome.status,
             publish_at=outcome.publish_at,
             published_at=outcome.published_at,
@@ -69,6 +72,13 @@ class Checker:
             channel=read.line(source, "channel", CHANNEL),
             tags=read.names(source, "tags", TAG),
         )
+
+
+def _body(source: read.Fields) -> str:
+    body = clean_html(add_paragraphs(read.text(source, "body", LONGEST_BODY)))
+    if unknown := unknown_pictures(references(body)):
+        raise Refused("body", str(UnknownMaterial(unknown)))
+    return body
 
 
 def _unpublish_at(source: read.Fields, times: Times, outcome: Outcome) -> datetime | None:

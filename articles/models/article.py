@@ -15,6 +15,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.changes import SavesOnlyChanges
+from articles.models.cover import Covered
 from articles.models.revision import Revision, Text
 from scheduling.fields import ExactCharField
 
@@ -89,7 +90,7 @@ def over_at(now: Instant) -> Q:
     return Q(unpublish_at__lte=now)
 
 
-class Article(SavesOnlyChanges):
+class Article(Covered, SavesOnlyChanges):
     """A piece of news, from its draft to its withdrawal.
 
     The columns hold what readers see once its time has come: while an article is approved, out or withdrawn that is the
@@ -162,7 +163,7 @@ class Article(SavesOnlyChanges):
     status_reason = models.CharField(_("reason"), max_length=500, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)
     unpublish_at = models.DateTimeField(_("take off at"), null=True, blank=True)
-    embargo_until = models.DateTimeField(_("embargo until"), null=True, blank=True)
+    embargo_until = models.DateTimeField(_("embargo until"), null=True, blank=True, db_index=True)
     published_at = models.DateTimeField(
         _("went live"), null=True, blank=True, editable=False, help_text=_("The real time, stamped by the task.")
     )
@@ -217,6 +218,10 @@ class Article(SavesOnlyChanges):
             self.slug = self.slug or slugify(self.title, allow_unicode=True)[:SLUG_LENGTH].strip("-")
             self.revision = int(revise)
         has_new_text = is_new or self._changes_text(options.get("update_fields"))
+        if has_new_text:
+            self.choose_cover()
+            if options.get("update_fields") is not None:
+                options["update_fields"] = {*options["update_fields"], "cover"}
         with transaction.atomic():
             super().save(*args, **options)
             if revise and is_new:

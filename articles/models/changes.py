@@ -38,9 +38,10 @@ class SavesOnlyChanges(models.Model):
         fields: Iterable[str] | None = None,
         from_queryset: models.QuerySet[Self] | None = None,
     ) -> None:
-        """Load again, and remember that."""
-        super().refresh_from_db(using=using, fields=fields, from_queryset=from_queryset)
-        self._remember()
+        """Load again, all or these fields, and remember that; a deferred field comes in by this way too."""
+        names = None if fields is None else list(fields)
+        super().refresh_from_db(using=using, fields=names, from_queryset=from_queryset)
+        self._remember(names)
 
     def changed_fields(self) -> frozenset[str]:
         """Names of the fields that differ from what was loaded or last saved."""
@@ -66,6 +67,8 @@ class SavesOnlyChanges(models.Model):
         """This field alone is stored with this value."""
         self.__dict__.setdefault("_loaded", {})[name] = value
 
-    def _remember(self) -> None:
-        names = {field.attname for field in self._meta.concrete_fields}
-        self.__dict__["_loaded"] = {name: value for name, value in self.__dict__.items() if name in names}
+    def _remember(self, fields: Collection[str] | None = None) -> None:
+        known = self._meta.concrete_fields
+        names = {field.attname for field in known if fields is None or {field.name, field.attname} & set(fields)}
+        loaded = {name: value for name, value in self.__dict__.items() if name in names}
+        self.__dict__["_loaded"] = loaded if fields is None else {**self.__dict__.get("_loaded", {}), **loaded}

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+from articles.models.cover import Covered, CoverMode
+from articles.pictures import references
 
 if TYPE_CHECKING:
     from articles.models.article import Article
@@ -24,10 +27,12 @@ class Immutable(Exception):
 class Text:
     """All that readers of an article are told, and so all that an approval is about."""
 
-    COLUMNS: ClassVar = ("title", "slug", "summary", "body", "byline", "channel_id")
+    COLUMNS: ClassVar = ("title", "slug", "summary", "body", "byline", "channel_id", "cover_mode", "cover")
     """The article's own columns; its tags are kept elsewhere."""
 
-    NAMES: ClassVar = frozenset({"title", "slug", "summary", "body", "byline", "channel", "tags"})
+    NAMES: ClassVar = frozenset(
+        {"title", "slug", "summary", "body", "byline", "channel", "tags", "cover_mode", "cover"}
+    )
     """What editors call these fields."""
 
     title: str
@@ -37,6 +42,8 @@ class Text:
     byline: str
     channel_id: int | None
     tags: tuple[str, ...]
+    cover_mode: str = CoverMode.AUTO
+    cover: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, article: Article, tags: Iterable[str] | None = None) -> Self:
@@ -51,7 +58,18 @@ class Text:
             values["channel_id"] = changes["channel"] and changes["channel"].pk
         if "tags" in changes:
             values["tags"] = tuple(sorted(tag.name for tag in changes["tags"]))
-        return replace(self, **values)
+        text = replace(self, **values)
+        return replace(text, cover=CoverMode(text.cover_mode).cover(text.cover, text.pictures))
+
+    @property
+    def pictures(self) -> list[str]:
+        """The ids of the pictures in the body."""
+        return references(self.body)
+
+    @property
+    def shown(self) -> list[str]:
+        """The ids of all pictures: those of the cover, then those of the body."""
+        return list(dict.fromkeys([*self.cover, *self.pictures]))
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -61,7 +79,10 @@ class Text:
     @property
     def digest(self) -> str:
         """Equal for equal texts and for those alone (SHA-256)."""
-        return hashlib.sha256(json.dumps(asdict(self), ensure_ascii=False).encode()).hexdigest()
+        values = asdict(self)
+        if self.cover_mode == CoverMode.AUTO and not self.cover:  # as every text was before there were covers
+            del values["cover_mode"], values["cover"]
+        return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode()).hexdigest()
 
 
 class RevisionQuerySet(models.QuerySet["Revision"]):
@@ -94,7 +115,7 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         raise Immutable
 
 
-class Revision(models.Model):
+class Revision(Covered):
     """What an article said when somebody saved it. Never changed; deleted with its article alone."""
 
     article = models.ForeignKey(

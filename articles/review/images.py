@@ -10,6 +10,7 @@ import base64
 import binascii
 import html
 import io
+import logging
 import re
 import zipfile
 from collections.abc import Iterator
@@ -19,9 +20,12 @@ from urllib.parse import unquote_to_bytes
 from django.utils.translation import gettext as _
 from PIL import Image, ImageFile
 
+from articles.models import Material
 from articles.review.opinions import PASSED, Finding, Opinion, strictest
 from articles.review.text import Field, Subject
 from articles.workflow import Verdict
+
+logger = logging.getLogger(__name__)
 
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 MOST_PIXELS = 50_000_000
@@ -44,8 +48,9 @@ class Fault:
 
 
 def review_images(subject: Subject) -> Opinion:
-    """Look at each picture that the body brings along."""
-    return strictest([PASSED, *(_opinion(fault) for fault in _faults(subject.body))])
+    """Look at each picture that the body brings along, and at the newsroom's own in cover and body."""
+    faults = [*_faults(subject.body), *(fault for material in subject.pictures for fault in _faults_of(material))]
+    return strictest([PASSED, *map(_opinion, faults)])
 
 
 def inspect(data: bytes, *, claimed: str = "") -> list[Fault]:
@@ -97,6 +102,17 @@ def _faults(body: str) -> Iterator[Fault]:
         except binascii.Error:
             data = b""
         yield from inspect(data, claimed=(kind or "text/plain").lower())
+
+
+def _faults_of(material: Material) -> Iterator[Fault]:
+    """Those of a picture of ours; one that the storage lost is for a person to look at."""
+    try:
+        found = inspect(material.read(), claimed=f"image/{material.format}")
+    except Exception:
+        logger.exception("picture %s cannot be read", material.pk)
+        found = [Fault(Verdict.UNSURE, _("The picture cannot be read from the storage."))]
+    for fault in found:
+        yield Fault(fault.verdict, f"“{material.title}”: {fault.message}")
 
 
 def _opinion(fault: Fault) -> Opinion:

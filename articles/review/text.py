@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from articles.html import clean_html
-from articles.models import Text
+from articles.models import Material, Text
 
 _INLINE = frozenset(
     ("a", "abbr", "b", "cite", "code", "del", "dfn", "em", "i", "ins", "kbd")
@@ -54,7 +54,9 @@ FIELD_LABELS = {
 
 @dataclass(frozen=True)
 class Subject:
-    """What is reviewed. `body` is HTML; `captions` are those of pictures that do not stand in the body."""
+    """What is reviewed. `body` is HTML; `pictures` are the newsroom's own in cover and body, whose `read()` gives the
+    file; `captions` are what is said of them.
+    """
 
     title: str
     summary: str = ""
@@ -62,11 +64,14 @@ class Subject:
     tags: Sequence[str] = ()
     captions: Sequence[str] = ()
     byline: str = ""
+    pictures: Sequence[Material] = ()
 
     @classmethod
     def of(cls, text: Text) -> Self:
-        """The texts of a revision."""
-        return cls(text.title, text.summary, text.body, text.tags, byline=text.byline)
+        """The texts and pictures of a revision."""
+        pictures = Material.objects.named(text.shown)
+        captions = [said for picture in pictures for said in (picture.alt, picture.caption, picture.credit) if said]
+        return cls(text.title, text.summary, text.body, text.tags, captions, text.byline, pictures)
 
     @property
     def length(self) -> int:

@@ -9,9 +9,10 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.exceptions import NotEditable, RevisionGone, StaleEdit, TooLong, WrongState
-from articles.models import Article, Revision, Tag, Text, Update
+from articles.exceptions import NotEditable, RevisionGone, StaleEdit, TooLong, WrongCover, WrongState
+from articles.models import Article, CoverMode, Revision, Tag, Text, Update
 from articles.models.article import BODY_LENGTH
+from articles.services.membership import refuse_held
 from articles.services.recording import CREATE, EDIT, Notes, Person, Standing, record, recorded, unrecorded
 from articles.services.references import tags_named
 from articles.services.revisions import newest, pinned, put_into_columns
@@ -19,6 +20,7 @@ from articles.services.rights import EDIT_ANY, require, require_edit
 from articles.services.scheduling import checked_time, refuse_empty_span
 from articles.services.steps import lock, store
 from articles.services.submitting import judge_again
+from articles.services.uses import refuse_pictures
 from articles.workflow import STEPS, Step
 
 TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
@@ -27,19 +29,24 @@ IN_REVIEW = (Article.Status.SUBMITTED, Article.Status.MANUAL_REVIEW)
 
 
 def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
-    """Store a new draft and its first revision. Raises `NotAllowed`, `TooLong` and `InvalidSchedule`."""
+    """Store a new draft and its first revision.
+
+    Raises `NotAllowed`, `TooLong`, `InvalidSchedule`, and what `refuse_pictures` raises.
+    """
     require("articles.add_article", by)
     if article.author_id not in (None, by.pk):
         require(EDIT_ANY, by)
     if article.embargo_until is not None:
         require(STEPS[Step.SET_EMBARGO].permission, by)
-    _refuse_length({"body": article.body})
+    _refuse_form({"body": article.body, "cover_mode": article.cover_mode})
     refuse_empty_span(article)
     with transaction.atomic():
         with unrecorded():
             article.save(revise=False)
         article.tags.set(tags)
-        article.holds(Revision.objects.add(article, Text.of(article), author=by))
+        text = Text.of(article)
+        refuse_pictures(text)
+        article.holds(Revision.objects.add(article, text, author=by))
         record(CREATE, article=article, by=by, before=Standing(), revision=article.revision)
 
 
@@ -59,11 +66,12 @@ def edit(
     Raises `StaleEdit` if somebody saved the article since; the text that comes too late is kept as a revision then,
     unless the caller's own transaction takes that back. Raises `NotAllowed` if `by` may not change it (or, once it is
     approved, its times; or its embargo), `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that
-    make no sense and `WrongState` for a new time of something already out.
+    make no sense, `WrongState` for a new time of something already out, `BelongsToRelease` for one of a member, and
+    what `refuse_pictures` raises.
     """
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": ", ".join(sorted(unknown))})
-    _refuse_length(changes)
+    _refuse_form(changes)
     with transaction.atomic():
         lock(article)
         require_edit(article, by, {**changes, "correction": correction} if correction else changes)
@@ -118,6 +126,7 @@ def _write_text(
     text = old.changed(changes)
     if text == old and not correction:
         return
+    refuse_pictures(text, before=old)
     if article.status == Article.Status.KILLED:
         raise WrongState(_("The article was killed; revive it first."))
     revision = Revision.objects.add(article, text, author=by, note=note, correction=correction)
@@ -151,7 +160,9 @@ def _put_aside(article: Article, changes: Mapping[str, Any], by: Person) -> None
         Revision.objects.add(article, text, author=by, note=note)
 
 
-def _refuse_length(changes: Mapping[str, Any]) -> None:
+def _refuse_form(changes: Mapping[str, Any]) -> None:
+    if changes.get("cover_mode", CoverMode.AUTO) not in CoverMode.values:
+        raise WrongCover(_("A cover is one of: %(modes)s.") % {"modes": ", ".join(CoverMode.values)})
     if len(changes.get("body", "")) > BODY_LENGTH:
         raise TooLong(_("The body is longer than %(most)d characters; split the article.") % {"most": BODY_LENGTH})
 
@@ -165,5 +176,7 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Person) -> No
         require(STEPS[Step.SCHEDULE].permission, by)
     if "publish_at" in times and article.status in (Article.Status.PUBLISHED, Article.Status.WITHDRAWN):
         raise WrongState(_("The article has been published; its time can no longer be changed."))
+    if times.get("publish_at") is not None:
+        refuse_held(Step.SCHEDULE, [article.pk])
     if times.get("embargo_until", article.embargo_until) != article.embargo_until:
         require(STEPS[Step.SET_EMBARGO].permission, by)

@@ -11,11 +11,14 @@ from typing import Any, Self
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 
-from articles.models import Article, Channel
+from articles.models import Article, Channel, CoverMode, ReleaseMember
+from articles.pictures import references
 from articles.search import index
+from articles.services.membership import held
 from articles.services.recording import IMPORT, Standing, record_many
 from articles.services.references import channels_named, people_named, tags_named
 from articles.services.tasks import sync_tasks
+from articles.services.uses import note_uses
 from scheduling.services import read_database_clock
 
 CONTENT = ("title", "slug", "summary", "body")
@@ -93,8 +96,8 @@ def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
 
     Articles are recognised by their external id, which must be unique in `chunk`. One whose content over there is
     as at the last import is skipped: what editors improved here since then stays. Otherwise the file's text, channel
-    and tags replace ours. Its status and times do so only while they are as the last import left them and readers
-    cannot see the article. `dry_run` does everything and takes it back.
+    and tags replace ours. Its status and times do so only while they are as the last import left them, readers
+    cannot see the article and no release holds it. `dry_run` does everything and takes it back.
     """
     with transaction.atomic():
         known = _known(chunk)
@@ -121,15 +124,17 @@ def _known(chunk: Iterable[ImportedArticle]) -> dict[str, Article]:
 
 
 def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: datetime) -> list[Change]:
-    changes = [_change(known[item.external_id], item, now) for item in chunk if item.external_id in known]
+    bound = held([article.pk for article in known.values()], ReleaseMember.Action.PUBLISH)
+    pairs = [(known[item.external_id], item) for item in chunk if item.external_id in known]
+    changes = [_change(article, item, now, is_bound=article.pk in bound) for article, item in pairs]
     return [change for change in changes if change.content or change.state]
 
 
-def _change(article: Article, item: ImportedArticle, now: datetime) -> Change:
+def _change(article: Article, item: ImportedArticle, now: datetime, *, is_bound: bool) -> Change:
     left = Imprint.on(article)
     content = left.content != item.digest
     released = left.held and not item.held
-    untouched = left.state == signature(article) and not _is_visible(article, now)
+    untouched = left.state == signature(article) and not _is_visible(article, now) and not is_bound
     return Change(article, item, content, state=(content or released) and untouched)
 
 
@@ -155,6 +160,7 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
     _set_tags({ids[item.external_id]: item.tags for item in items})
     sync_tasks(list(ids.values()))
     index(list(ids.values()))
+    note_uses([ids[item.external_id] for item in items if references(item.body)])
     for article in created:
         article.pk = ids[article.external_id or ""]
     _record(created, changes)
@@ -203,13 +209,15 @@ def _state(item: ImportedArticle) -> dict[str, Any]:
 
 def _new_article(item: ImportedArticle, context: Context) -> Article:
     origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item))}
-    return Article(**origin, **context.content(item), **_state(item))
+    cover = CoverMode.AUTO.cover([], references(item.body))
+    return Article(**origin, **context.content(item), **_state(item), cover=cover)
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:
     values = {"external_digest": str(Imprint.of(change.item)), "updated_at": read_database_clock()}
     if change.content:
-        values |= context.content(change.item)
+        mode, chosen = CoverMode(change.article.cover_mode), change.article.cover
+        values |= context.content(change.item) | {"cover": mode.cover(chosen, references(change.item.body))}
     return values | _state(change.item) if change.state else values
 
 

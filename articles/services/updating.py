@@ -13,6 +13,7 @@ from articles.services.recording import UPDATED, Standing, record_many
 from articles.services.revisions import adopt, keep_or_drop
 from articles.services.scheduling import checked_time
 from articles.services.steps import Person, taking
+from articles.services.uses import note_uses
 from articles.workflow import Step
 from scheduling.services import read_database_clock
 
@@ -65,6 +66,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
         _sort(article, waiting.get(pk), now, outcome)
     sort_missing(set(article_ids) - locked.keys(), outcome)
     index(outcome.done)
+    note_uses(outcome.done)
     record_many(UPDATED, [(article, Standing.of(article)) for article in outcome.done.values()])
     announce_published(outcome.done)
     return outcome
@@ -78,12 +80,12 @@ def _sort(article: Article, update: Update | None, now: datetime, outcome: Outco
     else:
         update.article = article
         adopt(update, at=now)
-        _write(article, now)
+        write_columns(article, now)
         outcome.done[article.pk] = article
 
 
-def _write(article: Article, now: datetime) -> None:
-    """Not by `save()`, whose hook would take back the very task that is running."""
+def write_columns(article: Article, now: datetime) -> None:
+    """Store the text of a locked article. Not by `save()`, whose hook would take back the very task that is running."""
     columns = {name: getattr(article, name) for name in (*Text.COLUMNS, "revision")}
     Article.objects.filter(pk=article.pk).update(**columns, updated_at=now)
 

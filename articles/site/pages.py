@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from django.db.models import Q
 
+from articles.illustrating import gather_covers
 from articles.models import Article
 from articles.models.article import ArticleQuerySet
 
@@ -34,6 +35,7 @@ def page_from(articles: ArticleQuerySet, *, is_first: bool) -> Page:
     """The first of `articles`, in their order."""
     rows = list(articles[: Page.SIZE + 1])
     shown = rows[: Page.SIZE]
+    gather_covers(shown)
     return Page(shown, is_first=is_first, last=shown[-1] if len(rows) > Page.SIZE else None)
 
 

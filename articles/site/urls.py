@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from articles.site import searching, sitemaps, views
+from articles.site import previews, searching, sitemaps, views
 from articles.site.feeds import views as feeds
+from articles.site.media import media
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("latest/", views.latest, name="latest"),
     path("channel/<str:slug>/", views.channel, name="channel"),
     path("channel/<str:slug>/latest/", views.latest, name="channel-latest"),
+    path("media/<uuid:pk>/<str:name>", media, name="media"),
+    path("preview/<str:token>/", previews.by_link, name="preview"),
     path("article/<int:pk>/", views.article, name="article-by-id"),
     path("article/<int:pk>/<str:slug>/", views.article, name="article"),
     path("search/", searching.search, name="search"),

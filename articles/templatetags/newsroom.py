@@ -13,7 +13,8 @@ from django.utils.translation import gettext as _
 from articles import times
 from articles.embeds import with_players
 from articles.html import add_paragraphs, clean_html
-from articles.models import Article, Channel
+from articles.illustrating import IN_A_COLUMN, absolute, illustrate, markup
+from articles.models import Article, Channel, Material
 from articles.models.channel import ChannelQuerySet
 from articles.models.people import named
 from articles.search import Query, highlighted, snippet
@@ -41,8 +42,28 @@ def person(somebody: Any) -> str:
 
 @register.filter
 def prose(body: str) -> SafeString:
-    """An article's text as HTML: plain text gets paragraphs, what is not harmless is taken out, players are put in."""
-    return mark_safe(with_players(clean_html(add_paragraphs(body))))  # noqa: S308 (cleaned in this line)
+    """An article's text as HTML: plain text gets paragraphs, what is not harmless is taken out, players are put in, and
+    pictures come in every size.
+    """
+    return mark_safe(illustrate(with_players(clean_html(add_paragraphs(body)))))  # noqa: S308 (cleaned in this line)
+
+
+@register.simple_tag
+def picture(shown: Material, sizes: str = IN_A_COLUMN, is_first: bool = False) -> SafeString:
+    """A picture in every size; `sizes` says how wide it stands, `is_first` that it is seen at once."""
+    return mark_safe(markup(shown, sizes=sizes, is_first=is_first))  # noqa: S308 (made by a template)
+
+
+@register.simple_tag
+def opening_pictures(article: Article) -> list[Material]:
+    """The cover, above the text: what the text shows itself is not shown twice."""
+    return [shown for shown in article.covers if str(shown.pk) not in article.pictures]
+
+
+@register.simple_tag
+def shared_picture(article: Article) -> str:
+    """The address of the crop that other sites show; empty without a cover."""
+    return absolute(article.covers[0].address(article.covers[0].shared)) if article.covers else ""
 
 
 @register.simple_tag

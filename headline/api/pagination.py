@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from django.core import signing
@@ -143,7 +144,7 @@ def _past(names: Sequence[str], values: Sequence[Any], operator: str) -> Q:
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, int) else value.isoformat()
+    return value.isoformat() if isinstance(value, datetime) else value if isinstance(value, int) else str(value)
 
 
 def _query_parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:

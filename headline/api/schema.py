@@ -27,7 +27,7 @@ DESCRIPTIONS = {
     "404": "There is no such thing, or not for you.",
     "409": "The present state does not allow this, or a request with the same Idempotency-Key is running.",
     "413": "The body is too large.",
-    "415": "The body is not JSON.",
+    "415": "The body is not of the documented kind.",
     "422": "The Idempotency-Key was used for another request before.",
     "429": "Too many requests; `Retry-After` says when to come back.",
 }

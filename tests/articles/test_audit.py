@@ -146,7 +146,8 @@ def test_the_screens_are_a_door(client: Client) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     client.force_login(make_editor())
     chosen = {"action": "cancel_schedule", "_selected_action": [article.pk]}
-    client.post(reverse("admin:articles_article_changelist"), chosen)
+    answer = client.post(reverse("admin:articles_article_changelist"), chosen)
+    client.post(f"{answer.headers['Location']}advance/")
     assert (latest().action, latest().door, latest().user_name) == ("cancel_schedule", "admin", "alice")
 
 

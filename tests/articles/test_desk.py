@@ -240,7 +240,16 @@ def test_the_list_takes_as_many_statements_for_many_articles(
 
 
 def bulk(client: Client, action: str, *articles: Article, **more: Any) -> Any:
-    return client.post(LIST, {"action": action, "_selected_action": [a.pk for a in articles], **more}, follow=True)
+    """Choose articles in the list, answer what is asked, and wait until it is done."""
+    chosen = {"action": action, "_selected_action": [article.pk for article in articles]}
+    page = client.post(LIST, chosen, follow=True)
+    address = page.request["PATH_INFO"]
+    if more:
+        page = client.post(address, more, follow=True)
+    while "data-address" in page.text and "data-finished" not in page.text:
+        client.post(f"{address}advance/")
+        page = client.get(address)
+    return page
 
 
 def test_a_step_with_many_articles_reports_each_that_cannot_take_it(desk: Client) -> None:
@@ -248,26 +257,27 @@ def test_a_step_with_many_articles_reports_each_that_cannot_take_it(desk: Client
     drafts = [make_article(f"No. {number}") for number in range(3)]
     published = make_article("Out already", status=Status.PUBLISHED)
     page = bulk(desk, "submit", *drafts, published)
-    assert "Done with 3 articles." in page.text
-    assert "Out already: “Submit for review” is not possible" in page.text
+    assert "Done with 3 articles. 1 was left as it is." in page.text
+    assert "Out already" in page.text
+    assert "“Submit for review” is not possible" in page.text
     assert Article.objects.filter(status=Status.MANUAL_REVIEW).count() == 3
 
 
 def test_many_articles_are_scheduled_for_one_time(desk: Client) -> None:
-    articles, later = (
-        [make_article(f"No. {n}", status=APPROVED) for n in range(3)],
-        soon(hours=1).replace(microsecond=0),
-    )
+    later = soon(hours=1).replace(microsecond=0)
+    articles = [make_article(f"No. {number}", status=APPROVED) for number in range(3)]
     draft = make_article("Not yet")
     assert "Not yet" in bulk(desk, "schedule", *articles, draft).text
     page = bulk(desk, "schedule", *articles, draft, publish_at=wall(later))
-    assert "Done with 3 articles." in page.text
-    assert "1 article is not approved." in page.text
+    assert "Done with 3 articles. 1 was left as it is." in page.text
     assert [publish_tasks(article) for article in articles] == [[later]] * 3
 
 
-def test_many_articles_are_not_scheduled_for_no_time(desk: Client) -> None:
-    page = bulk(desk, "schedule", make_article(status=APPROVED), publish_at="")
+@pytest.mark.parametrize(("action", "answer"), [("schedule", {"publish_at": ""}), ("move", {"minutes": ""})])
+def test_a_step_with_many_articles_asks_again_for_what_is_missing(
+    desk: Client, action: str, answer: dict[str, str]
+) -> None:
+    page = bulk(desk, action, make_article(status=APPROVED), **answer)
     assert "This field is required." in page.text
 
 
@@ -277,9 +287,17 @@ def test_many_articles_are_moved_by_the_same_span(desk: Client) -> None:
     draft = make_article("Not yet")
     assert "Minutes" in bulk(desk, "move", *articles, draft).text
     page = bulk(desk, "move", *articles, draft, minutes="30")
-    assert "Done with 2 articles." in page.text
-    assert "1 article waits for no time." in page.text
+    assert "Done with 2 articles. 1 was left as it is." in page.text
+    assert "It waits for no time that could be moved." in page.text
     assert [publish_tasks(article) for article in articles] == [[first + timedelta(minutes=n + 30)] for n in range(2)]
+
+
+def test_publishing_many_at_once_is_asked_about_first(desk: Client) -> None:
+    article = make_article(status=APPROVED)
+    assert "this cannot be undone" in bulk(desk, "publish_now", article).text
+    assert Article.objects.get().status == APPROVED
+    bulk(desk, "publish_now", article, sure="yes")
+    assert Article.objects.get().status == Status.PUBLISHED
 
 
 def test_the_text_that_came_too_late_is_kept_among_the_revisions(desk: Client) -> None:
@@ -323,7 +341,7 @@ def test_the_embargo_is_shown_to_who_may_lift_it(desk: Client) -> None:
 def test_deleting_in_bulk_takes_the_tasks_along(desk: Client) -> None:
     """R1.19"""
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
-    bulk(desk, "delete_selected", article, post="yes")
+    desk.post(LIST, {"action": "delete_selected", "_selected_action": [article.pk], "post": "yes"})
     assert not Article.objects.exists()
     assert publish_tasks(article) == []
 

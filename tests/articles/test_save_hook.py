@@ -214,3 +214,12 @@ def test_a_cancelled_article_has_no_task_and_keeps_its_approval() -> None:
     stored = Article.objects.get(pk=article.pk)
     assert (stored.status, stored.publish_at, stored.body) == (APPROVED, None, "The text.")
     assert publish_tasks(article) == []
+
+
+def test_a_change_is_not_forgotten_when_a_deferred_field_is_loaded_after_it() -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=1), body="The text.")
+    partly = Article.objects.defer("body").get()
+    partly.publish_at = moved = soon(hours=2)
+    assert partly.body == "The text."
+    partly.save()
+    assert publish_tasks(article) == [moved]

@@ -72,5 +72,6 @@ def fields(schema: dict[str, Any], operation: dict[str, Any]) -> list[str]:
     """The names that the operation's body may have."""
     if "requestBody" not in operation:
         return []
-    reference = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    content = next(iter(operation["requestBody"]["content"].values()))
+    reference = content["schema"]["$ref"]
     return sorted(schema["components"]["schemas"][re.sub(r".*/", "", reference)]["properties"])

@@ -11,9 +11,9 @@ from tests.articles.factories import make_article, make_person
 pytestmark = pytest.mark.django_db
 
 
-def sidebar(*permissions: str, is_superuser: bool = False) -> list[str]:
+def sidebar(*permissions: str, is_superuser: bool = False, name: str = "bob") -> list[str]:
     client = Client()
-    client.force_login(make_person("bob", *permissions, is_superuser=is_superuser))
+    client.force_login(make_person(name, *permissions, is_superuser=is_superuser))
     groups = client.get("/admin/").context["sidebar_navigation"]
     return [str(group["title"]) for group in groups]
 
@@ -23,7 +23,8 @@ def test_screens_stand_together_by_what_people_do_there() -> None:
 
 
 def test_nobody_sees_what_they_may_not_open() -> None:
-    assert sidebar("view_article") == ["", "Write"]
+    assert sidebar("view_article") == ["", "Write", "Publish"]
+    assert sidebar("view_channel", name="carol") == ["", "Publish"]
 
 
 def test_a_reviewer_sees_how_many_articles_wait() -> None:

@@ -53,7 +53,7 @@ def take_down(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0005_saved_views'),
+        ('articles', '0011_preview_links'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

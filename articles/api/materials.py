@@ -1,0 +1,127 @@
+"""The newsroom's pictures for programs: list, upload, describe, favour, delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
+from rest_framework import mixins, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import APIException
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+from rest_framework.viewsets import GenericViewSet
+
+from articles import services
+from articles.api.desk import IsNewsroom, Refused
+from articles.api.pictures import (
+    FavouriteSerializer,
+    MaterialSerializer,
+    ShelfFilterSerializer,
+    UploadSerializer,
+)
+from articles.exceptions import ArticleError
+from articles.models import Material
+from articles.review.images import MOST_BYTES
+from articles.services.recording import come_in
+
+
+class FileTooLarge(APIException):
+    """The upload exceeds what any picture may have."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_code = "too_large"
+
+
+@extend_schema_view(
+    list=extend_schema(summary="Pictures, newest first", parameters=[ShelfFilterSerializer]),
+    retrieve=extend_schema(summary="One picture, and where it is used"),
+)
+class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Material]):
+    """The pictures of the newsroom."""
+
+    permission_classes = (IsNewsroom,)
+    parser_classes = (*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser)  # type: ignore[arg-type]
+    serializer_class = MaterialSerializer
+    queryset = Material.objects.select_related("uploaded_by").prefetch_related("uses__article", "favoured_by")
+    lookup_value_converter = "str"
+    ordering = ("-created_at", "-id")
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """The audit record learns who it is."""
+        super().initial(request, *args, **kwargs)
+        come_in(request.user)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Answer the newsroom's own errors."""
+        return super().handle_exception(Refused(exc) if isinstance(exc, ArticleError) else exc)
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        """Only what the parameters ask for, in a list."""
+        if self.action != "list":
+            return queryset
+        form = ShelfFilterSerializer(data=self.request.query_params)
+        form.is_valid(raise_exception=True)
+        return _narrowed(queryset, form.validated_data, self.request)
+
+    @extend_schema(
+        summary="Upload a picture",
+        request={"multipart/form-data": UploadSerializer},
+        responses={
+            201: MaterialSerializer,
+            200: OpenApiResponse(MaterialSerializer, description="The same file was there already."),
+        },
+    )
+    def create(self, request: Request) -> Response:
+        """Store a picture in every size, without what its file told of places and devices."""
+        if "file" not in request.FILES and int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
+            raise FileTooLarge(_("The file is larger than %d MB.") % (MOST_BYTES // 1_000_000))
+        form = UploadSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        values = dict(form.validated_data)
+        made = services.upload(values.pop("file"), by=request.user, **values)
+        shown = self.get_serializer(self.get_queryset().get(pk=made.material.pk)).data
+        return Response(shown, status=status.HTTP_201_CREATED if made.is_new else status.HTTP_200_OK)
+
+    @extend_schema(summary="Say something else of a picture, or move its focal point")
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Change what is sent."""
+        material = self.get_object()
+        form = self.get_serializer(material, data=request.data, partial=True)
+        form.is_valid(raise_exception=True)
+        services.change_material(material, by=request.user, changes=form.validated_data)
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(summary="Delete a picture that nobody shows")
+    def destroy(self, request: Request, pk: str) -> Response:
+        """409 with the names of the articles that show it, if there are any."""
+        services.delete_material(self.get_object(), by=request.user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(
+        operation_id="desk_materials_favourite",
+        summary="Mark as a favourite, or no longer",
+        request=FavouriteSerializer,
+    )
+    @action(detail=True, methods=["post"])
+    def favourite(self, request: Request, pk: str) -> Response:
+        """Each person has favourites of his own."""
+        form = FavouriteSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        services.favour(self.get_object(), by=request.user, **form.validated_data)
+        return Response(self.get_serializer(self.get_object()).data)
+
+
+def _narrowed(materials: Any, wanted: dict[str, Any], request: Request) -> QuerySet[Material]:
+    if wanted.get("favourite"):
+        materials = materials.filter(favoured_by=request.user.pk)
+    if wanted.get("own"):
+        materials = materials.filter(uploaded_by=request.user.pk)
+    if wanted.get("unused"):
+        materials = materials.unused()
+    found: QuerySet[Material] = materials.about(wanted.get("q", ""))
+    return found

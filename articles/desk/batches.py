@@ -1,0 +1,158 @@
+"""The screens of a step with many articles: what it asks, how far it got, what was refused, and its undoing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from articles.desk.forms import MoveForm, ScheduleForm
+from articles.exceptions import ArticleError
+from articles.models import Article, Batch, BatchItem
+from articles.services import batching
+from articles.services.undoing import UNDOABLE
+from articles.workflow import STEPS, Step
+from scheduling.services import read_database_clock
+
+SHOWN = 200  # refused articles on the screen; the others are counted
+NAMED = 10  # chosen articles that are named before the step is taken
+KEPT = 20  # batches in the list of one's own
+
+FORMS: dict[Step, type[Form]] = {Step.SCHEDULE: ScheduleForm, Step.MOVE: MoveForm, Step.PUBLISH_NOW: Form}
+"""The steps that ask before they are taken, and what for; `PUBLISH_NOW` cannot be undone, so it asks at all."""
+
+
+def begin(request: HttpRequest, step: Step, articles: Any) -> HttpResponse:
+    """Gather the chosen articles and go where the step is followed, or asked about."""
+    try:
+        batch = batching.gather(step, articles.order_by("pk").values_list("pk", "title"), by=request.user)
+    except ArticleError as refusal:
+        messages.error(request, str(refusal))
+        return redirect("admin:articles_article_changelist")
+    if step not in FORMS:
+        batching.start(batch)
+    return redirect("desk_batch", batch.pk)
+
+
+@never_cache
+def show(request: HttpRequest, pk: int) -> HttpResponse:
+    """The question, or how far it got; with POST the answer."""
+    batch = _mine(request, pk)
+    if batch.started_at is not None:
+        return _page(request, batch, "batch", _state(batch))
+    form = FORMS.get(Step(batch.step), Form)(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            batching.start(batch, **form.cleaned_data)
+            return redirect("desk_batch", batch.pk)
+        except ArticleError as refusal:
+            form.add_error(next(iter(form.fields), None), str(refusal))
+    return _page(request, batch, "batch_question", {"form": form, **_chosen(batch)})
+
+
+@never_cache
+@require_POST
+def advance(request: HttpRequest, pk: int) -> HttpResponse:
+    """Do the next chunk and answer with the inside of the page."""
+    batch = _mine(request, pk)
+    batching.advance(batch.pk)
+    batch.refresh_from_db()
+    return TemplateResponse(request, "articles/desk/batch_inside.html", {"batch": batch, **_state(batch)})
+
+
+@require_POST
+def undo(request: HttpRequest, pk: int) -> HttpResponse:
+    """Begin to put back what it did."""
+    try:
+        undoing = batching.undo(_mine(request, pk), by=request.user)
+    except ArticleError as refusal:
+        messages.error(request, str(refusal))
+        return redirect("desk_batch", pk)
+    return redirect("desk_batch", undoing.pk)
+
+
+def mine(request: HttpRequest) -> HttpResponse:
+    """The latest of one's own."""
+    now = read_database_clock()
+    batches = Batch.objects.of(request.user).filter(started_at__isnull=False)[:KEPT]
+    rows = [(batch, title_of(batch), batch.counts(), batching.may_be_undone(batch, now)) for batch in batches]
+    context = {
+        **admin.site.each_context(request),
+        "title": _("My steps with many articles"),
+        "opts": Article._meta,
+        "rows": rows,
+    }
+    return TemplateResponse(request, "articles/desk/batches.html", context)
+
+
+def recent(request: HttpRequest) -> Batch | None:
+    """One's latest batch, if it still runs or can be undone: the list of articles leads to it."""
+    batch = Batch.objects.of(request.user).filter(started_at__isnull=False, undoes__isnull=True).first()
+    if batch is None or hasattr(batch, "undone_by"):
+        return None
+    is_open = batch.finished_at is None or batching.may_be_undone(batch, read_database_clock())
+    return batch if is_open else None
+
+
+def title_of(batch: Batch) -> str:
+    """What is done, and that it is undone."""
+    label = str(STEPS[Step(batch.step)].label)
+    return _("Undo: %(step)s") % {"step": label} if batch.is_undo else label
+
+
+def _mine(request: HttpRequest, pk: int) -> Batch:
+    return get_object_or_404(Batch.objects.of(request.user).select_related("undoes"), pk=pk)
+
+
+def _chosen(batch: Batch) -> dict[str, Any]:
+    count = batch.items.count()
+    return {
+        "chosen": list(batch.items.order_by("pk")[:NAMED]),
+        "count": count,
+        "more": max(count - NAMED, 0),
+        "button": STEPS[Step(batch.step)].label,
+        "is_final": Step(batch.step) not in UNDOABLE,
+    }
+
+
+def _state(batch: Batch) -> dict[str, Any]:
+    counts = batch.counts()
+    refused = batch.items.filter(state=BatchItem.State.REFUSED).order_by("pk")[:SHOWN]
+    return {
+        **counts,
+        "handled": counts["done"] + counts["refused"],
+        "sentence": _sentence(batch, counts),
+        "refusals": list(refused),
+        "more_refusals": max(counts["refused"] - SHOWN, 0),
+        "may_undo": batching.may_be_undone(batch, read_database_clock()),
+        "undone_by": getattr(batch, "undone_by", None),
+    }
+
+
+def _sentence(batch: Batch, counts: dict[str, int]) -> str:
+    handled, total = counts["done"] + counts["refused"], counts["total"]
+    if batch.finished_at is None:
+        return _("%(handled)d of %(total)d") % {"handled": handled, "total": total}
+    done = ngettext("Done with %d article.", "Done with %d articles.", counts["done"]) % counts["done"]
+    if not counts["refused"]:
+        return done
+    left = ngettext("%d was left as it is.", "%d were left as they are.", counts["refused"]) % counts["refused"]
+    return f"{done} {left}"
+
+
+def _page(request: HttpRequest, batch: Batch, name: str, context: dict[str, Any]) -> HttpResponse:
+    context |= {
+        **admin.site.each_context(request),
+        "title": title_of(batch),
+        "opts": Article._meta,
+        "batch": batch,
+    }
+    return TemplateResponse(request, f"articles/desk/{name}.html", context)

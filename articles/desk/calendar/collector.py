@@ -1,0 +1,29 @@
+"""What sources put their entries on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+from django.db.models import Model, QuerySet
+
+from articles.desk.calendar.choice import Choice
+from articles.desk.calendar.entries import Entry
+from articles.services.steps import Person
+
+Row = TypeVar("Row", bound=Model)
+
+
+class Collector(ABC):
+    """Somebody's choice of entries, as things stand at `now`."""
+
+    def __init__(self, choice: Choice, *, by: Person, now: datetime) -> None:
+        self.choice = choice
+        self.by = by
+        self.now = now
+
+    @abstractmethod
+    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
+        """Put an entry for each of `rows` whose field `time` is in question, in a few queries whatever their number."""

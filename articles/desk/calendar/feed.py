@@ -1,0 +1,135 @@
+"""The calendar as an iCalendar file (RFC 5545), for the calendar programs of editors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
+from icalendar import STATUS, TRANSP, Calendar, Event
+
+from articles.desk.calendar.choice import Choice
+from articles.desk.calendar.collector import Collector, Row
+from articles.desk.calendar.entries import Entry, Kind, Mark
+from articles.desk.calendar.sources import COLUMNS, SOURCES, entry_about, release_entry
+from articles.models import Article, AuditEntry, Release
+from articles.services import Moment
+from articles.services.recording import DELETE
+from articles.services.steps import Person
+
+BACK, AHEAD = timedelta(days=30), timedelta(days=365)
+"""How far the feed looks."""
+MOST = 2000
+"""Entries of one source, the earliest first."""
+REFRESH = timedelta(minutes=15)
+"""How often programs are asked to look again."""
+
+
+class Roll(Collector):
+    """What goes into a feed: everything from a month ago to a year ahead."""
+
+    def __init__(self, choice: Choice, *, by: Person, now: datetime) -> None:
+        super().__init__(choice, by=by, now=now)
+        self.entries: list[Entry] = []
+
+    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
+        """Put an entry for each row in this span: one query."""
+        inside = {f"{time}__gte": self.now - BACK, f"{time}__lt": self.now + AHEAD}
+        self.entries += [entry(row, self) for row in rows.filter(**inside).order_by(time, "pk")[:MOST]]
+
+
+def feed(choice: Choice, *, by: Person, now: datetime) -> bytes:
+    """The file for `by`, in UTC."""
+    roll = Roll(choice, by=by, now=now)
+    for source in (*SOURCES, withdrawn, cancelled_releases, without_time):
+        source(roll)
+    versions = _versions("article_id", {entry.article for entry in roll.entries if entry.article})
+    releases = _versions("release_id", {entry.release for entry in roll.entries if entry.release})
+    events = [_event(entry, versions.get(entry.article) or releases.get(entry.release, 0)) for entry in roll.entries]
+    calendar = Calendar.new(
+        name=_("Headline"), prodid="-//Headline//Calendar//EN", refresh_interval=REFRESH, subcomponents=events
+    )
+    calendar.add("X-PUBLISHED-TTL", REFRESH)
+    return bytes(calendar.to_ical())
+
+
+def withdrawn(roll: Roll) -> None:
+    """Articles that readers do not see at their time, or no longer."""
+    rows = Article.objects.filter(roll.choice.articles(roll.by), status__in=_OFF).select_related("channel", "author")
+    roll.put(rows.only(*COLUMNS), "publish_at", _withdrawn)
+
+
+def cancelled_releases(roll: Roll) -> None:
+    """Releases that do not go out, in a feed of everything: a cancelled one has let its articles go."""
+    if roll.by.has_perm("articles.view_release") and not roll.choice.filters():  # type: ignore[union-attr]
+        roll.put(Release.objects.filter(status=Release.Status.CANCELLED), "publish_at", release_entry)
+
+
+def without_time(roll: Roll) -> None:
+    """Articles whose time was taken away, or that were deleted, within the last month; the audit record knows."""
+    record = AuditEntry.objects.filter(at__gte=roll.now - BACK, old_time__isnull=False, article_id__isnull=False)
+    taken = record.filter(Q(new_time__isnull=True) | Q(action=DELETE)).latest_first()
+    last = {entry.article_id or 0: entry for entry in reversed(taken[:MOST])}
+    there = Article.objects.filter(pk__in=last).only(*COLUMNS).select_related("channel", "author")
+    found = {article.pk: article for article in there.filter(roll.choice.articles(roll.by))}
+    gone = set() if roll.choice.filters() else last.keys() - set(there.values_list("pk", flat=True))
+    for pk, entry in last.items():
+        if pk in gone or (pk in found and found[pk].publish_at is None):
+            roll.entries.append(_called_off(entry))
+
+
+_OFF = (Article.Status.WITHDRAWN, Article.Status.KILLED)
+
+
+def _withdrawn(article: Article, roll: Collector) -> Entry:
+    return entry_about(article, Kind.PUBLISH, article.goes_live_at or roll.now, Moment.PUBLISH, is_off=True)
+
+
+def _called_off(entry: AuditEntry) -> Entry:
+    return Entry(
+        key=f"{Moment.PUBLISH}:{entry.article_id}",
+        kind=Kind.PUBLISH,
+        at=entry.old_time or entry.at,
+        title=entry.article_title,
+        article=entry.article_id,
+        changed=entry.at,
+        is_off=True,
+    )
+
+
+def _versions(name: str, keys: Collection[int]) -> Mapping[int | None, int]:
+    """How often each article or release was changed: the audit record only grows, and so does SEQUENCE."""
+    counted = AuditEntry.objects.filter(**{f"{name}__in": keys}).order_by().values_list(name)
+    return dict(counted.annotate(Count("id")))
+
+
+def _event(entry: Entry, version: int) -> Event:
+    """An entry as an event without length. Its identity is what happens to which article, wherever it is moved."""
+    summary = f"{entry.kind.label}: {entry.title}"
+    return Event.new(
+        uid=f"{entry.key.replace(':', '-')}@{urlsplit(settings.SITE_URL).hostname}",
+        stamp=_whole(entry.changed),
+        last_modified=_whole(entry.changed),
+        sequence=version,
+        start=_whole(entry.at),
+        summary=summary,
+        description="\n".join((entry.facts, *(str(mark.label) for mark in entry.marks if mark is not Mark.OVERDUE))),
+        categories=[entry.channel] if entry.channel else [],
+        status=_status(entry),
+        transparency=TRANSP.TRANSPARENT,
+        url=settings.SITE_URL + entry.address if entry.address else None,
+    )
+
+
+def _status(entry: Entry) -> STATUS:
+    if entry.is_off:
+        return STATUS.CANCELLED
+    return STATUS.TENTATIVE if Mark.AT_RISK in entry.marks else STATUS.CONFIRMED
+
+
+def _whole(moment: datetime) -> datetime:
+    """iCalendar knows no fractions of a second."""
+    return moment.astimezone(UTC).replace(microsecond=0)

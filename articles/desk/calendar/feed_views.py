@@ -1,0 +1,89 @@
+"""The feed's own address, and the screen on which a person gets one, renews it and takes it away."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import condition, require_safe
+
+from articles.desk.calendar.choice import Choice
+from articles.desk.calendar.feed import feed
+from articles.desk.calendar.screens import may_look, page, people, require_look
+from articles.models import AuditEntry, CalendarFeed, Channel
+from articles.services.preferences import speaking_to
+from scheduling.services import read_database_clock
+
+
+def _feed_of(secret: str) -> CalendarFeed | None:
+    """The feed, if its person may see the calendar at this moment."""
+    found = CalendarFeed.objects.with_secret(secret)
+    return found if found is not None and may_look(found.person) else None
+
+
+def version(request: HttpRequest, secret: str) -> str | None:
+    """Changes with everything that is recorded, and with the day: what the feed shows is told by the audit record."""
+    found = _feed_of(secret)
+    if found is None:
+        return None
+    last = AuditEntry.objects.order_by("-id").values_list("id", flat=True).first()
+    today = read_database_clock().date()
+    with speaking_to(found.person):
+        stamp = repr((found.nonce, last, today, sorted(request.GET.items()), get_language()))
+    return f'"{sha256(stamp.encode()).hexdigest()[:32]}"'
+
+
+@require_safe
+@condition(etag_func=version)
+def calendar_file(request: HttpRequest, secret: str) -> HttpResponse:
+    """The file, for a calendar program, which does not log in. Whatever is wrong with the address, nothing is there."""
+    found = _feed_of(secret)
+    if found is None:
+        raise Http404
+    now = read_database_clock()
+    with speaking_to(found.person):
+        file = feed(Choice.of(request.GET, now.date()), by=found.person, now=now)
+    answer = HttpResponse(file, content_type="text/calendar; charset=utf-8")
+    answer["Content-Disposition"] = 'inline; filename="headline.ics"'
+    answer["Cache-Control"] = "private, no-cache"
+    answer["X-Robots-Tag"] = "noindex"
+    return answer
+
+
+def feed_screen(request: HttpRequest) -> HttpResponse:
+    """A person's own address, or a button that makes one."""
+    require_look(request)
+    if request.method == "POST":
+        return _change(request)
+    found = CalendarFeed.objects.filter(pk=request.user.pk).first()
+    choice = Choice.of(request.GET, timezone.localdate())
+    context = {
+        "title": _("The calendar in your own calendar program"),
+        "feed": found,
+        "choice": choice,
+        "address": _address(found, choice) if found else "",
+        "channels": Channel.objects.all(),
+        "people": people(),
+    }
+    return page(request, "feed", context)
+
+
+def _change(request: HttpRequest) -> HttpResponse:
+    if "revoke" in request.POST:
+        CalendarFeed.objects.revoke(request.user)
+        messages.success(request, _("The address is revoked: it leads nowhere any more."))
+    else:
+        CalendarFeed.objects.renew(request.user)
+        messages.success(request, _("Here is your new address; an older one leads nowhere any more."))
+    return redirect("calendar-feed")
+
+
+def _address(found: CalendarFeed, choice: Choice) -> str:
+    return settings.SITE_URL + reverse("calendar-file", args=[found.secret]) + choice.filters()

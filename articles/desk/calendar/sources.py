@@ -1,0 +1,186 @@
+"""Where entries come from. A new kind of entry is one more function in `SOURCES`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+
+from django.db.models import F, Q, QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from articles.desk.calendar.collector import Collector
+from articles.desk.calendar.entries import Entry, Kind, Mark
+from articles.models import Article, Release, ReleaseMember, Update
+from articles.services import Moment
+from articles.workflow import UNAPPROVED, WAITING
+
+Status = Article.Status
+TO_COME = UNAPPROVED | WAITING
+GRACE = timedelta(seconds=5)
+"""How long after its time something is overdue; the engine alarms after the same time."""
+_NAMES = ("channel__name", "author__username", "author__first_name", "author__last_name")
+COLUMNS = ("title", "status", "publish_at", "embargo_until", "unpublish_at", "published_at", "updated_at", *_NAMES)
+FREE = Q(embargo_until__isnull=True) | Q(embargo_until__lte=F("publish_at"))
+HELD = Q(embargo_until__gt=F("publish_at"))
+"""Its time comes before its embargo ends: it goes live at that end."""
+
+
+def going_live(collector: Collector) -> None:
+    """Articles that go live, and those that are to but are not approved."""
+    collector.put(_articles(collector, TO_COME).filter(FREE), "publish_at", _going_live)
+
+
+def published(collector: Collector) -> None:
+    """Articles that have gone live, at their time or at the end of their embargo."""
+    rows = _articles(collector, {Status.PUBLISHED})
+    collector.put(rows.filter(FREE), "publish_at", _published)
+    collector.put(rows.filter(HELD), "embargo_until", _published)
+
+
+def ends_of_embargoes(collector: Collector) -> None:
+    """Ends of embargoes, with what goes live then."""
+    collector.put(_articles(collector, TO_COME), "embargo_until", _end_of_embargo)
+
+
+def take_offs(collector: Collector) -> None:
+    """Articles that are taken off at a set time."""
+    collector.put(_articles(collector, WAITING | {Status.PUBLISHED}), "unpublish_at", _take_off)
+
+
+def taken_off(collector: Collector) -> None:
+    """Articles that were."""
+    collector.put(_articles(collector, {Status.WITHDRAWN}), "unpublish_at", _taken_off)
+
+
+def updates(collector: Collector) -> None:
+    """Newer texts that take the place of what readers see."""
+    rows = Update.objects.filter(collector.choice.articles(collector.by, "article__"))
+    related = rows.select_related("article__channel", "article__author")
+    columns = [f"article__{name}" for name in COLUMNS]
+    collector.put(related.only("publish_at", "updated_at", "approved", *columns), "publish_at", _update)
+
+
+def releases(collector: Collector) -> None:
+    """Releases that go out, and those that have or could not; to whom may see releases."""
+    if not collector.by.has_perm("articles.view_release"):  # type: ignore[union-attr]
+        return
+    members = ReleaseMember.objects.filter(collector.choice.articles(collector.by, "article__"))
+    shown = Release.objects.filter(status__in=(*Release.Status.pending(), Release.Status.PUBLISHED))
+    rows = shown.filter(pk__in=members.values("release")) if collector.choice.filters() else shown
+    collector.put(rows, "publish_at", release_entry)
+
+
+SOURCES: tuple[Callable[[Collector], None], ...] = (
+    going_live, published, ends_of_embargoes, take_offs, taken_off, updates, releases,
+)  # fmt: skip
+
+
+def _articles(collector: Collector, statuses: Collection[Status]) -> QuerySet[Article]:
+    rows = Article.objects.filter(collector.choice.articles(collector.by), status__in=statuses)
+    return rows.select_related("channel", "author").only(*COLUMNS)
+
+
+def _going_live(article: Article, collector: Collector) -> Entry:
+    at = article.publish_at or collector.now
+    seen = article.publish_at if at > collector.now or not article.is_waiting else None
+    marks = _marks(at, collector, is_approved=article.is_waiting)
+    return entry_about(article, Kind.PUBLISH, at, Moment.PUBLISH, seen=seen, marks=marks)
+
+
+def _published(article: Article, collector: Collector) -> Entry:
+    at = article.goes_live_at or collector.now
+    return entry_about(article, Kind.PUBLISHED, at, Moment.PUBLISH, note=_lateness(article.published_at, at))
+
+
+def _end_of_embargo(article: Article, collector: Collector) -> Entry:
+    at = article.embargo_until or collector.now
+    is_held = article.publish_at is not None and article.publish_at < at
+    marks = _marks(at, collector, is_approved=article.is_waiting) if is_held else ()
+    note = _("goes live then") if is_held else ""
+    seen = article.embargo_until if at > collector.now else None
+    return entry_about(article, Kind.EMBARGO, at, Moment.EMBARGO, seen=seen, marks=marks, note=note)
+
+
+def _take_off(article: Article, collector: Collector) -> Entry:
+    at = article.unpublish_at or collector.now
+    marks = _marks(at, collector, is_approved=True)
+    return entry_about(article, Kind.TAKE_OFF, at, Moment.TAKE_OFF, seen=article.unpublish_at, marks=marks)
+
+
+def _taken_off(article: Article, collector: Collector) -> Entry:
+    return entry_about(article, Kind.TAKEN_OFF, article.unpublish_at or collector.now, Moment.TAKE_OFF)
+
+
+def _update(update: Update, collector: Collector) -> Entry:
+    at, changed = update.publish_at or collector.now, update.updated_at
+    marks = _marks(at, collector, is_approved=update.approved_id is not None)
+    return entry_about(update.article, Kind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed)
+
+
+def release_entry(release: Release, collector: Collector) -> Entry:
+    at, status = release.publish_at or collector.now, release.status
+    is_out, is_scheduled = status == Release.Status.PUBLISHED, status == Release.Status.SCHEDULED
+    marks = () if is_out else _marks(at, collector, is_approved=is_scheduled)
+    return Entry(
+        key=f"release:{release.pk}",
+        kind=Kind.RELEASED if is_out else Kind.RELEASE,
+        at=at,
+        title=release.name,
+        address=reverse("admin:articles_release_change", args=[release.pk]),
+        state=release.get_status_display(),
+        note=_lateness(release.published_at, at) if is_out else "",
+        seen=at.isoformat() if is_scheduled else "",
+        marks=marks,
+        release=release.pk,
+        changed=release.updated_at,
+        is_off=status == Release.Status.CANCELLED,
+    )
+
+
+def _marks(at: datetime, collector: Collector, *, is_approved: bool) -> tuple[Mark, ...]:
+    at_risk = () if is_approved else (Mark.AT_RISK,)
+    overdue = (Mark.OVERDUE,) if at <= collector.now - GRACE else ()
+    return (*at_risk, *overdue)
+
+
+def _lateness(went_out: datetime | None, due: datetime) -> str:
+    """How late it really went live."""
+    if went_out is None:
+        return ""
+    late = max((went_out - due).total_seconds(), 0.0)
+    if late < 60:
+        return _("%(seconds).1f s late") % {"seconds": late}
+    return _("%(minutes)d min late") % {"minutes": late // 60}
+
+
+def entry_about(
+    article: Article,
+    kind: Kind,
+    at: datetime,
+    moment: Moment,
+    *,
+    seen: datetime | None = None,
+    marks: tuple[Mark, ...] = (),
+    note: str = "",
+    changed: datetime | None = None,
+    is_off: bool = False,
+) -> Entry:
+    """An entry about an article; it can be moved if the time `seen` is given."""
+    author = article.author
+    return Entry(
+        key=f"{moment}:{article.pk}",
+        kind=kind,
+        at=at,
+        title=article.title,
+        address=reverse("admin:articles_article_change", args=[article.pk]),
+        channel=str(article.channel or ""),
+        author=(author.get_full_name() or author.get_username()) if author else "",
+        state=article.get_status_display(),
+        note=note,
+        seen=seen.isoformat() if seen else "",
+        marks=marks,
+        article=article.pk,
+        changed=changed or max(article.updated_at, article.published_at or article.updated_at),
+        is_off=is_off,
+    )

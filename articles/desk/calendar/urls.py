@@ -1,0 +1,16 @@
+"""The calendar's addresses."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import path
+
+from articles.desk.calendar import feed_views, views
+
+urlpatterns = [
+    path("admin/calendar/", admin.site.admin_view(views.calendar), name="calendar"),
+    path("admin/calendar/move/", admin.site.admin_view(views.move), name="calendar-move"),
+    path("admin/calendar/undo/", admin.site.admin_view(views.undo_move), name="calendar-undo"),
+    path("admin/calendar/feed/", admin.site.admin_view(feed_views.feed_screen), name="calendar-feed"),
+    path("calendar/<str:secret>.ics", feed_views.calendar_file, name="calendar-file"),
+]

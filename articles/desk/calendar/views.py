@@ -1,0 +1,130 @@
+"""The calendar's screens: looking at it, moving something on it by a form or by the script, and undoing that."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from articles.desk.calendar import drawing
+from articles.desk.calendar.choice import Choice, read_date
+from articles.desk.calendar.clashes import mark_clashes
+from articles.desk.calendar.entries import Kind, Mark
+from articles.desk.calendar.moving import LAST_MOVE, Answer, MoveForm, answer_to, undo
+from articles.desk.calendar.period import View
+from articles.desk.calendar.screens import page, people, require_look
+from articles.desk.calendar.sheet import Sheet
+from articles.desk.calendar.sources import SOURCES
+from articles.desk.calendar.subjects import subject_named
+from articles.models import Channel
+from scheduling.services import read_database_clock
+
+STATUSES = {"not_allowed": HTTPStatus.FORBIDDEN, "": HTTPStatus.OK}
+"""HTTP's word for an answer's code; all others are conflicts with how things stand."""
+
+
+@require_safe
+def calendar(request: HttpRequest) -> HttpResponse:
+    """A month, a week or a day."""
+    require_look(request)
+    now = read_database_clock()
+    choice = Choice.of(request.GET, timezone.localtime(now).date())
+    if request.GET.get("date") and read_date(request.GET["date"]) is None:
+        messages.warning(request, _("“%s” is not a date, so this is today.") % request.GET["date"][:40])
+    sheet = Sheet(choice, by=request.user, now=now)
+    for source in SOURCES:
+        source(sheet)
+    sheet.fold()
+    mark_clashes(sheet)
+    context = {
+        "title": _("Calendar"),
+        "choice": choice,
+        "heading": drawing.heading(choice.period),
+        "zone": drawing.zone(choice.period),
+        "now": now,
+        "days_template": f"articles/desk/calendar/{'month' if choice.view is View.MONTH else 'hours'}.html",
+        "days": drawing.days(sheet),
+        "weekdays": drawing.weekdays(choice.period),
+        "tabs": [(view.label, choice.address(view=view), view is choice.view) for view in View],
+        "previous": choice.address(day=choice.period.previous),
+        "next": choice.address(day=choice.period.next),
+        "today": choice.address(day=timezone.localtime(now).date()),
+        "channels": Channel.objects.all(),
+        "people": people(),
+        "kinds": Kind,
+        "marks": Mark,
+        "here": choice.address(),
+        "move_address": f"{reverse('calendar-move')}?back={quote(choice.address())}&key=",
+        "last_move": request.session.get(LAST_MOVE),
+    }
+    return page(request, "calendar", context)
+
+
+def move(request: HttpRequest) -> HttpResponse:
+    """A form for those who neither drag nor press keys; the script sends the same form."""
+    require_look(request)
+    if request.method != "POST":
+        return _form(request, MoveForm(initial=_initial(request)))
+    form = MoveForm(request.POST)
+    answer = answer_to(form, request)
+    if request.headers.get("Accept") == "application/json":
+        return JsonResponse(answer.as_json(), status=STATUSES.get(answer.code, HTTPStatus.CONFLICT))
+    if answer.is_done:
+        return _back(request, answer, form.cleaned_data["back"])
+    if form.is_valid():
+        form.refuse(answer.message)
+    return _form(request, form, answer)
+
+
+@require_POST
+def undo_move(request: HttpRequest) -> HttpResponse:
+    """Take the last move back."""
+    require_look(request)
+    return _back(request, undo(request), request.POST.get("back", ""))
+
+
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    """The form for what the address names, as it stands now."""
+    try:
+        subject = subject_named(request.GET.get("key", ""))
+    except ValidationError as error:
+        raise Http404 from error
+    if not subject.may_be_seen(request.user):
+        raise Http404
+    return {"key": subject.key, "seen": subject.time, "at": subject.time, "back": request.GET.get("back", "")}
+
+
+def _form(request: HttpRequest, form: MoveForm, answer: Answer | None = None) -> HttpResponse:
+    back = form["back"].value() or ""
+    try:
+        subject = subject_named(form["key"].value() or "")
+    except ValidationError:
+        return _back(request, answer or Answer(_("There is no such entry."), "gone"), back)
+    context = {
+        "title": _("Move “%s”") % subject.title,
+        "form": form,
+        "standing": subject.standing,
+        "answer": answer,
+        "back": _address(request, back),
+    }
+    return page(request, "move", context)
+
+
+def _back(request: HttpRequest, answer: Answer, back: str) -> HttpResponse:
+    messages.add_message(request, messages.SUCCESS if answer.is_done else messages.ERROR, answer.message)
+    return redirect(_address(request, back))
+
+
+def _address(request: HttpRequest, back: str) -> str:
+    """The calendar as it was looked at; `back` is a query, and only what the calendar understands of it is used."""
+    today = timezone.localtime(read_database_clock()).date()
+    return reverse("calendar") + Choice.of(QueryDict(back.removeprefix("?")), today).address()

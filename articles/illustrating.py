@@ -1,0 +1,76 @@
+"""Showing pictures to readers: the body with its pictures in every size, and the covers of many articles at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from html import unescape
+
+from django.conf import settings
+from django.template.loader import render_to_string
+
+from articles.models import Article, Material
+from articles.models.material import MODERN
+from articles.pictures import ATTRIBUTE, reference, references
+
+IMAGE = re.compile(r'<img((?:\s+[\w-]+="[^"]*")*)\s*/?>')
+"""As `clean_html` writes it."""
+
+IN_A_COLUMN = "(min-width: 44rem) 42rem, 92vw"
+"""How wide a picture in a text stands."""
+
+
+def illustrate(html: str, *, address: Callable[[str], str] = str) -> str:
+    """Cleaned `html` with each picture of the newsroom in all its sizes; one that is gone is left out.
+
+    `address` is given each address of a picture and returns what readers need, such as `absolute`.
+    """
+    if not (ids := references(html)):
+        return html
+    found = {str(material.pk): material for material in Material.objects.named(ids)}
+    return IMAGE.sub(lambda tag: _shown(tag, found, address), html)
+
+
+def markup(
+    material: Material,
+    *,
+    alt: str = "",
+    sizes: str = IN_A_COLUMN,
+    is_first: bool = False,
+    address: Callable[[str], str] = str,
+) -> str:
+    """A picture for browsers to choose a version of; `sizes` says how wide it stands, `is_first` that it is seen at
+    once. `alt` is what the text says of it instead of what the newsroom does.
+    """
+    sources = [(f"image/{kind}", _srcset(material, kind, address)) for kind in MODERN]
+    values = {"picture": material, "alt": alt or material.alt, "sizes": sizes, "is_first": is_first}
+    values |= {"sources": sources, "preview": address(material.preview)}
+    return render_to_string("articles/picture.html", values).strip()
+
+
+def absolute(address: str) -> str:
+    """An address as other sites need it."""
+    return f"{settings.SITE_URL}{address}" if address.startswith("/") else address
+
+
+def gather_covers(articles: Iterable[Article]) -> None:
+    """Look the covers of all these articles up with one statement."""
+    rows = list(articles)
+    wanted = {pk for row in rows for pk in row.cover}
+    found = {str(material.pk): material for material in Material.objects.named(wanted)}
+    for row in rows:
+        row.covers = [found[pk] for pk in row.cover if pk in found]
+
+
+def _srcset(material: Material, kind: str, address: Callable[[str], str]) -> str:
+    return ", ".join(f"{address(material.address(f'{width}.{kind}'))} {width}w" for width in material.widths)
+
+
+def _shown(tag: re.Match[str], found: Mapping[str, Material], address: Callable[[str], str]) -> str:
+    attributes = {name: unescape(value) for name, value in ATTRIBUTE.findall(tag[1])}
+    pk = reference(attributes.get("src", ""))
+    if pk is None:
+        return tag[0]
+    if (material := found.get(pk)) is None:
+        return ""
+    return markup(material, alt=attributes.get("alt", ""), address=address)

@@ -1,0 +1,91 @@
+"""Steps taken with many articles at once: which articles, how far it got, and what became of each."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Count, Q
+from django.utils.translation import gettext_lazy as _
+
+
+class BatchQuerySet(models.QuerySet["Batch"]):
+    """The words in which the house asks for batches."""
+
+    def of(self, person: Any) -> Self:
+        """One's own, the latest first."""
+        return self.filter(person=person.pk).order_by("-pk")
+
+    def never_started(self, before: datetime) -> Self:
+        """Chosen before that, but nothing was done with them."""
+        return self.filter(started_at__isnull=True, created_at__lt=before)
+
+
+class Batch(models.Model):
+    """A step that one person takes with many articles, or takes back."""
+
+    UNDO_WITHIN = timedelta(hours=1)
+    """How long after its end a batch can be undone."""
+
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="batches")
+    step = models.CharField(max_length=32)
+    parameters = models.JSONField(default=dict, help_text=_("A time or a span, for the steps that need one."))
+    language = models.CharField(max_length=16, blank=True)
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    undoes = models.OneToOneField("self", on_delete=models.CASCADE, null=True, related_name="undone_by")
+
+    objects = BatchQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("step with many articles")
+        verbose_name_plural = _("steps with many articles")
+
+    def __str__(self) -> str:
+        return f"{self.step} {self.pk}"
+
+    @property
+    def is_undo(self) -> bool:
+        """Whether it takes another batch back."""
+        return self.undoes_id is not None
+
+    def counts(self) -> dict[str, int]:
+        """How many articles it has, and with how many it is done or was refused."""
+        states = BatchItem.State
+        return self.items.aggregate(
+            total=Count("pk"),
+            done=Count("pk", filter=Q(state=states.DONE)),
+            refused=Count("pk", filter=Q(state=states.REFUSED)),
+        )
+
+
+class BatchItem(models.Model):
+    """One article of a batch. Its id and title are kept as they were, because it may be deleted meanwhile."""
+
+    class State(models.IntegerChoices):
+        """What became of it."""
+
+        PENDING = 0, _("Waiting")
+        DONE = 1, _("Done")
+        REFUSED = 2, _("Refused")
+
+    batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="items")
+    article_id = models.BigIntegerField()
+    title = models.CharField(max_length=200)
+    state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
+    reason = models.CharField(max_length=500, blank=True)
+    before = models.JSONField(default=dict, help_text=_("Where the article stood before."))
+    entry = models.BigIntegerField(null=True, help_text=_("The audit entry that tells of it."))
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("article of a step")
+        verbose_name_plural = _("articles of a step")
+        indexes = [models.Index(fields=["batch", "state", "article_id"], name="batch_item_next")]
+
+    def __str__(self) -> str:
+        return self.title

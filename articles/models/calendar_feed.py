@@ -1,0 +1,69 @@
+"""The secret address under which a person's calendar program fetches the newsroom's calendar."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import gettext_lazy as _
+
+NONCE_BYTES = 16
+
+
+class CalendarFeedQuerySet(models.QuerySet["CalendarFeed"]):
+    """The words in which the house asks for feeds."""
+
+    def renew(self, person: Any) -> CalendarFeed:
+        """Give `person` a new address; the old one, if there was one, leads nowhere from now on."""
+        nonce = secrets.token_hex(NONCE_BYTES)
+        return self.update_or_create(person_id=person.pk, defaults={"nonce": nonce})[0]
+
+    def revoke(self, person: Any) -> None:
+        """Take the address away."""
+        self.filter(person_id=person.pk).delete()
+
+    def with_secret(self, secret: str) -> CalendarFeed | None:
+        """The feed of this secret, if it still counts and its person still works here."""
+        number = secret.partition("-")[0]
+        if not (number.isascii() and number.isdecimal() and len(number) < 19):
+            return None
+        feed = (
+            self.select_related("person").filter(pk=int(number), person__is_active=True, person__is_staff=True).first()
+        )
+        return feed if feed is not None and constant_time_compare(feed.secret, secret) else None
+
+
+class CalendarFeed(models.Model):
+    """That a person has an address, and what makes it unlike the one before.
+
+    The secret is made of this row and the site's secret key: the row alone, from a copy of the database, opens nothing.
+    """
+
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="calendar_feed",
+        verbose_name=_("person"),
+    )
+    nonce = models.CharField(max_length=2 * NONCE_BYTES)
+    renewed_at = models.DateTimeField(_("renewed"), auto_now=True)
+
+    objects = CalendarFeedQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("calendar feed")
+        verbose_name_plural = _("calendar feeds")
+
+    def __str__(self) -> str:
+        return str(self.person)
+
+    @property
+    def secret(self) -> str:
+        """The last part of the address."""
+        proof = salted_hmac("articles.calendar_feed", f"{self.pk}:{self.nonce}", algorithm="sha256").hexdigest()
+        return f"{self.pk}-{proof}"

@@ -1,0 +1,71 @@
+"""Where uploaded files live: below `DATA_DIR`, or in a bucket of S3 or of anything that speaks like it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from headline.env import WrongEnvironment
+
+LOCAL_URL = "/media/"
+FOR_EVER = "public, max-age=31536000, immutable"
+"""How long a file may be cached: its name changes with its content."""
+
+_REMEDY = "write s3://key:secret@bucket/folder?endpoint=https://host:port&region=name&public=https://host/folder"
+_OPTIONS = frozenset({"endpoint", "region", "public"})
+
+
+@dataclass(frozen=True)
+class Media:
+    """Django's STORAGES entry, and where browsers find the files."""
+
+    backend: dict[str, Any]
+    url: str
+
+
+def storage(name: str, value: str) -> Media:
+    """The storage that `value`, the content of the variable `name`, asks for; local when it is empty.
+
+    The site itself serves the files, from a private bucket too, unless `public` says where browsers find them. Without
+    a key in the address, the usual AWS variables, files and roles apply. Raises `WrongEnvironment`.
+    """
+    if not value:
+        return Media({"BACKEND": "django.core.files.storage.FileSystemStorage"}, LOCAL_URL)
+    try:
+        url = urlsplit(value)
+        options = dict(parse_qsl(url.query, keep_blank_values=True, strict_parsing=bool(url.query)))
+    except ValueError as error:
+        raise WrongEnvironment(name, f"is no address ({error})", _REMEDY) from error
+    _check(name, url, options)
+    public = options.pop("public", "").rstrip("/")
+    backend = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": _bucket(url, options)}
+    return Media(backend, f"{public}/" if public else LOCAL_URL)
+
+
+def _check(name: str, url: SplitResult, options: dict[str, str]) -> None:
+    # The value may hold a secret and is not repeated.
+    if url.scheme != "s3" or not url.hostname or url.fragment or bool(url.username) != bool(url.password):
+        raise WrongEnvironment(name, "has a form that is not understood", _REMEDY)
+    if unknown := options.keys() - _OPTIONS:
+        raise WrongEnvironment(name, f"has the unknown option {min(unknown)!r}", _REMEDY)
+    for option in options.keys() - {"region"}:
+        if not options[option].startswith(("http://", "https://")):
+            raise WrongEnvironment(name, f"has the {option} {options[option]!r}", "begin it with https://")
+
+
+def _bucket(url: SplitResult, options: dict[str, str]) -> dict[str, Any]:
+    """What django-storages wants to know."""
+    found: dict[str, Any] = {
+        "bucket_name": url.netloc.rpartition("@")[2],
+        "location": url.path.strip("/"),
+        "querystring_auth": False,
+        "object_parameters": {"CacheControl": FOR_EVER},
+    }
+    if url.username:
+        found |= {"access_key": unquote(url.username), "secret_key": unquote(url.password or "")}
+    if "region" in options:
+        found["region_name"] = options["region"]
+    if "endpoint" in options:  # other servers than Amazon's have no host name for each bucket
+        found |= {"endpoint_url": options["endpoint"], "addressing_style": "path"}
+    return found
