@@ -8,10 +8,11 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
 from articles.models import Article
-from articles.models.word import words_changed
+from articles.models.word import Levels, words_changed
 from articles.services import recording
 from articles.services.reviewing import review_again_soon
 from articles.services.tasks import cancel_all_tasks, sync_tasks
+from articles.services.words import record_words
 
 
 @receiver(post_save, sender=Article)
@@ -48,3 +49,9 @@ def take_tasks_back(instance: Article, **kwargs: Any) -> None:
 def apply_words(**kwargs: Any) -> None:
     """What was approved by other words is reviewed again."""
     review_again_soon()
+
+
+@receiver(words_changed)
+def record_word_change(old: Levels, new: Levels, **kwargs: Any) -> None:
+    """The record shows who changed which words, whichever way that was."""
+    record_words(old, new)

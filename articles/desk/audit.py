@@ -13,8 +13,11 @@ from unfold.admin import ModelAdmin
 
 from articles.models import Article, AuditEntry
 from articles.services.recording import (
+    ADD_WORDS,
+    CHANGE_WORDS,
     CREATE,
     DELETE,
+    DELETE_WORDS,
     EDIT,
     IMPORT,
     PUBLISHED,
@@ -38,6 +41,9 @@ NAMES: Mapping[str, str | Promise] = {
     UPDATED: _("Newer text went live"),
     REVIEWED: _("Reviewed automatically"),
     PULLED_BACK: _("Pulled back"),
+    ADD_WORDS: _("Sensitive words added"),
+    CHANGE_WORDS: _("Sensitive words changed"),
+    DELETE_WORDS: _("Sensitive words deleted"),
     **{step.value: STEPS[step].label for step in Step},
 }
 """What people call the actions of the record."""
@@ -105,7 +111,7 @@ class AuditAdmin(ModelAdmin):
 
     @admin.display(description=_("change"))
     def change(self, entry: AuditEntry) -> str:
-        """The status and the time to go live, before and after, where they differ."""
+        """The status, the time to go live or the words, before and after, where they differ."""
         return " · ".join(entry.differences())
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:

@@ -29,6 +29,7 @@ Door = AuditEntry.Door
 CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
 PUBLISHED, TAKEN_OFF, UPDATED = "published", "taken_off", "updated"
 REVIEWED, PULLED_BACK = "reviewed", "pulled_back"
+ADD_WORDS, CHANGE_WORDS, DELETE_WORDS = "add_words", "change_words", "delete_words"
 """What the record calls actions that are no step of a person; a step is called by its name in the workflow.
 
 `REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved.
@@ -183,15 +184,11 @@ def entry(
     facts: Mapping[str, Any] | None = None,
 ) -> AuditEntry:
     """The entry that says so; not stored yet."""
-    after, entrance = Standing.of(article), _entrance.get()
+    after = Standing.of(article)
     before = before or after
-    person = by if by is not None else entrance.person
-    return AuditEntry(
-        at=database_now(),
-        action=action,
-        door=entrance.door,
-        user_id=person.pk if person else None,
-        user_name=str(person)[:150] if person else "",
+    return stamped(
+        action,
+        by=by,
         article_id=article.pk,
         article_title=article.title,
         old_status=before.status,
@@ -201,4 +198,18 @@ def entry(
         revision=revision,
         reason=after.status_reason if after.status_reason != before.status_reason else "",
         facts={**after.other_times_since(before), **(facts or {})},
+    )
+
+
+def stamped(action: str, *, by: Person | None = None, **values: Any) -> AuditEntry:
+    """An entry with who, when and by which door; not stored yet."""
+    entrance = _entrance.get()
+    person = by if by is not None else entrance.person
+    return AuditEntry(
+        at=database_now(),
+        action=action,
+        door=entrance.door,
+        user_id=person.pk if person else None,
+        user_name=str(person)[:150] if person else "",
+        **values,
     )
