@@ -54,9 +54,10 @@ def _check_services() -> Iterator[CheckMessage]:
 
 def _check_service(name: str, service: Any) -> Iterator[CheckMessage]:
     hint = "See “Services” in docs/review.md: a class that is made without arguments, with a method review(subject)."
-    if not inspect.isclass(service) or not callable(getattr(service, "review", None)):
+    review = getattr(service, "review", None)
+    if not inspect.isclass(service) or not callable(review):
         yield Error(f"REVIEW_SERVICES: {name} is no class with a method review.", hint=hint, id="articles.E007")
-    elif not _takes(service) or not _takes(service.review, "self", "subject"):
+    elif not _takes(service) or not _takes(review, "self", "subject"):
         yield Error(f"REVIEW_SERVICES: {name} cannot be called so.", hint=hint, id="articles.E007")
 
 

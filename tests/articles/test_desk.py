@@ -8,10 +8,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import ProtectedError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from articles import services
 from articles.desk.timefield import ZonedTimeWidget
 from articles.models import Article, Channel
 from articles.workflow import Step
@@ -365,6 +367,38 @@ def test_a_channel_in_use_is_neither_disabled_nor_deleted(desk: Client) -> None:
     assert "This channel has articles" in page.text
     desk.post(reverse("admin:articles_channel_delete", args=[channel.pk]), {"post": "yes"})
     assert Channel.objects.get().enabled
+
+
+@pytest.mark.parametrize("is_approved", [False, True])
+def test_a_channel_that_a_newer_text_names_is_neither_disabled_nor_deleted(desk: Client, is_approved: bool) -> None:
+    """R5.6"""
+    channel, alice = make_channel(), User.objects.get()
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    services.edit(article, by=alice, changes={"channel": channel})
+    if is_approved:
+        services.submit(article, by=alice)
+        services.approve(article, by=alice)
+    address = reverse("admin:articles_channel_change", args=[channel.pk])
+    page = desk.post(address, {"name": "Politics", "slug": "politics", "position": 0})
+    assert "This channel has articles" in page.text
+    page = desk.post(reverse("admin:articles_channel_delete", args=[channel.pk]), {"post": "yes"})
+    assert article.title in page.text, "it is named"
+    chosen = {"action": "delete_selected", "_selected_action": [channel.pk], "post": "yes"}
+    desk.post(reverse("admin:articles_channel_changelist"), chosen)
+    with pytest.raises(ProtectedError):
+        Channel.objects.all().delete()
+    assert Channel.objects.get().enabled
+
+
+def test_history_does_not_keep_a_channel(desk: Client) -> None:
+    """R5.6"""
+    channel, alice = make_channel(), User.objects.get()
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    services.edit(article, by=alice, changes={"channel": channel})
+    services.discard_update(article, by=alice)
+    desk.post(reverse("admin:articles_channel_delete", args=[channel.pk]), {"post": "yes"})
+    assert not Channel.objects.exists()
+    assert article.revisions.latest("number").channel is None
 
 
 def test_an_unused_channel_is_disabled_and_deleted(desk: Client) -> None:
