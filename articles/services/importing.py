@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from articles.models import Article, Channel, Tag, Text
 from articles.services.editing import IN_REVIEW, take_in
 from articles.services.recording import IMPORT, Standing, record_many
-from articles.services.references import channels_named, people_named, tags_named
+from articles.services.references import channels_named, people_named, tag_all, tags_named
 from articles.services.revisions import add_revisions, pin_all
 from articles.services.tasks import sync_tasks
 from scheduling.services import read_database_clock
@@ -178,7 +178,7 @@ def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
     for article in created:
         article.pk = ids[article.external_id or ""]
     names = {article.pk: context.tag_names(item) for article, item in zip(created, new, strict=True)}
-    _set_tags({article.pk: item.tags for article, item in zip(created, new, strict=True)}, context)
+    tag_all({article.pk: item.tags for article, item in zip(created, new, strict=True)}, context.tags)
     add_revisions({article.pk: Text.of(article, names[article.pk]) for article in created}, note=_("Imported"))
     return created
 
@@ -193,7 +193,7 @@ def _apply(changes: Sequence[Change], context: Context) -> None:
         if change.article.pk in numbers:
             values["revision"] = numbers[change.article.pk]
         Article.objects.filter(pk=change.article.pk).update(**values)
-    _set_tags({change.article.pk: change.item.tags for change in content}, context)
+    tag_all({change.article.pk: change.item.tags for change in content}, context.tags)
 
 
 def _record(created: Iterable[Article], changes: Iterable[Change]) -> None:
@@ -268,10 +268,3 @@ def _ids(external_ids: Sequence[str]) -> dict[str, int]:
     """MySQL returns no ids from a bulk insert."""
     rows = Article.objects.filter(external_id__in=external_ids).values_list("external_id", "pk")
     return {external_id or "": pk for external_id, pk in rows}
-
-
-def _set_tags(names_of: dict[int, tuple[str, ...]], context: Context) -> None:
-    through = Article.tags.through
-    pairs = {(article_id, context.tags[name].pk) for article_id, names in names_of.items() for name in names}
-    through.objects.filter(article_id__in=names_of).delete()
-    through.objects.bulk_create([through(article_id=article_id, tag_id=tag_id) for article_id, tag_id in sorted(pairs)])

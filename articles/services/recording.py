@@ -148,8 +148,11 @@ def record_many(action: str, changes: Iterable[tuple[Article, Standing | None]],
     _store([entry(action, article, by=by, before=before) for article, before in changes])
 
 
-def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status) -> None:
-    """The clock is about to do the same to all of these articles, which are locked: one statement for their entries."""
+def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status | None = None) -> None:
+    """The clock does the same to all of these articles, which are locked: one statement for their entries.
+
+    Called before they are `becoming` another status, or after they got another text.
+    """
     AuditEntry.objects.add_for_each(
         Article.objects.filter(pk__in=articles),
         at=database_now(),
@@ -159,7 +162,7 @@ def record_due(action: str, articles: Mapping[int, Article], *, becoming: Articl
         article_id=F("pk"),
         article_title=F("title"),
         old_status=F("status"),
-        new_status=Value(becoming),
+        new_status=F("status") if becoming is None else Value(becoming),
         old_time=F("publish_at"),
         new_time=F("publish_at"),
         revision=F("revision"),
