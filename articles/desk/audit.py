@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.functional import Promise
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
@@ -90,6 +92,8 @@ class ActionFilter(admin.SimpleListFilter):
 class AuditAdmin(ModelAdmin):
     """The whole record, latest first; `article_id__exact` and `user_id__exact` narrow it to one of them."""
 
+    fields = ["moment", "deed", "user_name", "door", "article_title", "change", "reason", "revision", "more"]
+    readonly_fields = ["moment", "deed", "change", "more"]
     list_display = ["moment", "deed", "article_title", "user_name", "door", "change", "reason"]
     list_display_links = ["moment"]
     list_filter = ["door", ActionFilter, ("at", admin.DateFieldListFilter)]
@@ -110,9 +114,16 @@ class AuditAdmin(ModelAdmin):
         return name_of(entry.action)
 
     @admin.display(description=_("change"))
-    def change(self, entry: AuditEntry) -> str:
+    def change(self, entry: AuditEntry) -> str | None:
         """The status, the time to go live or the words, before and after, where they differ."""
-        return " · ".join(entry.differences())
+        return " · ".join(entry.differences()) or None
+
+    @admin.display(description=_("more"))
+    def more(self, entry: AuditEntry) -> str | None:
+        """Whatever else the entry knows, and the ids that outlive names."""
+        facts = {"article": entry.article_id, "person": entry.user_id, **entry.facts}
+        text = json.dumps({name: value for name, value in facts.items() if value}, ensure_ascii=False, indent=2)
+        return format_html('<pre class="whitespace-pre-wrap">{}</pre>', text)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Links lead to all that happened to one article, or was done by one person."""
