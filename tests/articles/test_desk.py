@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,6 +17,7 @@ from django.utils import timezone
 from articles import services
 from articles.desk.timefield import ZonedTimeWidget
 from articles.models import Article, Channel
+from articles.models.article import BODY_LENGTH
 from articles.workflow import Step
 from tests.articles.factories import (
     APPROVED,
@@ -474,3 +476,16 @@ def test_the_people_screens_open() -> None:
         "group/add/",
     ):
         assert client.get(f"/admin/auth/{address}").status_code == 200
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+def test_a_text_as_long_as_may_be_is_saved_and_one_too_long_comes_back(desk: Client) -> None:
+    typed = {"title": "Novel", "slug": "novel", "_save": "1"}
+    longest, too_long = "澜" * BODY_LENGTH, "x" * 10_000_000
+    page = desk.post("/admin/articles/article/add/", urlencode({**typed, "body": too_long}), content_type=FORM)
+    assert "at most 1000000 characters (it has 10000000)" in page.text
+    assert too_long in page.text, "nothing that was typed is lost"
+    desk.post("/admin/articles/article/add/", urlencode({**typed, "body": longest}), content_type=FORM)
+    assert Article.objects.get().body == longest
