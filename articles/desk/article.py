@@ -17,8 +17,11 @@ from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
 from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
+from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
+from articles.desk.writing.screen import told
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
+from articles.services import writing
 from articles.services.editing import TIMES
 from articles.services.membership import kept_steps
 from articles.services.rights import CHANGE, EDIT_ANY, allows
@@ -50,14 +53,13 @@ _SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
 
 
 @admin.register(Article)
-class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
+class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens):  # type: ignore[misc]
     """The list, and the form that writes, reviews, schedules and publishes."""
 
     form = ArticleForm
     autocomplete_fields = ["tags", "author"]
     change_form_before_template = "articles/desk/standing.html"  # type: ignore[assignment]
     change_form_after_template = "articles/desk/record.html"  # type: ignore[assignment]
-    warn_unsaved_form = True
     view_on_site = False  # the form links to the page itself, once there is one
 
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
@@ -86,6 +88,7 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
         """The form, which knows why the services refused what was typed."""
         form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
+        form.restored = restored(request, obj)
         for name in TIMES.union({"update_at"}).difference(_settable_times(obj, request.user)):
             del form.base_fields[name]
         return form
@@ -127,6 +130,8 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
             "record": history(article) if article.pk else [],
             "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
+            "told": told(request, context.get("original")),
+            "unsaved_work": unsaved_work(request, context.get("original")),
         }
         return super().render_change_form(request, context, *args, **options)
 
@@ -144,8 +149,9 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
         for step in _pressed(request):
             time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
-        told = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
-        self.message_user(request, told.strip(), messages.INFO)
+        sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
+        self.message_user(request, sentence.strip(), messages.INFO)
+        writing.drop_copy(window_of(request), by=request.user)
         if tags := form.taken_out():
             text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
             self.message_user(request, text % {"tags": ", ".join(f"<{tag}>" for tag in tags)}, messages.WARNING)

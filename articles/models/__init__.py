@@ -16,6 +16,7 @@ from articles.models.saved_view import SavedView
 from articles.models.tag import Tag
 from articles.models.update import Update
 from articles.models.word import Word, WordList
+from articles.models.writing import Presence, WorkingCopy
 
 __all__ = [
     "Article",
@@ -32,6 +33,7 @@ __all__ = [
     "Notice",
     "NoticeChoice",
     "Preferences",
+    "Presence",
     "QueuedArticle",
     "Release",
     "ReleaseMember",
@@ -43,4 +45,5 @@ __all__ = [
     "Update",
     "Word",
     "WordList",
+    "WorkingCopy",
 ]
