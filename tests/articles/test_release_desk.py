@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from articles import services
 from articles.models import Article, Notice, Release, ReleaseMember
 from articles.roles import Role
+from articles.services.release_tasks import fail
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, make_release, soon
 from tests.articles.test_on_screen import log_in
 
@@ -160,6 +161,26 @@ def test_the_list_shows_time_size_and_what_stands_in_the_way(desk: Client, irene
     html = desk.get(LIST).content.decode()
     for text in ("Budget day", "Scheduled", "UTC", "1 obstacle", "irene"):
         assert text in html
+
+
+def test_the_start_page_counts_down_to_a_release_and_names_one_that_failed(desk: Client, irene: User) -> None:
+    release = make_release(make_article("Draft"), by=irene)
+    services.schedule_release(release, publish_at=soon(hours=1), by=irene)
+    html = desk.get("/admin/").content.decode()
+    assert f'href="{address(release)}">Budget day</a>' in html
+    assert "1 article<" in html
+    fail(release, "“Draft”: It is a draft.")
+    trouble = desk.get("/admin/").content.decode().partition('id="start-trouble"')[2]
+    assert "“Draft”: It is a draft." in trouble.partition("</section>")[0]
+
+
+def test_the_calendar_shows_a_release_at_its_time_and_what_it_lacks(desk: Client, irene: User) -> None:
+    release = make_release(make_article("Draft"), make_article("Fine", status=APPROVED), by=irene)
+    due = soon(hours=1)
+    services.schedule_release(release, publish_at=due, by=irene)
+    html = desk.get(f"/admin/calendar/?view=day&date={due:%Y-%m-%d}").content.decode()
+    assert "2 articles" in html
+    assert "at risk" in html.partition("Budget day")[2].partition("</li>")[0]
 
 
 def test_a_notice_about_a_release_leads_to_it(desk: Client, irene: User) -> None:

@@ -22,6 +22,7 @@ class Kind(TextChoices):
     TAKE_OFF = "take-off", _("Is taken off")
     TAKEN_OFF = "taken-off", _("Was taken off")
     EMBARGO = "embargo", _("Embargo ends")
+    RELEASE = "release", _("Release goes out")
 
 
 OVER = frozenset({Kind.PUBLISHED, Kind.TAKEN_OFF})

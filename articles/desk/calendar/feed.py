@@ -63,7 +63,7 @@ def withdrawn(roll: Roll) -> None:
 
 def without_time(roll: Roll) -> None:
     """Articles whose time was taken away, or that were deleted, within the last month; the audit record knows."""
-    record = AuditEntry.objects.filter(at__gte=roll.now - BACK, old_time__isnull=False)
+    record = AuditEntry.objects.filter(at__gte=roll.now - BACK, old_time__isnull=False, article_id__isnull=False)
     taken = record.filter(Q(new_time__isnull=True) | Q(action=DELETE)).latest_first()
     last = {entry.article_id or 0: entry for entry in reversed(taken[:MOST])}
     there = Article.objects.filter(pk__in=last).only(*COLUMNS).select_related("channel", "author")

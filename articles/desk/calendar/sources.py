@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from articles.desk.calendar.collector import Collector
 from articles.desk.calendar.entries import Entry, Kind, Mark
+from articles.desk.calendar.releases import releases
 from articles.models import Article, Update
 from articles.services import Moment
 from articles.workflow import UNAPPROVED, WAITING
@@ -62,7 +63,7 @@ def updates(collector: Collector) -> None:
 
 
 SOURCES: tuple[Callable[[Collector], None], ...] = (
-    going_live, published, ends_of_embargoes, take_offs, taken_off, updates,
+    going_live, published, ends_of_embargoes, take_offs, taken_off, updates, releases,
 )  # fmt: skip
 
 
