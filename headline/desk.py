@@ -19,7 +19,7 @@ from articles.models import QueuedArticle
 
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notice"]),
-    (_("Write"), ["Article", "Tag"]),
+    (_("Write"), ["Article", "Material", "Tag"]),
     (_("Review"), ["QueuedArticle", "Word"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
     (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
@@ -32,6 +32,7 @@ ICONS = {
     "AuditEntry": "policy",
     "Calendar": "calendar_month",
     "Channel": "category",
+    "Material": "photo_library",
     "Notice": "notifications",
     "Tag": "sell",
     "QueuedArticle": "rate_review",

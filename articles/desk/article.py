@@ -18,6 +18,7 @@ from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
 from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
+from articles.desk.writing.previewing import PreviewScreens
 from articles.desk.writing.screen import told
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
@@ -53,7 +54,7 @@ _SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
 
 
 @admin.register(Article)
-class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens):  # type: ignore[misc]
+class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens):  # type: ignore[misc]
     """The list, and the form that writes, reviews, schedules and publishes."""
 
     form = ArticleForm
@@ -61,6 +62,11 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens):  # type: ignore
     change_form_before_template = "articles/desk/standing.html"  # type: ignore[assignment]
     change_form_after_template = "articles/desk/record.html"  # type: ignore[assignment]
     view_on_site = False  # the form links to the page itself, once there is one
+
+    @admin.display(description=_("pictures of the cover"), empty_value="—")
+    def cover_shown(self, article: Article) -> str | None:
+        """Their titles, for those who only read them."""
+        return ", ".join(map(str, article.covers)) or None
 
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
         """Whether this person may do anything with the article: write, or take one of its steps."""
@@ -70,7 +76,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens):  # type: ignore
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[str]:
         """What this person only reads: the text of others, and who wrote it."""
-        shown = [] if _may_write(obj, request.user) else sorted(Text.NAMES)
+        shown = [] if _may_write(obj, request.user) else ["cover_shown", *sorted(Text.NAMES - {"cover"})]
         return shown if allows(EDIT_ANY, request.user) else [*shown, "author"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
@@ -78,6 +84,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens):  # type: ignore
         times = _settable_times(obj, request.user)
         shown: list[Any] = [
             (None, {"fields": ["title", "summary", "body"]}),
+            (_("Cover"), {"fields": ["cover_mode", "cover" if _may_write(obj, request.user) else "cover_shown"]}),
             (_("Times"), {"fields": times}),
             (_("Placement"), {"fields": ["channel", "tags", "author", "byline", "slug"]}),
             (_("This revision"), {"fields": ["note", "correction"] if obj and _may_write(obj, request.user) else []}),

@@ -13,6 +13,7 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
+from articles.desk.coverfield import CoverField
 from articles.desk.timefield import ZonedTimeField
 from articles.desk.writing.body import BodyField
 from articles.desk.writing.screen import writing_media
@@ -62,6 +63,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         help_text=_("When the newer text takes the place of what readers see, once it is approved."),
     )
+    cover = CoverField(label=_("Pictures of the cover"), required=False)
     note = forms.CharField(
         label=_("Note"),
         required=False,
@@ -100,6 +102,8 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
             options["initial"] = {**(options.get("initial") or {}), **_as_typed(self.base_fields, self.restored)}
         super().__init__(*args, **options)
         self.fields["seen"].initial = self.instance.changed_at
+        if "cover_mode" in self.fields:
+            self.fields["cover_mode"].required = False
         if "channel" in self.fields:
             offered = Channel.objects.filter(Q(enabled=True) | Q(pk=self.instance.channel_id))
             self.fields["channel"].queryset = offered  # type: ignore[attr-defined]
@@ -113,6 +117,10 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     def is_stale(self) -> bool:
         """Whether somebody else saved the article meanwhile."""
         return isinstance(self.refusal, StaleEdit)
+
+    def clean_cover_mode(self) -> str:
+        """A form without the field says nothing."""
+        return str(self.cleaned_data["cover_mode"] or self.instance.cover_mode)
 
     def clean(self) -> dict[str, Any] | None:
         """Repeat why the services refused."""

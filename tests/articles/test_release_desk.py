@@ -174,15 +174,6 @@ def test_the_start_page_counts_down_to_a_release_and_names_one_that_failed(desk:
     assert "“Draft”: It is a draft." in trouble.partition("</section>")[0]
 
 
-def test_the_calendar_shows_a_release_at_its_time_and_what_it_lacks(desk: Client, irene: User) -> None:
-    release = make_release(make_article("Draft"), make_article("Fine", status=APPROVED), by=irene)
-    due = soon(hours=1)
-    services.schedule_release(release, publish_at=due, by=irene)
-    html = desk.get(f"/admin/calendar/?view=day&date={due:%Y-%m-%d}").content.decode()
-    assert "2 articles" in html
-    assert "at risk" in html.partition("Budget day")[2].partition("</li>")[0]
-
-
 def test_a_notice_about_a_release_leads_to_it(desk: Client, irene: User) -> None:
     release = make_release(make_article(status=APPROVED), by=make_editor())
     services.publish_release_now(release, by=make_member(Role.CHIEF))
