@@ -52,7 +52,8 @@ class TimingScreens(ModelAdmin):
 def quick_times(now: datetime) -> dict[str, tuple[str, datetime]]:
     """Name to label and wall time of what editors choose most, in the current zone.
 
-    What makes no sense now is left out: in the evening there is no "tonight", and on a Sunday "Monday" would be "tomorrow".
+    What makes no sense now is left out: late in the evening there is no "tonight", and on a Sunday no "Monday", which
+    is tomorrow.
     """
     local = timezone.localtime(now)
     today, tomorrow = local.date(), local.date() + timedelta(days=1)
