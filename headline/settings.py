@@ -195,22 +195,12 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.sender("EMAIL_FROM", default="Headline <
 
 # Log
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "plain": {"()": "headline.logs.UTCFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "propagate": True}},
-}
+LOGGING = logs.LOGGING
 
 # The newsroom
 
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
 CALENDAR_CLASH = timedelta(minutes=5)  # two articles of a channel that go live no further apart are marked
-
 WEBSUB_HUB = env.address("WEBSUB_HUB")
 
 # Whose players readers see where an address stands alone in its paragraph: the name, what its addresses look like (as
