@@ -205,20 +205,14 @@ WEBSUB_HUB = env.address("WEBSUB_HUB")
 
 # Whose players readers see where an address stands alone in its paragraph: the name, what its addresses look like (as
 # browsers understand regular expressions too), and the player's address, which gets what the expression's group found.
+YOUTUBE, BILIBILI = "https://www.youtube-nocookie.com/embed/{}", "https://player.bilibili.com/player.html?bvid={}"
 EMBEDS = [
-    (
-        "YouTube",
-        r"https?://(?:(?:www\.|m\.)?youtube(?:-nocookie)?\.com/(?:watch\?(?:[^#]*&)?v=|embed/|shorts/|live/)|youtu\.be/)"
-        r"([\w-]{11})(?![\w-])",
-        "https://www.youtube-nocookie.com/embed/{}",
-    ),
+    ("YouTube", r"https?://(?:(?:www|m)\.)?youtube\.com/watch\?(?:[^#]*&)?v=([\w-]{11})(?![\w-])", YOUTUBE),
+    ("YouTube", r"https?://(?:www\.)?youtube(?:-nocookie)?\.com/(?:embed|shorts|live)/([\w-]{11})(?![\w-])", YOUTUBE),
+    ("YouTube", r"https?://youtu\.be/([\w-]{11})(?![\w-])", YOUTUBE),
     ("Vimeo", r"https?://(?:player\.|www\.)?vimeo\.com/(?:video/)?(\d+)(?!\d)", "https://player.vimeo.com/video/{}"),
-    (
-        "Bilibili",
-        r"https?://(?:(?:www|m)\.bilibili\.com/video/|player\.bilibili\.com/player\.html\?(?:[^#]*&)?bvid=)"
-        r"(BV\w{10})(?!\w)",
-        "https://player.bilibili.com/player.html?bvid={}",
-    ),
+    ("Bilibili", r"https?://(?:www|m)\.bilibili\.com/video/(BV\w{10})(?!\w)", BILIBILI),
+    ("Bilibili", r"https?://player\.bilibili\.com/player\.html\?(?:[^#]*&)?bvid=(BV\w{10})(?!\w)", BILIBILI),
 ]
 
 # Monitoring
