@@ -10,7 +10,7 @@ from typing import Any
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import env, media
+from headline import env, logs, media
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
 django_stubs_ext.monkeypatch()
