@@ -43,7 +43,10 @@ def offered(article: Article, by: Person, now: datetime) -> list[Step]:
         senseless.add(Step.CANCEL_SCHEDULE)
     if article.newer is None or article.newer.publish_at is None:
         senseless.add(Step.CANCEL_UPDATE)
-    return [step for step in open_steps(article, now) if may_take(step, by, article) and step not in senseless]
+    steps = open_steps(article, now)
+    if article.status in Article.Status.passed() and Step.SUBMIT not in steps:
+        steps = [Step.SUBMIT, *steps]  # what is typed becomes the newer text, which can be handed in at once
+    return [step for step in steps if may_take(step, by, article) and step not in senseless]
 
 
 def may_take(step: Step, by: Person, article: Article | None = None) -> bool:
