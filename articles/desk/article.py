@@ -16,7 +16,7 @@ from articles.desk.audit import history
 from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
-from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
+from articles.desk.steps import TAKING_AWAY, may_take, offered, standing, standing_of_newer, take
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
 from articles.desk.writing.screen import told
@@ -148,7 +148,8 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
         typed = form.cleaned_data
         if change:
             words = {"note": typed["note"], "correction": typed["correction"]}
-            services.edit(obj, by=request.user, changes=form.edits(), seen=form.seen_version(), **words)
+            seen = None if _only_takes_away(request, form) else form.seen_version()
+            services.edit(obj, by=request.user, changes=form.edits(), seen=seen, **words)
         else:
             obj.author = obj.author or cast(Any, request.user)
             services.create(obj, by=request.user, tags=typed["tags"])
@@ -214,6 +215,12 @@ def _button(step: Step) -> UnfoldAction:
 
 def _pressed(request: HttpRequest) -> list[Step]:
     return [step for step in Step if f"{STEP_BUTTON}{step}" in request.POST]
+
+
+def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
+    """Whether nothing is written, and readers are shown nothing that this person has not seen."""
+    pressed = _pressed(request)
+    return bool(pressed) and TAKING_AWAY.issuperset(pressed) and not form.edits()
 
 
 def _back_to(article: Article) -> HttpResponse:

@@ -51,7 +51,7 @@ class Newsroom:
         page.keyboard.press("Enter")
         page.locator("#id_language").select_option(self.language)
         page.locator("#id_time_zone").select_option(zone)
-        page.locator("#preferences_form [type=submit]").click()
+        press(page.locator("#preferences_form [type=submit]"))
         expect(page.locator("html")).to_have_attribute("lang", self.language)
         return page
 
@@ -69,25 +69,29 @@ def write(page: Page, body: str, **fields: str) -> None:
     """Type a text into the open form, instead of what is there."""
     for name, value in fields.items():
         page.locator(f"#article_form [name={name}]").fill(value)
-    editor = page.locator("[role=textbox][aria-multiline=true]").first
-    editor.press("Control+a")
+    body_of(page).press("Control+a")
     page.keyboard.insert_text(body)
 
 
+def body_of(page: Page) -> Locator:
+    """Where the text of the open form is written."""
+    return page.locator("[role=textbox][aria-multiline=true]")
+
+
+def press(button: Locator) -> None:
+    """Click what leads to another page, and wait for that."""
+    with button.page.expect_navigation(wait_until="load"):
+        button.click()
+
+
 def take(page: Page, step: str) -> None:
-    """Press the button of a step and wait until the form is back."""
-    with page.expect_navigation(wait_until="load"):
-        page.locator(f"[name=_step_{step}]").click()
+    """Press the button of a step."""
+    press(page.locator(f"[name=_step_{step}]"))
 
 
 def set_time(page: Page, name: str, moment: datetime, zone: str) -> None:
-    """Type a time into the open form, as a clock in `zone` shows it."""
-    page.locator(f"#article_form [name={name}]").fill(wall(moment, zone))
-
-
-def wall(moment: datetime, zone: str) -> str:
-    """What a clock in `zone` shows."""
-    return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M:%S}"
+    """Type a time, as a clock in `zone` shows it."""
+    page.locator(f"input[name={name}]").fill(f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M:%S}")
 
 
 def approve(page: Page, title: str) -> None:
@@ -100,4 +104,5 @@ def approve(page: Page, title: str) -> None:
 
 def seen_at(place: Locator, *, timeout: float = 30) -> datetime:
     """When, by the database's clock, a reader sees this on the page that he has open."""
-    return eventually(lambda: read_database_clock() if place.count() else None, timeout, f"not seen: {place}")
+    eventually(place.count, timeout, f"not seen: {place}")
+    return read_database_clock()

@@ -331,9 +331,23 @@ def test_a_correction_can_be_submitted_with_the_save_that_writes_it(desk: Client
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     page = press(desk, article, Step.SUBMIT)
     assert "is not possible" in page.text, "nothing is new yet"
-    press(desk, article, Step.SUBMIT, title="Newer", correction="It was old.")
+    page = press(desk, article, Step.SUBMIT, title="Newer", correction="It was old.")
+    assert "_step_submit" not in page.text, "it is in review"
     stored = Article.objects.get()
     assert (stored.title, stored.update.status) == ("Old", Status.MANUAL_REVIEW)
+
+
+@pytest.mark.parametrize("step, status", [(Step.WITHDRAW, Status.WITHDRAWN), (Step.KILL, Status.KILLED)])
+def test_what_is_out_is_taken_away_although_a_correction_went_live_meanwhile(
+    desk: Client, step: Step, status: int
+) -> None:
+    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
+    for button in (Step.SUBMIT, Step.APPROVE):
+        press(desk, article, button, title="Newer")
+    old_form = {**form_of(desk, article), "reason": "It is wrong.", f"_step_{step}": "1"}
+    press(desk, article, Step.PUBLISH_UPDATE)
+    desk.post(form_address(article), old_form)
+    assert Article.objects.values_list("title", "status").get() == ("Newer", status)
 
 
 def test_killing_takes_a_notice(desk: Client) -> None:
