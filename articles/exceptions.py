@@ -53,6 +53,33 @@ class WrongState(ArticleError):
     message = _("The article's status does not allow this.")
 
 
+class BelongsToRelease(WrongState):
+    """A release keeps this step for itself until it goes out."""
+
+    code = "belongs_to_release"
+    message = _("The article belongs to a release; take it out of that first.")
+
+
+class ReleaseGone(ArticleGone):
+    """The release was deleted meanwhile."""
+
+    message = _("The release has been deleted.")
+
+
+class NotAMember(ArticleGone):
+    """The article is not in the release."""
+
+    code = "not_a_member"
+    message = _("The article is not in this release.")
+
+
+class ReleaseNotReady(WrongState):
+    """Something stands in the way of a release: the message names each article and what is wrong with it."""
+
+    code = "release_not_ready"
+    message = _("The release cannot go out.")
+
+
 class InvalidSchedule(ArticleError):
     """The time cannot be used."""
 

@@ -19,6 +19,8 @@ from articles.services.mailing import mail
 from articles.services.noticing import MAIL
 from articles.services.publishing import Outcome
 from articles.services.recording import Door, door
+from articles.services.release_due import release_due
+from articles.services.release_tasks import RELEASE, mend_releases
 from articles.services.tasks import PUBLISH, UNPUBLISH, UPDATE
 from articles.services.watching import tell_of_trouble
 from scheduling.registry import Drop, Postpone, Verdict, handler, healer
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+healer(mend_releases)  # first: a time that a member must not have gets no task
 healer(mend_tasks)
 healer(reviewing.mend_reviews)
 healer(tell_of_trouble)
@@ -49,6 +52,14 @@ def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put newer texts in the place of the present ones."""
     return _run(update_due, tasks, "updated")
+
+
+@handler(RELEASE, label=_("Release"))
+def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
+    """Put releases out, each as a whole or not at all."""
+    with door(Door.WORKER):
+        verdicts = {task.task_id: release_due(_release(task)) for task in tasks}
+    return {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
 
 
 @handler(REVIEW, errand=True, label=_("Review of a long text"))
@@ -109,6 +120,10 @@ def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:
 def _subject(task: TaskInfo) -> int:
     """The article a task is about. Anything that is not one raises, and so fails this task alone."""
     return int(dict(task.parameters or {})["article_id"])
+
+
+def _release(task: TaskInfo) -> int:
+    return int(dict(task.parameters or {})["release_id"])
 
 
 def _give_the_right_task(article_ids: Collection[int]) -> None:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models.signals import post_delete, post_save
+from django.db.models.signals import post_delete, post_save, pre_save
 from django.dispatch import receiver
 
-from articles.models import Article, Update
+from articles.models import Article, Release, Update
 from articles.models.word import words_changed
 from articles.services import recording
+from articles.services.membership import refuse_held
+from articles.services.release_tasks import RELEASE, sync_release_tasks
 from articles.services.reviewing import review_again_soon
 from articles.services.tasks import cancel_all_tasks, sync_tasks
 from articles.services.uses import note_uses
+from articles.workflow import Step
+from scheduling.services import cancel_keys
+
+
+@receiver(pre_save, sender=Article)
+def refuse_times_of_members(instance: Article, **kwargs: Any) -> None:
+    """Before a save by other code than the services, which have asked: a member of a release has no time of its own."""
+    gets_a_time = instance.publish_at is not None and "publish_at" in instance.changed_fields()
+    if instance.pk and gets_a_time and not recording.is_recording():
+        refuse_held(Step.SCHEDULE, [instance.pk])
 
 
 @receiver(post_save, sender=Article)
@@ -63,6 +75,18 @@ def record_deletion(instance: Article, **kwargs: Any) -> None:
 def take_tasks_back(instance: Article, **kwargs: Any) -> None:
     """After a deletion: no task is left."""
     cancel_all_tasks([instance.pk])
+
+
+@receiver(post_save, sender=Release)
+def keep_release_task_true(instance: Release, **kwargs: Any) -> None:
+    """After a save: a scheduled release has its task, and no other."""
+    sync_release_tasks([instance.pk])
+
+
+@receiver(post_delete, sender=Release)
+def take_release_task_back(instance: Release, **kwargs: Any) -> None:
+    """With a release its task goes."""
+    cancel_keys(RELEASE, [str(instance.pk)])
 
 
 @receiver(words_changed)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from django.apps.registry import Apps
     from django.db.migrations.state import StateApps
 
-READING = ("articles.view_article", "articles.view_channel", "articles.view_tag", "articles.view_material")
+READING = tuple(f"articles.view_{model}" for model in ("article", "channel", "tag", "material", "release"))
 WRITING = (
     *READING,
     "articles.add_article",
@@ -38,7 +38,12 @@ ROLES: dict[Role, tuple[str, ...]] = {
         *(f"articles.{verb}" for verb in ("edit_any_article", "edit_any_material", "add_tag", "change_tag")),
     ),
     Role.REVIEWER: (*READING, "articles.review_article"),
-    Role.PUBLISHER: (*READING, "articles.schedule_article", "articles.publish_article"),
+    Role.PUBLISHER: (
+        *READING,
+        "articles.schedule_article",
+        "articles.publish_article",
+        "articles.schedule_release",
+    ),
     Role.CHIEF: (
         "articles.*",
         *(f"scheduling.view_{model}" for model in ("taskinfo", "taskinfolog", "workerheartbeat")),
@@ -54,6 +59,15 @@ def create_roles(apps: Apps | StateApps) -> None:
     for role, rights in ROLES.items():
         group, _is_new = groups.get_or_create(name=role.value)
         group.permissions.add(*permissions.filter(_any_of(rights)))
+
+
+def grant(apps: Apps | StateApps, model: str) -> None:
+    """Give the groups that are there the permissions of a new model; what was taken from them by hand stays away."""
+    groups, permissions = apps.get_model("auth", "Group").objects, apps.get_model("auth", "Permission").objects
+    new = permissions.filter(content_type__app_label="articles", content_type__model=model)
+    for role, rights in ROLES.items():
+        for group in groups.filter(name=role.value):
+            group.permissions.add(*new.filter(_any_of(rights)))
 
 
 def _any_of(rights: tuple[str, ...]) -> Q:

@@ -12,7 +12,7 @@ from enum import Enum, StrEnum
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from articles.models import Article
+from articles.models import Article, Release, ReleaseMember
 
 Status = Article.Status
 
@@ -109,6 +109,61 @@ STEPS: dict[Step, Transition] = {
         _("Discard the newer text"), UNAPPROVED | WAITING, None, "articles.change_article", Subject.NEWER
     ),
 }
+
+
+KEPT_BY_RELEASE: dict[ReleaseMember.Action, frozenset[Step]] = {
+    ReleaseMember.Action.PUBLISH: frozenset(
+        {Step.SCHEDULE, Step.MOVE, Step.CANCEL_SCHEDULE, Step.PUBLISH_NOW, Step.RESTORE}
+    ),
+    ReleaseMember.Action.UPDATE: frozenset({Step.SCHEDULE_UPDATE, Step.CANCEL_UPDATE, Step.PUBLISH_UPDATE}),
+    ReleaseMember.Action.WITHDRAW: frozenset(),
+}
+"""What a pending release keeps for itself: the steps that would show readers a member before the others.
+
+Whatever takes something away from readers stays possible, and makes the release fail unless it is mended.
+"""
+
+
+class ReleaseStep(StrEnum):
+    """What a person can do with a release."""
+
+    CHANGE = "change_release"
+    SCHEDULE = "schedule_release"
+    PUBLISH = "publish_release"
+    CANCEL = "cancel_release"
+    REOPEN = "reopen_release"
+    ROLL_BACK = "roll_back_release"
+    DELETE = "delete_release"
+
+
+@dataclass(frozen=True)
+class ReleaseTransition:
+    """Where a step of a release may start, and where it leads (None: the status stays)."""
+
+    label: Promise
+    sources: frozenset[Release.Status]
+    target: Release.Status | None
+
+
+_PENDING = frozenset(Release.Status.pending())
+_OVER = frozenset({Release.Status.CANCELLED, Release.Status.ROLLED_BACK})
+
+RELEASE_STEPS: dict[ReleaseStep, ReleaseTransition] = {
+    ReleaseStep.CHANGE: ReleaseTransition(_("Change the release"), _PENDING, None),
+    ReleaseStep.SCHEDULE: ReleaseTransition(_("Schedule the release"), _PENDING, Release.Status.SCHEDULED),
+    ReleaseStep.PUBLISH: ReleaseTransition(_("Publish the release now"), _PENDING, Release.Status.PUBLISHED),
+    ReleaseStep.CANCEL: ReleaseTransition(_("Cancel the release"), _PENDING, Release.Status.CANCELLED),
+    ReleaseStep.REOPEN: ReleaseTransition(_("Prepare it again"), _OVER, Release.Status.DRAFT),
+    ReleaseStep.ROLL_BACK: ReleaseTransition(
+        _("Roll the release back"), frozenset({Release.Status.PUBLISHED}), Release.Status.ROLLED_BACK
+    ),
+    ReleaseStep.DELETE: ReleaseTransition(
+        _("Delete the release"),
+        frozenset({Release.Status.DRAFT, Release.Status.FAILED, Release.Status.CANCELLED}),
+        None,
+    ),
+}
+"""All of them take the permission `articles.schedule_release`."""
 
 
 class Verdict(StrEnum):

@@ -19,9 +19,9 @@ from articles.models import QueuedArticle
 
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notice"]),
-    (_("Write"), ["Article", "Tag"]),
+    (_("Write"), ["Article", "Material", "Tag"]),
     (_("Review"), ["QueuedArticle", "Word"]),
-    (_("Publish"), ["Calendar", "Channel"]),
+    (_("Publish"), ["Calendar", "Release", "Channel"]),
     (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("People"), ["User", "Group", "TokenProxy", "AuditEntry"]),
 ]
@@ -32,9 +32,11 @@ ICONS = {
     "AuditEntry": "policy",
     "Calendar": "calendar_month",
     "Channel": "category",
+    "Material": "photo_library",
     "Notice": "notifications",
     "Tag": "sell",
     "QueuedArticle": "rate_review",
+    "Release": "package_2",
     "Word": "shield",
     "TaskInfo": "schedule",
     "TaskInfoLog": "history",

@@ -8,6 +8,7 @@ from rest_framework.routers import SimpleRouter
 from articles.api.desk import DeskArticleViewSet
 from articles.api.materials import MaterialViewSet
 from articles.api.reader import ChannelViewSet, LiveArticleViewSet
+from articles.api.releases import ReleaseViewSet
 from articles.api.revisions import RevisionViewSet
 
 router = SimpleRouter(use_regex_path=False)
@@ -15,6 +16,7 @@ router.register("articles", LiveArticleViewSet, basename="live-article")
 router.register("channels", ChannelViewSet, basename="channel")
 router.register("desk/articles", DeskArticleViewSet, basename="desk-article")
 router.register("desk/materials", MaterialViewSet, basename="desk-material")
+router.register("desk/releases", ReleaseViewSet, basename="desk-release")
 router.register("desk/articles/<int:article>/revisions", RevisionViewSet, basename="desk-revision")
 
 urlpatterns = [path("", include(router.urls))]

@@ -17,9 +17,13 @@ from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
 from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
+from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
+from articles.desk.writing.screen import told
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
+from articles.services import writing
 from articles.services.editing import TIMES
+from articles.services.membership import kept_steps
 from articles.services.rights import CHANGE, EDIT_ANY, allows
 from articles.services.steps import Person
 from articles.workflow import STEPS, Step
@@ -44,18 +48,24 @@ ICONS = {
     Step.DISCARD_UPDATE: "delete",
 }
 STEP_BUTTON = "_step_"
+_SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
+"""The step that setting a time amounts to."""
 
 
 @admin.register(Article)
-class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
+class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens):  # type: ignore[misc]
     """The list, and the form that writes, reviews, schedules and publishes."""
 
     form = ArticleForm
     autocomplete_fields = ["tags", "author"]
     change_form_before_template = "articles/desk/standing.html"  # type: ignore[assignment]
     change_form_after_template = "articles/desk/record.html"  # type: ignore[assignment]
-    warn_unsaved_form = True
     view_on_site = False  # the form links to the page itself, once there is one
+
+    @admin.display(description=_("pictures of the cover"), empty_value="—")
+    def cover_shown(self, article: Article) -> str | None:
+        """Their titles, for those who only read them."""
+        return ", ".join(map(str, article.covers)) or None
 
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
         """Whether this person may do anything with the article: write, or take one of its steps."""
@@ -65,7 +75,7 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[str]:
         """What this person only reads: the text of others, and who wrote it."""
-        shown = [] if _may_write(obj, request.user) else sorted(Text.NAMES)
+        shown = [] if _may_write(obj, request.user) else ["cover_shown", *sorted(Text.NAMES - {"cover"})]
         return shown if allows(EDIT_ANY, request.user) else [*shown, "author"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
@@ -73,6 +83,7 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
         times = _settable_times(obj, request.user)
         shown: list[Any] = [
             (None, {"fields": ["title", "summary", "body"]}),
+            (_("Cover"), {"fields": ["cover_mode", "cover" if _may_write(obj, request.user) else "cover_shown"]}),
             (_("Times"), {"fields": times}),
             (_("Placement"), {"fields": ["channel", "tags", "author", "byline", "slug"]}),
             (_("This revision"), {"fields": ["note", "correction"] if obj and _may_write(obj, request.user) else []}),
@@ -83,6 +94,7 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
         """The form, which knows why the services refused what was typed."""
         form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
+        form.restored = restored(request, obj)
         for name in TIMES.union({"update_at"}).difference(_settable_times(obj, request.user)):
             del form.base_fields[name]
         return form
@@ -124,6 +136,8 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
             "record": history(article) if article.pk else [],
             "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
+            "told": told(request, context.get("original")),
+            "unsaved_work": unsaved_work(request, context.get("original")),
         }
         return super().render_change_form(request, context, *args, **options)
 
@@ -141,8 +155,9 @@ class ArticleAdmin(ArticleList, HistoryScreens):  # type: ignore[misc]
         for step in _pressed(request):
             time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
-        told = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
-        self.message_user(request, told.strip(), messages.INFO)
+        sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
+        self.message_user(request, sentence.strip(), messages.INFO)
+        writing.drop_copy(window_of(request), by=request.user)
         if tags := form.taken_out():
             text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
             self.message_user(request, text % {"tags": ", ".join(f"<{tag}>" for tag in tags)}, messages.WARNING)
@@ -173,10 +188,13 @@ def _settable_times(article: Article | None, by: Person) -> list[str]:
         names.remove("update_at")
     if article is None:
         return names
+    kept = kept_steps(article)  # by a release
+    names = [name for name in names if _SETTING.get(name) not in kept]
     may_set = may_take(Step.SCHEDULE, by) if article.status in Status.visible() else _may_write(article, by)
     if not may_set:
         return [name for name in names if name == "embargo_until"]
-    return names[1:] if article.status in (Status.PUBLISHED, Status.WITHDRAWN) else names
+    is_over = article.status in (Status.PUBLISHED, Status.WITHDRAWN)
+    return [name for name in names if not (is_over and name == "publish_at")]
 
 
 def _set_update_time(article: Article, moment: datetime | None, by: Person) -> None:

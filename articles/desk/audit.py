@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from articles.models import Article, AuditEntry
+from articles.models import Article, AuditEntry, Release
 from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
 from articles.services.recording import (
     CREATE,
@@ -26,8 +26,12 @@ from articles.services.recording import (
     UNDONE,
     UPDATED,
 )
+from articles.services.release_due import RELEASED
+from articles.services.release_effects import TAKEN_BACK
+from articles.services.release_tasks import FAILED as RELEASE_FAILED
+from articles.services.releasing import CREATED, JOINED, LEFT
 from articles.times import spoken_exactly
-from articles.workflow import STEPS, Step
+from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
 
 NAMES: Mapping[str, str | Promise] = {
     CREATE: _("Written"),
@@ -45,6 +49,13 @@ NAMES: Mapping[str, str | Promise] = {
     CHANGE_PICTURE: _("Picture changed"),
     DELETE_PICTURE: _("Picture deleted"),
     **{step.value: STEPS[step].label for step in Step},
+    CREATED: _("Release prepared"),
+    JOINED: _("Came into a release"),
+    LEFT: _("Taken out of a release"),
+    RELEASED: _("Release went out"),
+    RELEASE_FAILED: _("Release failed"),
+    TAKEN_BACK: _("Rolled back with its release"),
+    **{step.value: RELEASE_STEPS[step].label for step in ReleaseStep},
 }
 """What people call the actions of the record."""
 
@@ -57,17 +68,20 @@ def name_of(action: str) -> str:
     return str(NAMES.get(action, action))
 
 
-def history(article: Article) -> list[dict[str, str]]:
-    """The latest entries about an article, as people read them."""
+def history(subject: Article | Release) -> list[dict[str, str]]:
+    """The latest entries about an article or a release, as people read them."""
+    objects = AuditEntry.objects
+    entries = objects.of(subject) if isinstance(subject, Article) else objects.of_release(subject)
     return [
         {
+            "about": entry.article_title,
             "when": spoken_exactly(entry.at),
             "name": name_of(entry.action),
             "who": entry.user_name or entry.get_door_display(),
             "change": " · ".join(entry.differences()),
             "reason": entry.reason,
         }
-        for entry in AuditEntry.objects.of(article)[:SHOWN]
+        for entry in entries[:SHOWN]
     ]
 
 
@@ -88,16 +102,16 @@ class ActionFilter(admin.SimpleListFilter):
 
 @admin.register(AuditEntry)
 class AuditAdmin(ModelAdmin):
-    """The whole record, latest first; `article_id__exact` and `user_id__exact` narrow it to one of them."""
+    """The whole record, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` narrow it down."""
 
-    list_display = ["moment", "deed", "article_title", "user_name", "door", "change", "reason"]
+    list_display = ["moment", "deed", "article_title", "release_name", "user_name", "door", "change", "reason"]
     list_display_links = ["moment"]
     list_filter = ["door", ActionFilter, ("at", admin.DateFieldListFilter)]
     list_per_page = 50
     ordering = ["-id"]
     show_full_result_count = False
-    search_fields = ["article_title", "user_name"]
-    search_help_text = _("Headline or person")
+    search_fields = ["article_title", "release_name", "user_name"]
+    search_help_text = _("Headline, release or person")
 
     @admin.display(description=_("time"), ordering="at")
     def moment(self, entry: AuditEntry) -> str:
@@ -115,8 +129,9 @@ class AuditAdmin(ModelAdmin):
         return " · ".join(entry.differences())
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Links lead to all that happened to one article, or was done by one person."""
-        return lookup in {"article_id__exact", "user_id__exact"} or super().lookup_allowed(lookup, value, request)
+        """Links lead to all that happened to one article or release, or was done by one person."""
+        narrowing = {"article_id__exact", "release_id__exact", "user_id__exact"}
+        return lookup in narrowing or super().lookup_allowed(lookup, value, request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Services write it."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
-from articles.desk.bodyfield import BodyField
+from articles.desk.coverfield import CoverField
 from articles.desk.timefield import ZonedTimeField
+from articles.desk.writing.body import BodyField
+from articles.desk.writing.screen import writing_media
 from articles.exceptions import ArticleError, StaleEdit
 from articles.html import foreign_tags
 from articles.models import Article, Channel, Tag, Text
 from articles.services.editing import EDITABLE
+from articles.services.writing import Typed
 
 
 class VersionField(forms.Field):
@@ -35,9 +40,13 @@ class VersionField(forms.Field):
 
 
 class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What an editor types. `refusal` is why the services refused it the first time; nothing typed is lost then."""
+    """What an editor types. `refusal` is why the services refused it the first time; nothing typed is lost then.
+
+    `restored` is what was typed and not saved when the form was last open.
+    """
 
     refusal: ArticleError | None = None
+    restored: Typed | None = None
 
     body = BodyField(label=_("Body"), required=False)
     publish_at = ZonedTimeField(
@@ -54,6 +63,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         help_text=_("When the newer text takes the place of what readers see, once it is approved."),
     )
+    cover = CoverField(label=_("Pictures of the cover"), required=False)
     note = forms.CharField(
         label=_("Note"),
         required=False,
@@ -88,16 +98,29 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **options: Any) -> None:
         if (article := options.get("instance")) is not None:
             options["initial"] = {**_newer_values(article), **(options.get("initial") or {})}
+        if self.restored is not None:
+            options["initial"] = {**(options.get("initial") or {}), **_as_typed(self.base_fields, self.restored)}
         super().__init__(*args, **options)
         self.fields["seen"].initial = self.instance.changed_at
+        if "cover_mode" in self.fields:
+            self.fields["cover_mode"].required = False
         if "channel" in self.fields:
             offered = Channel.objects.filter(Q(enabled=True) | Q(pk=self.instance.channel_id))
             self.fields["channel"].queryset = offered  # type: ignore[attr-defined]
 
     @property
+    def media(self) -> forms.Media:
+        """With the scripts and styles of writing."""
+        return super().media + writing_media()
+
+    @property
     def is_stale(self) -> bool:
         """Whether somebody else saved the article meanwhile."""
         return isinstance(self.refusal, StaleEdit)
+
+    def clean_cover_mode(self) -> str:
+        """A form without the field says nothing."""
+        return str(self.cleaned_data["cover_mode"] or self.instance.cover_mode)
 
     def clean(self) -> dict[str, Any] | None:
         """Repeat why the services refused."""
@@ -117,6 +140,16 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     def seen_version(self) -> datetime | None:
         """The version the editor started from; None when it is to be overwritten."""
         return None if self.cleaned_data["overwrite"] else self.cleaned_data["seen"]
+
+
+def _as_typed(fields: Mapping[str, forms.Field], typed: Typed) -> dict[str, Any]:
+    """Field name to what its widget reads from a form; a choice of several is left out of it when nothing is chosen."""
+    data = MultiValueDict({name: list(texts) for name, texts in typed.items()})
+    return {
+        name: field.widget.value_from_datadict(data, MultiValueDict(), name)
+        for name, field in fields.items()
+        if name in typed or getattr(field.widget, "allow_multiple_selected", False)
+    }
 
 
 def _newer_values(article: Article) -> dict[str, Any]:

@@ -19,11 +19,14 @@ from unfold.views import ChangeList
 from articles.desk.batches import recent, title_of
 from articles.desk.bulk import BULK_ACTIONS
 from articles.desk.filters import FILTERS
+from articles.desk.joining import add_to_release
 from articles.desk.saved_views import tabs
 from articles.desk.steps import may_take
 from articles.models import Article
 from articles.models.article import AT_RISK_WITHIN
 from articles.models.people import named
+from articles.services.releasing import RIGHT
+from articles.services.rights import allows
 from articles.times import spoken_briefly
 from articles.workflow import Step
 from scheduling.services import database_now
@@ -57,7 +60,7 @@ class ArticleChangeList(ChangeList):
 class ArticleList(ModelAdmin):
     """Adds the list to the screens of articles."""
 
-    actions = BULK_ACTIONS
+    actions = [*BULK_ACTIONS, add_to_release]
     list_display = ["title", "badge", "goes_live", "channel", "writer", "changed"]
     list_filter = tuple(FILTERS)
     list_filter_submit = True
@@ -118,6 +121,10 @@ class ArticleList(ModelAdmin):
     def changed(self, article: Article) -> str:
         """When it was last saved."""
         return spoken_briefly(article.changed_at)
+
+    def has_schedule_release_permission(self, request: HttpRequest) -> bool:
+        """Who may put articles into releases."""
+        return allows(RIGHT, request.user)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Offer the steps in bulk that this person may take."""

@@ -30,6 +30,7 @@ BADGES = {
     Kind.FAILED: "danger",
     Kind.OVERDUE: "danger",
     Kind.PULLED_BACK: "warning",
+    Kind.ROLLED_BACK: "warning",
 }
 
 
@@ -60,7 +61,7 @@ class ChoiceForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Notice)
 class NoticeAdmin(ModelAdmin):
-    """One's own notices, the latest first; opening one marks it read and leads to the article."""
+    """One's own notices, the latest first; opening one marks it read and leads to the article or release."""
 
     actions = ["mark_read"]
     actions_list = ["choose", "mark_all_read"]  # type: ignore[assignment]
@@ -126,8 +127,10 @@ class NoticeAdmin(ModelAdmin):
         if notice is None:
             return redirect("admin:articles_notice_changelist")
         self.mark_read(request, self.get_queryset(request).filter(pk=notice.pk))
+        if notice.release_id is not None:
+            return redirect("admin:articles_release_change", notice.release_id)
         if notice.article_id is None:
-            self.message_user(request, _t("The article has been deleted."), messages.WARNING)
+            self.message_user(request, _t("What it was about has been deleted."), messages.WARNING)
             return redirect("admin:articles_notice_changelist")
         return redirect("admin:articles_article_change", notice.article_id)
 

@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='revision',
             name='cover',
-            field=models.JSONField(default=list, verbose_name='pictures of the cover'),
+            field=models.JSONField(blank=True, default=list, help_text='Ids, also of those the text decides on.', verbose_name='pictures of the cover'),
         ),
         migrations.AddField(
             model_name='revision',

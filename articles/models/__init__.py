@@ -6,15 +6,18 @@ from articles.models.batch import Batch, BatchItem
 from articles.models.calendar_feed import CalendarFeed
 from articles.models.channel import Channel
 from articles.models.correction import Correction
-from articles.models.material import CoverMode, Material, MaterialUse
+from articles.models.cover import CoverMode
+from articles.models.material import Material, MaterialUse
 from articles.models.notice import Notice, NoticeChoice
 from articles.models.preferences import Preferences
+from articles.models.release import Release, ReleaseMember
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
 from articles.models.saved_view import SavedView
 from articles.models.tag import Tag
 from articles.models.update import Update
 from articles.models.word import Word, WordList
+from articles.models.writing import Presence, WorkingCopy
 
 __all__ = [
     "Article",
@@ -31,7 +34,10 @@ __all__ = [
     "Notice",
     "NoticeChoice",
     "Preferences",
+    "Presence",
     "QueuedArticle",
+    "Release",
+    "ReleaseMember",
     "Review",
     "Revision",
     "SavedView",
@@ -40,4 +46,5 @@ __all__ = [
     "Update",
     "Word",
     "WordList",
+    "WorkingCopy",
 ]

@@ -11,14 +11,12 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.expressions import Combinable
 from django.urls import reverse
-from django.utils.functional import cached_property
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.changes import SavesOnlyChanges
-from articles.models.material import CoverMode, Material
+from articles.models.cover import Covered
 from articles.models.revision import Revision, Text
-from articles.pictures import references
 from scheduling.fields import ExactCharField
 
 if TYPE_CHECKING:
@@ -88,7 +86,7 @@ def over_at(now: Instant) -> Q:
     return Q(unpublish_at__lte=now)
 
 
-class Article(SavesOnlyChanges):
+class Article(Covered, SavesOnlyChanges):
     """A piece of news, from its draft to its withdrawal.
 
     The columns hold what readers see once its time has come: while an article is approved, out or withdrawn that is the
@@ -157,10 +155,6 @@ class Article(SavesOnlyChanges):
         verbose_name=_("author"),
     )
     byline = models.CharField(_("byline"), max_length=120, blank=True, help_text=_("Shown instead of the author."))
-    cover_mode = models.CharField(_("cover"), max_length=5, choices=CoverMode.choices, default=CoverMode.AUTO)
-    cover = models.JSONField(
-        _("pictures of the cover"), default=list, blank=True, help_text=_("Ids, also of those the text decides on.")
-    )
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.DRAFT)
     status_reason = models.CharField(_("reason"), max_length=500, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)
@@ -219,19 +213,15 @@ class Article(SavesOnlyChanges):
             self.revision = int(revise)
         has_new_text = is_new or self._changes_text(options.get("update_fields"))
         if has_new_text:
-            self._choose_cover(options)
+            self.choose_cover()
+            if options.get("update_fields") is not None:
+                options["update_fields"] = {*options["update_fields"], "cover"}
         with transaction.atomic():
             super().save(*args, **options)
             if revise and is_new:
                 Revision.holding(Text.of(self, tags=()), article=self, number=1, author=self.author).save()
             elif revise and has_new_text:
                 self.holds(Revision.objects.add(self, Text.of(self)))
-
-    def _choose_cover(self, options: dict[str, Any]) -> None:
-        """Take the cover from the body, if that decides."""
-        self.cover = CoverMode(self.cover_mode).cover(self.cover, self.pictures)
-        if options.get("update_fields") is not None:
-            options["update_fields"] = {*options["update_fields"], "cover"}
 
     def holds(self, revision: Revision) -> None:
         """Note that the columns have the text of `revision`."""
@@ -261,16 +251,6 @@ class Article(SavesOnlyChanges):
     def signed(self) -> str:
         """Who it is by, as readers see it; empty if nobody is named."""
         return self.byline or (self.author.get_full_name() if self.author else "")
-
-    @property
-    def pictures(self) -> list[str]:
-        """The ids of the pictures in the body."""
-        return references(self.body)
-
-    @cached_property
-    def covers(self) -> list[Material]:
-        """The pictures of the cover; `articles.illustrating.gather_covers` looks those of many articles up at once."""
-        return Material.objects.named(self.cover)
 
     @property
     def goes_live_at(self) -> datetime | None:

@@ -13,6 +13,7 @@ from django.db.models.expressions import Combinable
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
+from articles.models.release import Release
 from articles.times import spoken_exactly
 
 
@@ -26,6 +27,10 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
     def of(self, article: Article) -> Self:
         """What happened to an article, latest first."""
         return self.filter(article_id=article.pk).latest_first()
+
+    def of_release(self, release: Release) -> Self:
+        """What happened to a release and, by it, to its articles; latest first."""
+        return self.filter(release_id=release.pk).latest_first()
 
     def latest_first(self) -> Self:
         """In the order in which people look for them."""
@@ -77,6 +82,8 @@ class AuditEntry(models.Model):
     user_name = models.CharField(_("person"), max_length=150, blank=True, help_text=_("Empty: nobody, it was due."))
     article_id = models.BigIntegerField(_("article's id"), null=True, blank=True)
     article_title = models.CharField(_("article"), max_length=200, blank=True)
+    release_id = models.BigIntegerField(_("release's id"), null=True, blank=True)
+    release_name = models.CharField(_("release"), max_length=120, null=True, blank=True)  # noqa: DJ001 (added later)
     old_status = models.SmallIntegerField(_("status before"), choices=Article.Status.choices, null=True, blank=True)
     new_status = models.SmallIntegerField(_("status after"), choices=Article.Status.choices, null=True, blank=True)
     old_time = models.DateTimeField(_("time to go live before"), null=True, blank=True)
@@ -94,6 +101,7 @@ class AuditEntry(models.Model):
         indexes = [
             models.Index(fields=["article_id", "id"], name="audit_article"),
             models.Index(fields=["user_id", "id"], name="audit_user"),
+            models.Index(fields=["release_id", "id"], name="audit_release"),
             models.Index(fields=["at"], name="audit_at"),
         ]
 

@@ -1,8 +1,8 @@
-"""Pictures of the newsroom, where they are used, and how an article's cover is chosen from them."""
+"""Pictures of the newsroom, and where they are used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 from typing import ClassVar, Self
@@ -15,31 +15,13 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from articles.pictures import MEDIA_PATH
+
 WIDTHS = (320, 640, 1280, 2048)
 """Pixels: the resized versions of a picture that is wide enough; a narrower one has its own width as the largest."""
 
 MODERN = ("avif", "webp")
 """The formats of the versions, the best first; the last is what every browser of today shows."""
-
-
-class CoverMode(models.TextChoices):
-    """How many pictures stand with an article's headline."""
-
-    NONE = "none", _("None")
-    ONE = "one", _("One picture")
-    THREE = "three", _("Three pictures")
-    AUTO = "auto", _("Automatic, from the pictures in the text")
-
-    @property
-    def takes(self) -> int | None:
-        """The number of pictures to choose; None where the text decides."""
-        return {self.NONE: 0, self.ONE: 1, self.THREE: 3}.get(self)
-
-    def cover(self, chosen: Iterable[object], shown: Sequence[str]) -> list[str]:
-        """The ids of the cover: those chosen, or by the pictures shown in the text: three of them, one or none."""
-        if self is not self.AUTO:
-            return [str(pk) for pk in chosen]
-        return list(shown[: 3 if len(shown) >= 3 else 1])
 
 
 class MaterialQuerySet(models.QuerySet["Material"]):
@@ -152,14 +134,24 @@ class Material(models.Model):
         return f"shared-{self.focus_x}-{self.focus_y}.jpeg"
 
     @property
+    def address_in_full(self) -> str:
+        """The address of the picture in full."""
+        return self.address(self.original)
+
+    @property
     def thumbnail(self) -> str:
         """The address of the smallest version."""
         return self.address(f"{self.widths[0]}.webp")
 
     @property
     def preview(self) -> str:
-        """The address of a version for the middle of a page, which stands in texts, too."""
+        """The address of a version for the middle of a page."""
         return self.address(f"{self.middle}.webp")
+
+    @property
+    def in_texts(self) -> str:
+        """The address by which texts refer to it, wherever browsers find it at the time."""
+        return f"{MEDIA_PATH}{self.pk}/{self.middle}.webp"
 
     @property
     def middle(self) -> int:

@@ -10,6 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
+from articles.models.release import Release
 
 
 class NoticeQuerySet(models.QuerySet["Notice"]):
@@ -36,6 +37,7 @@ class Notice(models.Model):
         FAILED = "failed", _("Failed")
         OVERDUE = "overdue", _("Overdue")
         PULLED_BACK = "pulled_back", _("Pulled back")
+        ROLLED_BACK = "rolled_back", _("Rolled back")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices")
@@ -44,6 +46,9 @@ class Notice(models.Model):
         Article, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("article")
     )
     article_title = models.CharField(_("article"), max_length=200)
+    release = models.ForeignKey(
+        Release, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("release")
+    )
     reason = models.CharField(_("reason"), max_length=500, blank=True)
     occasion = models.CharField(max_length=64, blank=True, db_index=True, help_text=_("Told once for each occasion."))
     in_desk = models.BooleanField(default=True)
@@ -74,7 +79,8 @@ def by_default_in_desk() -> list[str]:
 def by_default_mailed() -> list[str]:
     """Mails are for what needs somebody."""
     Kind = Notice.Kind  # noqa: N806 (it is a class)
-    return [Kind.REFUSED.value, Kind.FAILED.value, Kind.OVERDUE.value, Kind.PULLED_BACK.value]
+    mailed = [Kind.REFUSED, Kind.FAILED, Kind.OVERDUE, Kind.PULLED_BACK, Kind.ROLLED_BACK]
+    return [kind.value for kind in mailed]
 
 
 class NoticeChoice(models.Model):

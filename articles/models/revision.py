@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.material import CoverMode
+from articles.models.cover import Covered, CoverMode
 from articles.pictures import references
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         raise Immutable
 
 
-class Revision(models.Model):
+class Revision(Covered):
     """What an article said when somebody saved it. Never changed; deleted with its article alone."""
 
     article = models.ForeignKey(
@@ -145,8 +145,6 @@ class Revision(models.Model):
         "articles.Channel", on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("channel")
     )
     tags = models.JSONField(_("tags"), default=list)
-    cover_mode = models.CharField(_("cover"), max_length=5, choices=CoverMode.choices, default=CoverMode.AUTO)
-    cover = models.JSONField(_("pictures of the cover"), default=list)
 
     objects = RevisionQuerySet.as_manager()
 

@@ -7,8 +7,22 @@ leaves the given instance as it now is in the database. They raise `articles.exc
 from articles.services.claiming import claim, release
 from articles.services.editing import create, edit, keep_aside, restore_revision
 from articles.services.materials import change_material, delete_material, favour, upload
-from articles.services.moving import Moment, do_now, move
+from articles.services.moving import Moment, do_now, do_release_now, move, move_release
+from articles.services.preflight import preflight
 from articles.services.publishing import kill, publish_due, publish_now, restore, revive, take_off_due, withdraw
+from articles.services.rehearsing import rehearse_release
+from articles.services.releasing import (
+    add_member,
+    cancel_release,
+    create_release,
+    delete_release,
+    publish_release_now,
+    remove_member,
+    rename_release,
+    reopen_release,
+    roll_back_release,
+    schedule_release,
+)
 from articles.services.scheduling import cancel_schedule, move_many, schedule, schedule_many, set_embargo
 from articles.services.submitting import approve, refuse, submit
 from articles.services.tasks import mend_tasks, sync_tasks
@@ -16,15 +30,20 @@ from articles.services.updating import cancel_update, discard_update, publish_up
 
 __all__ = [
     "Moment",
+    "add_member",
     "approve",
+    "cancel_release",
     "cancel_schedule",
-    "claim",
     "cancel_update",
     "change_material",
+    "claim",
     "create",
+    "create_release",
     "delete_material",
+    "delete_release",
     "discard_update",
     "do_now",
+    "do_release_now",
     "edit",
     "favour",
     "keep_aside",
@@ -32,16 +51,25 @@ __all__ = [
     "mend_tasks",
     "move",
     "move_many",
+    "move_release",
+    "preflight",
     "publish_due",
     "publish_now",
+    "publish_release_now",
     "publish_update",
     "refuse",
+    "rehearse_release",
     "release",
+    "remove_member",
+    "rename_release",
+    "reopen_release",
     "restore",
     "restore_revision",
     "revive",
+    "roll_back_release",
     "schedule",
     "schedule_many",
+    "schedule_release",
     "schedule_update",
     "set_embargo",
     "submit",

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from articles.exceptions import NotEditable, RevisionGone, StaleEdit, TooLong, WrongCover, WrongState
 from articles.models import Article, CoverMode, Revision, Tag, Text, Update
 from articles.models.article import BODY_LENGTH
+from articles.services.membership import refuse_held
 from articles.services.recording import CREATE, EDIT, Notes, Person, Standing, record, recorded, unrecorded
 from articles.services.references import tags_named
 from articles.services.revisions import newest, pinned, put_into_columns
@@ -65,7 +66,8 @@ def edit(
     Raises `StaleEdit` if somebody saved the article since; the text that comes too late is kept as a revision then,
     unless the caller's own transaction takes that back. Raises `NotAllowed` if `by` may not change it (or, once it is
     approved, its times; or its embargo), `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that
-    make no sense, `WrongState` for a new time of something already out, and what `refuse_pictures` raises.
+    make no sense, `WrongState` for a new time of something already out, `BelongsToRelease` for one of a member, and
+    what `refuse_pictures` raises.
     """
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": ", ".join(sorted(unknown))})
@@ -174,5 +176,7 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Person) -> No
         require(STEPS[Step.SCHEDULE].permission, by)
     if "publish_at" in times and article.status in (Article.Status.PUBLISHED, Article.Status.WITHDRAWN):
         raise WrongState(_("The article has been published; its time can no longer be changed."))
+    if times.get("publish_at") is not None:
+        refuse_held(Step.SCHEDULE, [article.pk])
     if times.get("embargo_until", article.embargo_until) != article.embargo_until:
         require(STEPS[Step.SET_EMBARGO].permission, by)

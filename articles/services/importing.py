@@ -11,8 +11,9 @@ from typing import Any, Self
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 
-from articles.models import Article, Channel, CoverMode
+from articles.models import Article, Channel, CoverMode, ReleaseMember
 from articles.pictures import references
+from articles.services.membership import held
 from articles.services.recording import IMPORT, Standing, record_many
 from articles.services.references import channels_named, people_named, tags_named
 from articles.services.tasks import sync_tasks
@@ -94,8 +95,8 @@ def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
 
     Articles are recognised by their external id, which must be unique in `chunk`. One whose content over there is
     as at the last import is skipped: what editors improved here since then stays. Otherwise the file's text, channel
-    and tags replace ours. Its status and times do so only while they are as the last import left them and readers
-    cannot see the article. `dry_run` does everything and takes it back.
+    and tags replace ours. Its status and times do so only while they are as the last import left them, readers
+    cannot see the article and no release holds it. `dry_run` does everything and takes it back.
     """
     with transaction.atomic():
         known = _known(chunk)
@@ -122,15 +123,17 @@ def _known(chunk: Iterable[ImportedArticle]) -> dict[str, Article]:
 
 
 def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: datetime) -> list[Change]:
-    changes = [_change(known[item.external_id], item, now) for item in chunk if item.external_id in known]
+    bound = held([article.pk for article in known.values()], ReleaseMember.Action.PUBLISH)
+    pairs = [(known[item.external_id], item) for item in chunk if item.external_id in known]
+    changes = [_change(article, item, now, is_bound=article.pk in bound) for article, item in pairs]
     return [change for change in changes if change.content or change.state]
 
 
-def _change(article: Article, item: ImportedArticle, now: datetime) -> Change:
+def _change(article: Article, item: ImportedArticle, now: datetime, *, is_bound: bool) -> Change:
     left = Imprint.on(article)
     content = left.content != item.digest
     released = left.held and not item.held
-    untouched = left.state == signature(article) and not _is_visible(article, now)
+    untouched = left.state == signature(article) and not _is_visible(article, now) and not is_bound
     return Change(article, item, content, state=(content or released) and untouched)
 
 

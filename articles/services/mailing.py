@@ -41,6 +41,7 @@ def _message(notice: Notice) -> EmailMessage:
 
 
 def _address(notice: Notice) -> str:
-    if notice.article_id is None:
-        return _("The article has been deleted.")
-    return f"{settings.SITE_URL}{reverse('admin:articles_article_change', args=[notice.article_id])}"
+    name, subject = ("release", notice.release_id) if notice.release_id else ("article", notice.article_id)
+    if subject is None:
+        return _("What it was about has been deleted.")
+    return f"{settings.SITE_URL}{reverse(f'admin:articles_{name}_change', args=[subject])}"

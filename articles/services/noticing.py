@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from django.contrib.auth import get_user_model
 
-from articles.models import Article, AuditEntry, Notice, NoticeChoice
+from articles.models import Article, AuditEntry, Notice, NoticeChoice, Release
 from articles.models.bulk import insert_rows
 from scheduling.services import add_tasks, read_database_clock
 
@@ -44,14 +44,15 @@ _BY_VERDICT: Mapping[int, Notice.Kind] = {
 
 @dataclass(frozen=True)
 class News:
-    """What is to be told to some people, by their ids."""
+    """What is to be told to some people, by their ids, about an article or a release."""
 
     kind: Notice.Kind
-    article_id: int
+    article_id: int | None
     title: str
     people: frozenset[int]
     reason: str = ""
     occasion: str = ""
+    release_id: int | None = None
 
 
 def tell_of(entries: Sequence[AuditEntry]) -> None:
@@ -71,6 +72,19 @@ def tell_authors(action: str, articles: Iterable[Article]) -> None:
 
 def _of_author(article_id: int, author: int | None, entry: AuditEntry, kind: Notice.Kind) -> News:
     return News(kind, article_id, entry.article_title, frozenset({author or 0}), entry.reason)
+
+
+def tell_of_release(kind: Notice.Kind, release: Release, *, by: Any = None) -> None:
+    """Tell everybody whom a release concerns: its maker, the authors, and who looks after the clock's work.
+
+    Authors hear by notices of their own what was published.
+    """
+    concerned = {*alarmed(), release.made_by_id or 0}
+    if kind != Kind.PUBLISHED:
+        authors = release.members.filter(article__author__isnull=False).values_list("article__author", flat=True)
+        concerned.update(pk for pk in authors if pk)
+    concerned.discard(by.pk if by else 0)
+    tell([News(kind, None, release.name, frozenset(concerned), release.reason, release_id=release.pk)])
 
 
 def tell(news: Iterable[News]) -> None:
@@ -133,6 +147,7 @@ def _notice(item: News, person: int, *, at: datetime | None, in_desk: bool) -> d
         "kind": item.kind,
         "article_id": item.article_id,
         "article_title": item.title,
+        "release_id": item.release_id,
         "reason": item.reason[:500],
         "occasion": item.occasion,
         "in_desk": in_desk,

@@ -17,7 +17,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 from django.db.models import F, Value
 
-from articles.models import Article, AuditEntry
+from articles.models import Article, AuditEntry, Release
 from articles.services.noticing import tell_authors, tell_of
 from scheduling.services import database_now
 
@@ -104,15 +104,15 @@ class Notes:
 
 
 @contextmanager
-def recorded(action: str, article: Article, *, by: Person | None) -> Iterator[Notes]:
-    """Record, when the block ends well, what it did to `article`, which is locked and loaded.
+def recorded(action: str, article: Article, *, by: Person | None, release: Release | None = None) -> Iterator[Notes]:
+    """Record, when the block ends well, what it did to `article`, which is locked and loaded, for a `release` if any.
 
     The save hook is silent meanwhile. The block may fill in the `Notes` it is given.
     """
     before, notes = Standing.of(article), Notes()
     with unrecorded():
         yield notes
-    record(action, article=article, by=by, before=before, revision=notes.revision, **notes.facts)
+    record(action, article=article, by=by, before=before, revision=notes.revision, release=release, **notes.facts)
 
 
 @contextmanager
@@ -137,15 +137,31 @@ def record(
     by: Person | None = None,
     before: Standing | None = None,
     revision: int | None = None,
+    release: Release | None = None,
     **facts: Any,
 ) -> None:
     """Write one entry in the caller's transaction. `before` is where the article stood; None: as it stands now."""
-    _store([entry(action, article, by=by, before=before, revision=revision, facts=facts)])
+    _store([entry(action, article, by=by, before=before, revision=revision, facts=facts, release=release)])
 
 
-def record_many(action: str, changes: Iterable[tuple[Article, Standing | None]], *, by: Person | None = None) -> None:
+def record_many(
+    action: str,
+    changes: Iterable[tuple[Article, Standing | None]],
+    *,
+    by: Person | None = None,
+    release: Release | None = None,
+) -> None:
     """Write an entry for each article, given with where it stood before, in one statement for hundreds of them."""
-    _store([entry(action, article, by=by, before=before) for article, before in changes])
+    _store([entry(action, article, by=by, before=before, release=release) for article, before in changes])
+
+
+def record_release(
+    action: str, release: Release, *, by: Person | None = None, old_time: datetime | None = None, **facts: Any
+) -> None:
+    """Write an entry about a release as such. `old_time` is when it was to go out before."""
+    about = {"release_id": release.pk, "release_name": release.name, "reason": release.reason[:500], "facts": facts}
+    times = {"at": database_now(), "old_time": old_time, "new_time": release.publish_at}
+    _store([AuditEntry(action=action, **_who(by), **about, **times)])
 
 
 def record_beside(action: str, *, title: str, by: Person, **facts: Any) -> None:
@@ -187,6 +203,7 @@ def entry(
     before: Standing | None = None,
     revision: int | None = None,
     facts: Mapping[str, Any] | None = None,
+    release: Release | None = None,
 ) -> AuditEntry:
     """The entry that says so; not stored yet."""
     after = Standing.of(article)
@@ -195,6 +212,8 @@ def entry(
         **_who(by),
         at=database_now(),
         action=action,
+        release_id=release.pk if release else None,
+        release_name=release.name if release else None,
         article_id=article.pk,
         article_title=article.title,
         old_status=before.status,

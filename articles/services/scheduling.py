@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from articles.exceptions import InvalidSchedule, UnderEmbargo
 from articles.models import Article
+from articles.services.membership import refuse_held
 from articles.services.recording import Standing, record_many
 from articles.services.steps import Person, require, taking
 from articles.services.tasks import sync_tasks
@@ -40,7 +41,8 @@ def schedule(article: Article, *, publish_at: datetime, by: Person) -> None:
 def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Person) -> int:
     """Have all of these that are approved go live at `publish_at`, in a few statements; returns how many those are.
 
-    Articles in another status are left as they are. Raises as `schedule` does, and then changes none.
+    Articles in another status are left as they are. Raises as `schedule` does, or `BelongsToRelease`, and then changes
+    none.
     """
     moment = checked_time(publish_at)
     return _retime(Step.SCHEDULE, articles, by, lambda _old: moment, Value(moment))
@@ -75,6 +77,7 @@ def _retime(
         chosen = Article.objects.filter(pk__in=[article.pk for article in articles], status__in=WAITING)
         now = read_database_clock()
         rows = [row for row in chosen.only("title", *Standing.COLUMNS).locked() if _can_be_moved(step, row, now)]
+        refuse_held(step, [row.pk for row in rows])
         before = [Standing.of(row) for row in rows]
         for row in rows:
             row.publish_at = new_time(row.publish_at)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from articles.exceptions import ArticleGone, WrongState
 from articles.models import Article, Update
+from articles.services.membership import kept_steps, refuse_held
 from articles.services.recording import Notes, recorded
 from articles.services.recording import Person as Person
 from articles.services.rights import require as require
@@ -34,8 +35,8 @@ class Taking:
 def taking(step: Step, article: Article, *, by: Person) -> Iterator[Taking]:
     """Lock `article`, load it again and check that `by` may take `step`; save and commit when the block ends.
 
-    Changes made to the instance before are dropped: what is stored counts. Raises `NotAllowed`, `ArticleGone` or
-    `WrongState`.
+    Changes made to the instance before are dropped: what is stored counts. Raises `NotAllowed`, `ArticleGone`,
+    `WrongState` or, when a release keeps the step for itself, `BelongsToRelease`.
     """
     require(STEPS[step].permission, by)
     with transaction.atomic():
@@ -45,6 +46,7 @@ def taking(step: Step, article: Article, *, by: Person) -> Iterator[Taking]:
         if STEPS[step].subject is Subject.ARTICLE:
             _believe_the_clock(article, now)
         _check(step, article)
+        refuse_held(step, [article.pk])
         with recorded(step, article, by=by) as notes:
             yield Taking(now, notes)
             store(article)
@@ -89,7 +91,8 @@ def open_steps(article: Article, now: datetime) -> list[Step]:
     found = position(article)
     if article.is_waiting and article.is_out_at(now):
         found = Position(Status.PUBLISHED, found.draft, found.update)
-    return steps_from(found)
+    kept = kept_steps(article)
+    return [step for step in steps_from(found) if step not in kept]
 
 
 def _believe_the_clock(article: Article, now: datetime) -> None:

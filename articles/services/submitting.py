@@ -5,10 +5,11 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from articles.exceptions import ReasonMissing, RevisionChanged, WrongState
-from articles.models import Article, Revision, Update
+from articles.models import Article, ReleaseMember, Revision, Update
 from articles.services.claiming import end_claim
 from articles.services.judging import judge
 from articles.services.judging import judge_again as judge_again
+from articles.services.membership import held
 from articles.services.revisions import adopt, under_review
 from articles.services.steps import Person, Taking, move, taking
 from articles.workflow import Step
@@ -66,10 +67,11 @@ def settle(subject: Article | Update, taken: Taking, revision: Revision) -> None
 
 
 def _approve_update(update: Update, taken: Taking) -> None:
-    """Its text waits for its time if readers see the article; if they do not, it replaces what they will see."""
+    """Its text waits for its time, or its release, if readers see the article; otherwise it replaces what they will."""
     article = update.article
     update.approved, update.draft, update.status = update.draft, None, Status.DRAFT
-    if update.publish_at is None and not article.is_out_at(taken.now):
+    waits = update.publish_at is not None or article.is_out_at(taken.now)
+    if not waits and not held([article.pk], ReleaseMember.Action.UPDATE):
         adopt(update, at=taken.now)
     else:
         update.save()

@@ -78,12 +78,12 @@ def _sort(article: Article, update: Update | None, now: datetime, outcome: Outco
     else:
         update.article = article
         adopt(update, at=now)
-        _write(article, now)
+        write_columns(article, now)
         outcome.done[article.pk] = article
 
 
-def _write(article: Article, now: datetime) -> None:
-    """Not by `save()`, whose hook would take back the very task that is running."""
+def write_columns(article: Article, now: datetime) -> None:
+    """Store the text of a locked article. Not by `save()`, whose hook would take back the very task that is running."""
     columns = {name: getattr(article, name) for name in (*Text.COLUMNS, "revision")}
     Article.objects.filter(pk=article.pk).update(**columns, updated_at=now)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from articles.models import Article, Notice
+from articles.models import Article, Notice, Release
 from articles.services.noticing import News, alarmed, tell
+from articles.services.release_tasks import RELEASE
 from articles.services.tasks import TASK_TYPES
 from scheduling.services import FoundTask, find_tasks
 
@@ -15,7 +16,7 @@ LOOKED_AT = 200
 
 def tell_of_trouble() -> int:
     """Tell those who look after it, once for each task; returns of how many tasks they were told."""
-    news = [*_news("failed", Notice.Kind.FAILED), *_news("overdue", Notice.Kind.OVERDUE)]
+    news = [*_news("failed", Notice.Kind.FAILED), *_news("overdue", Notice.Kind.OVERDUE), *_late_releases()]
     known = Notice.objects.filter(occasion__in=[item.occasion for item in news]).values_list("occasion", flat=True)
     fresh = [item for item in news if item.occasion not in set(known)] if news else []
     tell(fresh)
@@ -29,16 +30,26 @@ def _news(status: str, kind: Notice.Kind) -> list[News]:
     return [
         News(kind, pk, titles[pk], people, _last_line(task.log.error), f"{status}:{task.log.task_id}")
         for task in found
-        if (pk := _article_id(task)) in titles
+        if (pk := _subject(task)) in titles
+    ]
+
+
+def _late_releases() -> list[News]:
+    """Of releases whose task failed for good, `mend_releases` tells."""
+    found = {_subject(task): task for task in find_tasks("overdue", task_type=RELEASE, limit=LOOKED_AT)}
+    names = dict(Release.objects.filter(pk__in=found).values_list("pk", "name")) if found else {}
+    return [
+        News(Notice.Kind.OVERDUE, None, name, alarmed(), occasion=f"overdue:{found[pk].log.task_id}", release_id=pk)
+        for pk, name in names.items()
     ]
 
 
 def _titles(found: Iterable[FoundTask]) -> dict[int, str]:
-    ids = {_article_id(task) for task in found}
+    ids = {_subject(task) for task in found}
     return dict(Article.objects.filter(pk__in=ids).values_list("pk", "title")) if ids else {}
 
 
-def _article_id(task: FoundTask) -> int:
+def _subject(task: FoundTask) -> int:
     key = task.log.key or ""
     return int(key) if key.isdecimal() else 0
 

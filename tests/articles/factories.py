@@ -7,7 +7,8 @@ from typing import Any
 
 from django.contrib.auth.models import Group, Permission, User
 
-from articles.models import Article, Channel
+from articles import services
+from articles.models import Article, Channel, Release
 from articles.roles import Role
 from articles.services.tasks import PUBLISH, UNPUBLISH
 from scheduling.models import TaskInfo
@@ -37,6 +38,8 @@ def make_editor(name: str = "alice") -> User:
         "publish_article",
         "lift_embargo",
         "kill_article",
+        "schedule_release",
+        "view_release",
         "view_channel",
         "add_channel",
         "change_channel",
@@ -64,6 +67,14 @@ def make_channel(name: str = "Politics", **values: Any) -> Channel:
 def make_article(title: str = "Harbour bridge reopens", **values: Any) -> Article:
     """An article; a draft unless told otherwise."""
     return Article.objects.create(title=title, **values)
+
+
+def make_release(*articles: Article, by: User, name: str = "Budget day") -> Release:
+    """A release of these articles in preparation, each with the action that fits it."""
+    release = services.create_release(name=name, by=by)
+    for article in articles:
+        services.add_member(release, article=article, by=by)
+    return release
 
 
 def soon(**distance: float) -> datetime:

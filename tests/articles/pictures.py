@@ -50,4 +50,4 @@ def make_material(by: User, alt: str = "Ships in the harbour", **said: str) -> M
 
 def shown(material: Material) -> str:
     """A text that shows the picture."""
-    return f'<p>Look:</p><img src="{material.preview}" alt="">'
+    return f'<p>Look:</p><img src="{material.in_texts}" alt="">'

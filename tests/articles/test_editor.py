@@ -134,3 +134,19 @@ def test_a_difference_shows_words_not_mark_up(client: Client) -> None:
     page = client.get(f"/admin/articles/article/{article.pk}/revisions/2/")
     pieces = [(str(piece.change), piece.text) for piece in page.context["fields"][0].pieces]
     assert pieces == [("kept", "One\n\nTwo "), ("removed", "old"), ("added", "new"), ("kept", " words")]
+
+
+def test_words_are_counted_and_lengths_hinted_at_while_writing(page: Page) -> None:
+    body = open_form(page)
+    counted = page.locator("#id_body_words")
+    body.press_sequentially("Tide at 5.07 m, 港口")
+    expect(counted).to_have_text("Words: 6 · reading time: about 1 min")
+    headline, hint = page.get_by_label("Headline"), page.locator("#id_title_length")
+    expect(hint).to_be_hidden()
+    headline.fill("Harbour bridge reopens")
+    expect(hint).to_have_text("22 of about 70 characters")
+    headline.fill("港" * 31)
+    expect(hint).to_have_text("31 of about 30 characters: rather long: lists and search engines may cut it")
+    expect(page.get_by_role("status").filter(has_text="rather long")).to_have_count(1)
+    headline.fill("x" * 200)
+    expect(hint).to_contain_text("as long as it can be")

@@ -18,9 +18,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 TITLE = "Harbour bridge reopens after eleven months"
 
 
-def log_in(page: Page) -> None:
+def log_in(page: Page, name: str = "alice") -> None:
     page.goto("/admin/")
-    page.get_by_label("Username").fill("alice")
+    page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill("secret")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda address: "login" not in address)

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
-from articles.models import Article, Material
+from articles.models import Article, Material, Release, ReleaseMember
 from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
 from tests.articles.pictures import picture, sent
@@ -108,6 +108,7 @@ def steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_articles_restore", draft, None, 200
     yield from update_steps(draft)
     yield from picture_steps(draft)
+    yield from release_steps()
     yield from task_steps()
 
 
@@ -124,6 +125,28 @@ def picture_steps(article: int) -> Iterator[tuple[str, int | str | None, Any, in
     yield "desk_materials_destroy", material, None, 409
     yield "desk_articles_partial_update", article, {"cover_mode": "none", "cover": []}, 200
     yield "desk_materials_destroy", material, None, 204
+
+
+def release_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    ready, draft = make_article(status=Status.APPROVED), make_article()
+    yield "desk_releases_create", None, {"name": "预算日"}, 201
+    release = Release.objects.get().pk
+    yield "desk_releases_list", None, None, 200
+    yield "desk_releases_partial_update", release, {"name": "Budget day"}, 200
+    for article in (ready, draft):
+        yield "desk_releases_add_member", release, {"article": article.pk, "action": "publish"}, 201
+    yield "desk_releases_preflight", release, None, 200
+    yield "desk_releases_rehearse", release, None, 200
+    yield "desk_releases_publish", release, None, 409
+    yield "desk_releases_remove_member", f"{release}/{ReleaseMember.objects.latest('pk').pk}", None, 204
+    yield "desk_releases_rehearse", release, None, 200
+    yield "desk_releases_schedule", release, {"publish_at": NOON}, 200
+    yield "desk_releases_publish", release, None, 200
+    yield "desk_releases_rollback", release, None, 200
+    yield "desk_releases_reopen", release, None, 200
+    yield "desk_releases_cancel", release, None, 200
+    yield "desk_releases_retrieve", release, None, 200
+    yield "desk_releases_destroy", release, None, 204
 
 
 def update_steps(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:

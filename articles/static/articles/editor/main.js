@@ -1,12 +1,13 @@
 // Makes a rich-text editor of each text area with `data-editor`. The list of extensions is the list of what it can do:
 // one more button of the toolbar is one more extension here, from a module of its own (see BodyWidget.MODULES).
 import {
-    Blockquote, Bold, BulletList, Caption, Code, CodeBlock, Document, Dropcursor, Figure, Gapcursor, HardBreak, History,
+    Blockquote, Bold, BulletList, Caption, Code, CodeBlock, Document, Dropcursor, Gapcursor, HardBreak, History,
     HorizontalRule, Image, Italic, Link, ListItem, Menu, OrderedList, Paragraph, Strike, Subscript, Superscript,
     TableCell, TableHeader, TableRow, Text, Underline, createTextareaEditor,
 } from "django-prose-editor/editor";
 import { Attributes, Heading, KeptBlock, KeptInline, Table } from "articles/editor/kept";
 import { Embed } from "articles/editor/embeds";
+import { Figure } from "articles/editor/pictures";
 import { Toolbar } from "articles/editor/toolbar";
 
 const GROUPS = ["text", "headings", "marks", "link", "lists", "quotes", "media", "table", "history"];

@@ -56,3 +56,17 @@ EDITOR_WORDS = {
     "embedShown": _("Readers see a player:"),
 }
 """Name of a button, or the package's English text, to what people read."""
+
+SCREEN_WORDS = {
+    "counted": _("Words: {words} · reading time: about {minutes} min"),
+    "length": _("{length} of about {good} characters"),
+    "long": _("rather long: lists and search engines may cut it"),
+    "full": _("as long as it can be"),
+    "kept": _("Not saved yet; kept for you at {time}."),
+    "notKept": _("No connection: what you type is not kept on the server since {time}. Trying again …"),
+    "signedOut": _("You have been signed out. Your text is still here:"),
+    "signIn": _("sign in again in a new window"),
+    "cannotSave": _("It was not saved, because your text would have been lost. Try again in a moment."),
+    "thrownAway": _("Thrown away."),
+}
+"""What the scripts around the editor say."""

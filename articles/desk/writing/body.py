@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, cast
+from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
-from django.forms.widgets import Script
-from django_prose_editor.widgets import prose_editor_admin_media
-from js_asset import ImportMap, Media
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from articles.desk.editorwords import EDITOR_WORDS
+from articles.desk.writing.words import EDITOR_WORDS
 from articles.html import add_paragraphs, clean_html
 
 _BETWEEN_BLOCKS = re.compile(r"(?<=>)\s*\n\s*(?=<)")
@@ -22,12 +19,9 @@ _BETWEEN_BLOCKS = re.compile(r"(?<=>)\s*\n\s*(?=<)")
 class BodyWidget(UnfoldAdminTextareaWidget):
     """A text area that `articles/editor/main.js` makes an editor of; without JavaScript it stays a text area of HTML.
 
-    A new button of the toolbar is a Tiptap extension in a module of its own: name the module here and list it in
-    `main.js`.
+    A new button of the toolbar is a Tiptap extension in a module of its own: name the module in
+    `articles.desk.writing.screen` and list its extension in `main.js`.
     """
-
-    MODULES: ClassVar = ("toolbar", "kept", "embeds")
-    """What `main.js` imports, by the names of the files."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         """Adds what the editor is told: its texts, and what the addresses of players look like."""
@@ -36,17 +30,6 @@ class BodyWidget(UnfoldAdminTextareaWidget):
             "embeds": [{"name": name, "address": address} for name, address, _player in settings.EMBEDS],
         }
         return super().get_context(name, value, {**(attrs or {}), "data-editor": DjangoJSONEncoder().encode(told)})
-
-    @property
-    def media(self) -> forms.Media:
-        """The editor's own files, ours, and an import map with the addresses of our modules."""
-        modules = {f"articles/editor/{name}": f"articles/editor/{name}.js" for name in self.MODULES}
-        own = Media(
-            importmap=ImportMap(modules),
-            css={"all": ["articles/editor/editor.css"]},
-            js=[Script("articles/editor/words.js"), Script("articles/editor/main.js", type="module")],
-        )
-        return cast(forms.Media, prose_editor_admin_media + own)
 
 
 class BodyField(forms.CharField):

@@ -1,0 +1,99 @@
+"""Releases as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from articles import services
+from articles.api.fields import InstantField
+from articles.models import Article, Release, ReleaseMember
+
+
+class ReleaseMemberSerializer(serializers.ModelSerializer[ReleaseMember]):
+    """An article in a release; `article` is null when it was deleted."""
+
+    article = serializers.PrimaryKeyRelatedField[Article](read_only=True, allow_null=True)
+    title = serializers.CharField(source="__str__", read_only=True)
+
+    class Meta:
+        model = ReleaseMember
+        fields = ["id", "article", "title", "action"]
+        read_only_fields = fields
+
+
+class ReleaseSerializer(serializers.ModelSerializer[Release]):
+    """A release with its articles. Its status and time change through the actions alone."""
+
+    made_by = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
+    publish_at = InstantField(read_only=True, allow_null=True)
+    published_at = InstantField(read_only=True, allow_null=True, help_text=_("The one real time of all its articles."))
+    created_at = InstantField(read_only=True)
+    updated_at = InstantField(read_only=True)
+    members = ReleaseMemberSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = Release
+        fields = [
+            "id", "name", "status", "reason", "publish_at", "published_at", "made_by", "created_at", "updated_at",
+            "members",
+        ]  # fmt: skip
+        read_only_fields = ["status", "reason"]
+
+    def create(self, validated_data: dict[str, Any]) -> Release:
+        """A new release of the signed-in user."""
+        return services.create_release(**validated_data)
+
+    def update(self, instance: Release, validated_data: dict[str, Any]) -> Release:
+        """Its name is all that is written."""
+        if "name" in validated_data:
+            services.rename_release(instance, **validated_data)
+        return instance
+
+
+class ReleaseFilterSerializer(serializers.Serializer[Any]):
+    """Which releases to list."""
+
+    status = serializers.MultipleChoiceField(
+        choices=Release.Status.choices, required=False, help_text=_("May be repeated.")
+    )
+
+
+class NewMemberSerializer(serializers.Serializer[Any]):
+    """An article, and what happens to it."""
+
+    article = serializers.PrimaryKeyRelatedField(queryset=Article.objects.all())
+    action = serializers.ChoiceField(
+        choices=ReleaseMember.Action.choices, required=False, help_text=_("Left out: that which fits the article.")
+    )
+
+
+class ReleaseTimeSerializer(serializers.Serializer[Any]):
+    """When the release goes out."""
+
+    publish_at = InstantField(help_text=_("With an offset; now or earlier means at once."))
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    """Why the release would fail; `member` is null when it is about the release as a whole."""
+
+    member = ReleaseMemberSerializer(allow_null=True)
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
+class EffectSerializer(serializers.Serializer[Any]):
+    """What would become of one article."""
+
+    member = ReleaseMemberSerializer()
+    before = serializers.CharField()
+    after = serializers.CharField()
+
+
+class RehearsalSerializer(serializers.Serializer[Any]):
+    """What would happen, or what stands in the way."""
+
+    problems = ProblemSerializer(many=True)
+    effects = EffectSerializer(many=True)

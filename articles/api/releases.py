@@ -1,0 +1,175 @@
+"""Releases for programs and staff: articles that go live together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, status
+from rest_framework.decorators import action
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.views import APIView
+from rest_framework.viewsets import GenericViewSet
+
+from articles import services
+from articles.api.desk import Refused
+from articles.api.release_serializers import (
+    NewMemberSerializer,
+    ProblemSerializer,
+    RehearsalSerializer,
+    ReleaseFilterSerializer,
+    ReleaseMemberSerializer,
+    ReleaseSerializer,
+    ReleaseTimeSerializer,
+)
+from articles.exceptions import ArticleError, NotAMember
+from articles.models import Release
+from articles.services.recording import come_in
+
+
+class MaySeeReleases(BasePermission):
+    """Staff who may look at releases; the services decide about each step."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        """Whether the user is one of them."""
+        return request.user.is_staff and request.user.has_perm("articles.view_release")
+
+
+@extend_schema_view(
+    list=extend_schema(
+        operation_id="desk_releases_list", summary="Releases, newest first", parameters=[ReleaseFilterSerializer]
+    ),
+    retrieve=extend_schema(operation_id="desk_releases_retrieve", summary="One release with its articles"),
+    create=extend_schema(operation_id="desk_releases_create", summary="Prepare a release"),
+)
+class ReleaseViewSet(
+    mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, GenericViewSet[Release]
+):
+    """Articles, newer texts and take-offs that go live by one commit."""
+
+    permission_classes = (MaySeeReleases,)
+    serializer_class = ReleaseSerializer
+    queryset = Release.objects.select_related("made_by").prefetch_related("members__article")
+    lookup_value_converter = "int"
+    ordering = ("-id",)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """The audit record learns who it is."""
+        super().initial(request, *args, **kwargs)
+        come_in(request.user)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Answer the newsroom's own errors."""
+        return super().handle_exception(Refused(exc) if isinstance(exc, ArticleError) else exc)
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        """Only those in the states asked for, in a list."""
+        if self.action != "list":
+            return queryset
+        form = ReleaseFilterSerializer(data=self.request.query_params)
+        form.is_valid(raise_exception=True)
+        wanted = form.validated_data.get("status")
+        return queryset.filter(status__in=wanted) if wanted else queryset
+
+    def perform_create(self, serializer: BaseSerializer[Release]) -> None:
+        """It belongs to whoever made it."""
+        serializer.save(by=self.request.user)
+
+    @extend_schema(operation_id="desk_releases_partial_update", summary="Rename a release")
+    def partial_update(self, request: Request, pk: int) -> Response:
+        """Change its name; its time changes by `schedule`."""
+        release = self.get_object()
+        form = self.get_serializer(release, data=request.data, partial=True)
+        form.is_valid(raise_exception=True)
+        form.save(by=request.user)
+        return self._shown(release)
+
+    @extend_schema(operation_id="desk_releases_destroy", summary="Delete a release that never went out")
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Its articles are free again."""
+        services.delete_release(self.get_object(), by=request.user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(
+        operation_id="desk_releases_add_member", summary="Add an article", request=NewMemberSerializer,
+        responses={201: ReleaseMemberSerializer},
+    )  # fmt: skip
+    @action(detail=True, methods=["post"], url_path="members")
+    def add_member(self, request: Request, pk: int) -> Response:
+        """The article has no time of its own from now on. One that is in the release already gets the action."""
+        release, form = self.get_object(), NewMemberSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        member = services.add_member(release, by=request.user, **form.validated_data)
+        return Response(ReleaseMemberSerializer(member).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(operation_id="desk_releases_remove_member", summary="Take an article out", request=None)
+    @action(detail=True, methods=["delete"], url_path="members/<int:member>")
+    def remove_member(self, request: Request, pk: int, member: int) -> Response:
+        """`member` is the id of the membership, which a deleted article has too."""
+        release = self.get_object()
+        found = release.members.filter(pk=member).first()
+        if found is None:
+            raise NotAMember
+        services.remove_member(release, member=found, by=request.user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(operation_id="desk_releases_schedule", summary="Schedule or move", request=ReleaseTimeSerializer)
+    @action(detail=True, methods=["post"])
+    def schedule(self, request: Request, pk: int) -> Response:
+        """Have all members go live at a time; what they lack may be mended until then."""
+        form = ReleaseTimeSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        return self._take(services.schedule_release, **form.validated_data)
+
+    @extend_schema(operation_id="desk_releases_cancel", summary="Cancel", request=None)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: int) -> Response:
+        """It does not go out, and its articles are free again."""
+        return self._take(services.cancel_release)
+
+    @extend_schema(operation_id="desk_releases_reopen", summary="Prepare again", request=None)
+    @action(detail=True, methods=["post"])
+    def reopen(self, request: Request, pk: int) -> Response:
+        """For one that was cancelled or rolled back."""
+        return self._take(services.reopen_release)
+
+    @extend_schema(operation_id="desk_releases_publish", summary="Publish now", request=None)
+    @action(detail=True, methods=["post"])
+    def publish(self, request: Request, pk: int) -> Response:
+        """Put all members out at this instant, or none: the refusal names what is wrong."""
+        return self._take(services.publish_release_now)
+
+    @extend_schema(operation_id="desk_releases_rollback", summary="Roll back", request=None)
+    @action(detail=True, methods=["post"])
+    def rollback(self, request: Request, pk: int) -> Response:
+        """Every member stands again where it stood before the release."""
+        return self._take(services.roll_back_release)
+
+    @extend_schema(
+        operation_id="desk_releases_preflight", summary="What would fail", responses=ProblemSerializer(many=True)
+    )
+    @action(detail=True, methods=["get"], pagination_class=None)
+    def preflight(self, request: Request, pk: int) -> Response:
+        """At the release's time, or now if it has none. Empty: everything is ready."""
+        return Response(ProblemSerializer(services.preflight(self.get_object()), many=True).data)
+
+    @extend_schema(
+        operation_id="desk_releases_rehearse", summary="Dry run", request=None, responses=RehearsalSerializer
+    )
+    @action(detail=True, methods=["post"])
+    def rehearse(self, request: Request, pk: int) -> Response:
+        """Run it, say what happened, and take everything back."""
+        return Response(RehearsalSerializer(services.rehearse_release(self.get_object(), by=request.user)).data)
+
+    def _take(self, step: Callable[..., None], **values: Any) -> Response:
+        release = self.get_object()
+        step(release, by=self.request.user, **values)
+        return self._shown(release)
+
+    def _shown(self, release: Release) -> Response:
+        return Response(self.get_serializer(get_object_or_404(self.get_queryset(), pk=release.pk)).data)

@@ -1,0 +1,60 @@
+"""Covers: the pictures that stand with a headline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db import models
+from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
+
+from articles.models.material import Material
+from articles.pictures import references
+
+
+class CoverMode(models.TextChoices):
+    """How many pictures stand with an article's headline."""
+
+    NONE = "none", _("None")
+    ONE = "one", _("One picture")
+    THREE = "three", _("Three pictures")
+    AUTO = "auto", _("Automatic, from the pictures in the text")
+
+    @property
+    def takes(self) -> int | None:
+        """The number of pictures to choose; None where the text decides."""
+        return {self.NONE: 0, self.ONE: 1, self.THREE: 3}.get(self)
+
+    def cover(self, chosen: Iterable[object], shown: Sequence[str]) -> list[str]:
+        """The ids of the cover: those chosen, or by the pictures shown in the text: three of them, one or none."""
+        if self is not self.AUTO:
+            return [str(pk) for pk in chosen] if self.takes else []
+        return list(shown[: 3 if len(shown) >= 3 else 1])
+
+
+class Covered(models.Model):
+    """A text with a cover: an article, or a revision of one. The model has a `body`."""
+
+    body: models.TextField[str, str]
+
+    cover_mode = models.CharField(_("cover"), max_length=5, choices=CoverMode.choices, default=CoverMode.AUTO)
+    cover = models.JSONField(
+        _("pictures of the cover"), default=list, blank=True, help_text=_("Ids, also of those the text decides on.")
+    )
+
+    class Meta:
+        abstract = True
+
+    @property
+    def pictures(self) -> list[str]:
+        """The ids of the pictures in the body."""
+        return references(self.body)
+
+    @cached_property
+    def covers(self) -> list[Material]:
+        """The pictures of the cover; `articles.illustrating.gather_covers` looks those of many articles up at once."""
+        return Material.objects.named(self.cover)
+
+    def choose_cover(self) -> None:
+        """Take the cover from the body, if that decides."""
+        self.cover = CoverMode(self.cover_mode).cover(self.cover, self.pictures)

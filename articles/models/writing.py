@@ -1,0 +1,83 @@
+"""What is being written at this moment: copies of forms that nobody has saved yet, and who has an article open."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+
+from articles.models.article import Article, Instant
+
+
+class WorkingCopyQuerySet(models.QuerySet["WorkingCopy"]):
+    """The words in which the house asks for unsaved work."""
+
+    def left_by(self, person: Any, article: Article | None) -> Self:
+        """What this person wrote in the form of an article (None: of new articles) and never saved, latest first."""
+        return self.filter(person=person.pk, article=article).order_by("-kept_at")
+
+    def forgotten(self, now: datetime) -> Self:
+        """What has been lying for so long that nobody will come back for it."""
+        return self.filter(kept_at__lt=now - WorkingCopy.KEPT_FOR)
+
+
+class WorkingCopy(models.Model):
+    """One window's form as it was typed, kept for the person until the article is saved or the copy thrown away."""
+
+    KEPT_FOR = timedelta(days=30)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    article = models.ForeignKey(Article, on_delete=models.CASCADE, null=True, related_name="+")
+    typed = models.JSONField(default=dict)  # field name to list of texts, as a browser sends a form
+    number = models.BigIntegerField(default=0)  # grows with each version that the window sends
+    kept_at = models.DateTimeField()
+
+    objects = WorkingCopyQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+        indexes = [
+            models.Index(fields=["person", "article", "kept_at"], name="working_copy_left"),
+            models.Index(fields=["kept_at"], name="working_copy_age"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def title(self) -> str:
+        """The headline that was typed; empty without one."""
+        return " ".join(self.typed.get("title", []))
+
+
+class PresenceQuerySet(models.QuerySet["Presence"]):
+    """The words in which the house asks who is there."""
+
+    def at(self, now: Instant) -> Self:
+        """Those whose window has given a sign of life lately."""
+        return self.filter(until__gt=now)
+
+
+class Presence(models.Model):
+    """One window in which somebody has the form of an article open."""
+
+    LASTS = timedelta(seconds=30)
+
+    window = models.UUIDField(primary_key=True)
+    article = models.ForeignKey(Article, on_delete=models.CASCADE, related_name="+")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+
+    objects = PresenceQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+        indexes = [models.Index(fields=["article", "until"], name="presence_article")]
+
+    def __str__(self) -> str:
+        return str(self.person)

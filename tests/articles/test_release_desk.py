@@ -1,0 +1,200 @@
+"""The screens of releases: what they show, ask and refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.messages import get_messages
+from django.test import Client
+
+from articles import services
+from articles.models import Article, Notice, Release, ReleaseMember
+from articles.roles import Role
+from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_release, soon
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/admin/articles/release/"
+Status = Article.Status
+
+
+@pytest.fixture
+def irene() -> User:
+    return make_editor("irene")
+
+
+@pytest.fixture
+def desk(irene: User) -> Client:
+    client = Client()
+    client.force_login(irene)
+    return client
+
+
+def page(release: Release) -> str:
+    return f"{LIST}{release.pk}/change/"
+
+
+def told(answer: Any) -> str:
+    return " ".join(str(message) for message in get_messages(answer.wsgi_request))
+
+
+def test_a_release_is_prepared_filled_scheduled_and_published_on_its_page(desk: Client) -> None:
+    make_article("Budget passed", status=APPROVED)
+    make_article("Weather")
+    answer = desk.post(f"{LIST}add/", {"name": "Budget day"})
+    release = Release.objects.get()
+    assert answer["Location"] == page(release)
+
+    found = desk.get(page(release), {"q": "budget"}).context["found"]
+    assert [article.title for article in found] == ["Budget passed"]
+    desk.post(f"{LIST}{release.pk}/members/", {"article": [found[0].pk], "action": ""})
+    assert "Everything is ready to go out." in desk.get(page(release)).content.decode()
+
+    due = soon(hours=1).replace(microsecond=0)
+    time = due.replace(tzinfo=None).isoformat()
+    answer = desk.post(f"{LIST}{release.pk}/schedule/", {"publish_at": time, "publish_at_which": ""})
+    release.refresh_from_db()
+    assert (release.status, release.publish_at) == (Release.Status.SCHEDULED, due)
+    assert "all of it or nothing" in told(answer)
+
+    ask = f"{LIST}{release.pk}/publish_release/ask/"
+    assert "All of these go live at once" in desk.get(ask).content.decode()
+    assert not Article.objects.filter(status=Status.PUBLISHED).exists()
+    desk.post(ask)
+    assert Article.objects.filter(status=Status.PUBLISHED).count() == 1
+
+
+def test_the_page_says_beside_each_article_what_is_wrong_and_where_to_mend_it(desk: Client, irene: User) -> None:
+    draft = make_article("Draft")
+    release = make_release(draft, make_article("Fine", status=APPROVED), by=irene)
+    html = desk.get(page(release)).content.decode()
+    assert "1 article stands in the way" in html
+    assert "It is a draft. Submit it for review." in html
+    assert f'href="/admin/articles/article/{draft.pk}/change/">Mend it' in html
+    ask = desk.get(f"{LIST}{release.pk}/publish_release/ask/").content.decode()
+    assert "It cannot go out as it is" in ask
+    assert "<button class" not in ask.partition("release-steps")[2]
+
+
+def test_a_dry_run_is_shown_and_changes_nothing(desk: Client, irene: User) -> None:
+    release = make_release(make_article("Fine", status=APPROVED), by=irene)
+    html = desk.post(f"{LIST}{release.pk}/rehearse/").content.decode()
+    assert "Fine: Approved, revision 1 → Published, revision 1" in html
+    assert not Article.objects.filter(status=Status.PUBLISHED).exists()
+
+
+def test_a_roll_back_is_asked_about_first(desk: Client, irene: User) -> None:
+    release = make_release(make_article("Fine", status=APPROVED), by=irene)
+    services.publish_release_now(release, by=irene)
+    ask = f"{LIST}{release.pk}/roll_back_release/ask/"
+    assert "Readers no longer see it" in desk.get(ask).content.decode()
+    answer = desk.post(ask)
+    assert "was rolled back" in told(answer)
+    assert Article.objects.get().status == APPROVED
+    desk.post(f"{LIST}{release.pk}/reopen_release/ask/")
+    desk.post(f"{LIST}{release.pk}/cancel_release/ask/")
+    answer = desk.post(f"{LIST}{release.pk}/delete_release/ask/")
+    assert (answer["Location"], Release.objects.count()) == (LIST, 0)
+
+
+def test_a_time_that_does_not_exist_is_refused_on_the_page(desk: Client, irene: User, settings: Any) -> None:
+    settings.TIME_ZONE = "Europe/Berlin"
+    release = make_release(make_article(status=APPROVED), by=irene)
+    sent = {"publish_at": "2027-03-28T02:30:00", "publish_at_which": ""}
+    html = desk.post(f"{LIST}{release.pk}/schedule/", sent).content.decode()
+    assert "does not exist in Europe/Berlin" in html
+    release.refresh_from_db()
+    assert release.publish_at is None
+
+
+def test_an_article_is_taken_out_or_taken_off_instead(desk: Client, irene: User) -> None:
+    out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(days=-1))
+    services.edit(out, by=irene, changes={"body": "Better"})
+    release = make_release(Article.objects.get(), by=irene)
+    assert "Take it off instead" in desk.get(page(release)).content.decode()
+    desk.post(f"{LIST}{release.pk}/members/", {"article": [out.pk], "action": "withdraw"})
+    member = release.members.get()
+    assert member.action == ReleaseMember.Action.WITHDRAW
+    desk.post(f"{LIST}{release.pk}/members/{member.pk}/remove/")
+    assert not release.members.exists()
+
+
+def test_chosen_articles_of_the_list_come_into_a_new_release_or_one_that_is_there(desk: Client) -> None:
+    articles = [make_article(f"No. {number}", status=APPROVED) for number in range(3)]
+    gone = make_article("Killed", status=Status.KILLED)
+    sent = {"action": "add_to_release", "_selected_action": [article.pk for article in (*articles[:2], gone)]}
+    asked = desk.post("/admin/articles/article/", sent)
+    assert "Name of the new release" in asked.content.decode()
+    assert "give the new one a name" in desk.post("/admin/articles/article/", {**sent, "what": ""}).content.decode()
+
+    answer = desk.post("/admin/articles/article/", {**sent, "what": "", "name": "Budget day"})
+    release = Release.objects.get()
+    assert answer["Location"] == page(release)
+    assert "2 articles are in the release" in told(answer)
+    assert "“Killed” is “Killed”" in told(answer)
+
+    more = {"action": "add_to_release", "_selected_action": [articles[2].pk], "what": "", "release": release.pk}
+    desk.post("/admin/articles/article/", more)
+    assert release.members.count() == 3
+
+
+def test_the_article_s_form_names_its_release_and_offers_no_time_of_its_own(desk: Client, irene: User) -> None:
+    article = make_article(status=APPROVED)
+    release = make_release(article, by=irene)
+    html = desk.get(f"/admin/articles/article/{article.pk}/change/").content.decode()
+    assert f'href="{page(release)}">Budget day</a>' in html
+    assert 'name="publish_at"' not in html
+    assert "_step_publish_now" not in html
+    services.cancel_release(release, by=irene)
+    html = desk.get(f"/admin/articles/article/{article.pk}/change/").content.decode()
+    assert ('name="publish_at"' in html, "Belongs to the release" in html) == (True, False)
+
+
+def test_the_list_shows_time_size_and_what_stands_in_the_way(desk: Client, irene: User) -> None:
+    make_release(make_article("Draft"), make_article("Fine", status=APPROVED), by=irene)
+    services.schedule_release(Release.objects.get(), publish_at=soon(hours=1), by=irene)
+    html = desk.get(LIST).content.decode()
+    for text in ("Budget day", "Scheduled", "UTC", "1 obstacle", "irene"):
+        assert text in html
+
+
+def test_a_notice_about_a_release_leads_to_it(desk: Client, irene: User) -> None:
+    release = make_release(make_article(status=APPROVED), by=make_editor())
+    services.publish_release_now(release, by=make_member(Role.CHIEF))
+    notice = Notice.objects.get(person=irene, release=release)
+    assert desk.get(f"/admin/articles/notice/{notice.pk}/change/")["Location"] == page(release)
+
+
+@pytest.mark.parametrize("role", [Role.AUTHOR, Role.EDITOR, Role.REVIEWER, Role.OPERATOR])
+def test_others_read_the_page_and_their_buttons_do_nothing(role: Role, irene: User) -> None:
+    release = make_release(make_article("Fine", status=APPROVED), by=irene)
+    client = Client()
+    client.force_login(make_member(role))
+    html = client.get(page(release)).content.decode()
+    assert ("Fine" in html, "desk-main" in html, "/ask/" in html) == (True, False, False)
+    assert client.get(f"{LIST}add/").status_code == 403
+    client.post(f"{LIST}{release.pk}/members/", {"article": [make_article().pk]})
+    client.post(f"{LIST}{release.pk}/rename/", {"name": "Mine"})
+    for step in ("publish_release", "cancel_release", "delete_release"):
+        client.post(f"{LIST}{release.pk}/{step}/ask/")
+    release.refresh_from_db()
+    assert (release.name, release.status, release.members.count()) == ("Budget day", Release.Status.DRAFT, 1)
+    actions = client.get("/admin/articles/article/").content.decode()
+    assert "add_to_release" not in actions
+
+
+def test_addresses_that_are_made_up_are_not_found(desk: Client, irene: User) -> None:
+    release = make_release(by=irene)
+    for address in (f"{LIST}x/change/", f"{LIST}99999/change/", f"{LIST}{release.pk}/change_release/ask/"):
+        assert desk.get(address).status_code == 404
+    assert desk.get(f"{LIST}{release.pk}/rehearse/").status_code == 405
+
+
+def test_strangers_see_nothing_of_releases(irene: User) -> None:
+    release = make_release(by=irene)
+    client = Client()
+    client.force_login(User.objects.create_user("clerk", is_staff=True))
+    for address in (LIST, page(release), f"{LIST}{release.pk}/publish_release/ask/"):
+        assert client.get(address).status_code == 403
