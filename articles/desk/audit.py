@@ -13,6 +13,7 @@ from unfold.admin import ModelAdmin
 
 from articles.models import Article, AuditEntry, Release
 from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
+from articles.services.previewing import LINK, UNLINK
 from articles.services.recording import (
     CREATE,
     DELETE,
@@ -45,6 +46,8 @@ NAMES: Mapping[str, str | Promise] = {
     REVIEWED: _("Reviewed automatically"),
     PULLED_BACK: _("Pulled back"),
     UNDONE: _("Undone"),
+    LINK: _("Preview link made"),
+    UNLINK: _("Preview link revoked"),
     UPLOAD: _("Picture uploaded"),
     CHANGE_PICTURE: _("Picture changed"),
     DELETE_PICTURE: _("Picture deleted"),

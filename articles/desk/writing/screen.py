@@ -14,10 +14,10 @@ from articles.desk.writing.keeping import addresses, window_of
 from articles.desk.writing.words import SCREEN_WORDS
 from articles.models import Article
 
-MODULES = ("toolbar", "kept", "embeds", "pictures", "told")
+MODULES = ("toolbar", "kept", "embeds", "pictures", "told", "keeping")
 """What our scripts import from each other, by the names of the files."""
 
-ENTRANCES = ("main", "counts", "keeping", "presence")
+ENTRANCES = ("main", "counts", "presence", "preview")
 """Scripts that run by themselves."""
 
 
