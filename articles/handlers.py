@@ -12,11 +12,13 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from articles.models import Article
+from articles.search import mend_index
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
 from articles.services.batching import BATCH, carry_on
 from articles.services.judging import REVIEW
 from articles.services.mailing import mail
 from articles.services.noticing import MAIL
+from articles.services.pinging import PING, ping
 from articles.services.publishing import Outcome
 from articles.services.recording import Door, door
 from articles.services.release_due import release_due
@@ -34,21 +36,28 @@ healer(mend_releases)  # first: a time that a member must not have gets no task
 healer(mend_tasks)
 healer(reviewing.mend_reviews)
 healer(tell_of_trouble)
+healer(mend_index)
 
 
-@handler(PUBLISH, label=_("Publication"))
+def titles(keys: Collection[str]) -> Mapping[str, str]:
+    """The headlines of the articles whose tasks have these keys."""
+    ids = [int(key) for key in keys if key.isdecimal()]
+    return {str(pk): title for pk, title in Article.objects.filter(pk__in=ids).values_list("pk", "title")}
+
+
+@handler(PUBLISH, label=_("Publication"), namer=titles)
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put the articles out whose time has come."""
     return _run(publish_due, tasks, "published")
 
 
-@handler(UNPUBLISH, label=_("Taking off"))
+@handler(UNPUBLISH, label=_("Taking off"), namer=titles)
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Take the articles off whose time is over."""
     return _run(take_off_due, tasks, "withdrew")
 
 
-@handler(UPDATE, label=_("Update"))
+@handler(UPDATE, label=_("Update"), namer=titles)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put newer texts in the place of the present ones."""
     return _run(update_due, tasks, "updated")
@@ -62,7 +71,7 @@ def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
 
 
-@handler(REVIEW, errand=True, label=_("Review of a long text"))
+@handler(REVIEW, errand=True, label=_("Review of a long text"), namer=titles)
 def review(tasks: Sequence[TaskInfo]) -> None:
     """Have long texts reviewed."""
     for task in tasks:
@@ -87,6 +96,13 @@ def mail_notice(tasks: Sequence[TaskInfo]) -> None:
     """Send notices by mail."""
     for task in tasks:
         mail(dict(task.parameters or {})["notice"])
+
+
+@handler(PING, max_attempts=8, errand=True, label=_("Word to the hub"))
+def ping_hub(tasks: Sequence[TaskInfo]) -> None:
+    """Tell the hub of feeds that changed."""
+    for task in tasks:
+        ping(dict(task.parameters or {})["articles"])
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:
