@@ -10,10 +10,12 @@ from articles.models.cover import CoverMode
 from articles.models.material import Material, MaterialUse
 from articles.models.notice import Notice, NoticeChoice
 from articles.models.preferences import Preferences
+from articles.models.preview import PreviewLink
 from articles.models.release import Release, ReleaseMember
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
 from articles.models.saved_view import SavedView
+from articles.models.search import SearchEntry
 from articles.models.tag import Tag
 from articles.models.update import Update
 from articles.models.word import Word, WordList
@@ -35,12 +37,14 @@ __all__ = [
     "NoticeChoice",
     "Preferences",
     "Presence",
+    "PreviewLink",
     "QueuedArticle",
     "Release",
     "ReleaseMember",
     "Review",
     "Revision",
     "SavedView",
+    "SearchEntry",
     "Tag",
     "Text",
     "Update",

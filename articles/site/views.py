@@ -13,10 +13,9 @@ from django.views.decorators.http import condition, require_safe
 
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
+from articles.showing import page_of_article
 from articles.site.pages import Page, page_of
 from scheduling.services import database_now
-
-READ_NEXT = 4
 
 
 @require_safe
@@ -37,16 +36,18 @@ def channel(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @cache_control(no_cache=True)
-def article(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
-    """One article, at the one address that carries its present slug."""
+def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponse:
+    """One article, at the one address that carries its present slug; from any other it leads there.
+
+    It says so for good (301), but nobody may keep that answer: a slug that was changed may be changed back.
+    """
     found = live_articles().prefetch_related("tags", "corrections").filter(pk=pk).first()
     if found is None:
         killed = get_object_or_404(Article.objects.killed(), pk=pk)
         return render(request, "articles/killed.html", {"article": killed}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
-        return redirect(found)
-    more = live_articles().filter(channel=found.channel).exclude(pk=pk).defer("body").newest_first()[:READ_NEXT]
-    return render(request, "articles/article.html", {"article": found, "more": more})
+        return redirect(found, permanent=True)
+    return render(request, "articles/article.html", page_of_article(found))
 
 
 def version_of_latest(request: HttpRequest, slug: str | None = None) -> str:
