@@ -60,6 +60,7 @@ class ArticleChangeList(ChangeList):
 class ArticleList(ModelAdmin):
     """Adds the list to the screens of articles."""
 
+    nothing_yet = _("Write an article: it is a draft until you submit it.")
     actions = [*BULK_ACTIONS, add_to_release]
     list_display = ["title", "badge", "goes_live", "channel", "writer", "changed"]
     list_filter = tuple(FILTERS)
@@ -82,6 +83,12 @@ class ArticleList(ModelAdmin):
         batch = recent(request)
         above = {**tabs(request), "recent_batch": batch, "recent_title": batch and title_of(batch)}
         return super().changelist_view(request, {**above, **(extra_context or {})})
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What deleting these takes along, as editors name it: the articles; their revisions go without saying."""
+        _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
+        titles = [str(article) for article in objs]
+        return titles, {Article._meta.verbose_name_plural: len(titles)}, permissions, protected
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -73,6 +73,7 @@ class ChoiceForm(forms.ModelForm):  # type: ignore[type-arg]
 class NoticeAdmin(ModelAdmin):
     """One's own notices, the latest first; opening one marks it read and leads to the article or release."""
 
+    nothing_yet = _("You are told here what becomes of your articles, and what goes wrong.")
     actions = ["mark_read"]
     actions_list = ["choose", "mark_all_read"]  # type: ignore[assignment]
     list_display = ["article_title", "badge", "reason", "moment", "is_new"]
