@@ -15,5 +15,5 @@ class ArticlesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Connect the save hook."""
-        autodiscover_modules("receivers")
+        """Connect the save hook and the checks."""
+        autodiscover_modules("receivers", "checks")

@@ -8,13 +8,14 @@ from django.db.models.signals import post_delete, post_save, pre_save
 from django.dispatch import receiver
 
 from articles.models import Article, Release, Update
-from articles.models.word import words_changed
+from articles.models.word import Levels, words_changed
 from articles.services import recording
 from articles.services.membership import refuse_held
 from articles.services.release_tasks import RELEASE, sync_release_tasks
 from articles.services.reviewing import review_again_soon
 from articles.services.tasks import cancel_all_tasks, sync_tasks
 from articles.services.uses import note_uses
+from articles.services.words import record_words
 from articles.workflow import Step
 from scheduling.services import cancel_keys
 
@@ -93,3 +94,9 @@ def take_release_task_back(instance: Release, **kwargs: Any) -> None:
 def apply_words(**kwargs: Any) -> None:
     """What was approved by other words is reviewed again."""
     review_again_soon()
+
+
+@receiver(words_changed)
+def record_word_change(old: Levels, new: Levels, **kwargs: Any) -> None:
+    """The record shows who changed which words, whichever way that was."""
+    record_words(old, new)

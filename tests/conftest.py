@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,9 +105,9 @@ def start_manage(transactional_db: None) -> Iterator[StartManage]:
         yield start
 
 
-@pytest.fixture
-def site(transactional_db: None) -> Generator[Site]:
-    """A web server (gunicorn, as in production) on the test database."""
+@contextmanager
+def serving() -> Iterator[Site]:
+    """A web server (gunicorn, as in production) on the test database while the block lasts."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     options = ["--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket"]
@@ -115,6 +115,13 @@ def site(transactional_db: None) -> Generator[Site]:
     with Process(command, env={**database_environment(), "SITE_URL": url}) as process:
         process.wait_for("Booting worker")
         yield Site(url, process)
+
+
+@pytest.fixture
+def site(transactional_db: None) -> Generator[Site]:
+    """A web server of this test's own."""
+    with serving() as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,9 @@ from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
 from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
+from articles.desk.writing.previewing import PreviewScreens
 from articles.desk.writing.screen import told
+from articles.desk.writing.timing import TimingScreens
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
 from articles.services import writing
@@ -53,7 +55,7 @@ _SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
 
 
 @admin.register(Article)
-class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens):  # type: ignore[misc]
+class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, TimingScreens):  # type: ignore[misc]
     """The list, and the form that writes, reviews, schedules and publishes."""
 
     form = ArticleForm

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.functional import Promise
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from articles.models import Article, AuditEntry, Release
 from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
+from articles.services.previewing import LINK, UNLINK
 from articles.services.recording import (
+    ADD_WORDS,
+    CHANGE_WORDS,
     CREATE,
     DELETE,
+    DELETE_WORDS,
     EDIT,
     IMPORT,
     PUBLISHED,
@@ -45,9 +51,14 @@ NAMES: Mapping[str, str | Promise] = {
     REVIEWED: _("Reviewed automatically"),
     PULLED_BACK: _("Pulled back"),
     UNDONE: _("Undone"),
+    LINK: _("Preview link made"),
+    UNLINK: _("Preview link revoked"),
     UPLOAD: _("Picture uploaded"),
     CHANGE_PICTURE: _("Picture changed"),
     DELETE_PICTURE: _("Picture deleted"),
+    ADD_WORDS: _("Sensitive words added"),
+    CHANGE_WORDS: _("Sensitive words changed"),
+    DELETE_WORDS: _("Sensitive words deleted"),
     **{step.value: STEPS[step].label for step in Step},
     CREATED: _("Release prepared"),
     JOINED: _("Came into a release"),
@@ -104,6 +115,10 @@ class ActionFilter(admin.SimpleListFilter):
 class AuditAdmin(ModelAdmin):
     """The whole record, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` narrow it down."""
 
+    fields = [
+        "moment", "deed", "user_name", "door", "article_title", "release_name", "change", "reason", "revision", "more",
+    ]  # fmt: skip
+    readonly_fields = ["moment", "deed", "change", "more"]
     list_display = ["moment", "deed", "article_title", "release_name", "user_name", "door", "change", "reason"]
     list_display_links = ["moment"]
     list_filter = ["door", ActionFilter, ("at", admin.DateFieldListFilter)]
@@ -124,9 +139,16 @@ class AuditAdmin(ModelAdmin):
         return name_of(entry.action)
 
     @admin.display(description=_("change"))
-    def change(self, entry: AuditEntry) -> str:
-        """The status and the time to go live, before and after, where they differ."""
-        return " · ".join(entry.differences())
+    def change(self, entry: AuditEntry) -> str | None:
+        """The status, the time to go live or the words, before and after, where they differ."""
+        return " · ".join(entry.differences()) or None
+
+    @admin.display(description=_("more"))
+    def more(self, entry: AuditEntry) -> str | None:
+        """Whatever else the entry knows, and the ids that outlive names."""
+        facts = {"article": entry.article_id, "person": entry.user_id, **entry.facts}
+        text = json.dumps({name: value for name, value in facts.items() if value}, ensure_ascii=False, indent=2)
+        return format_html('<pre class="whitespace-pre-wrap">{}</pre>', text)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Links lead to all that happened to one article or release, or was done by one person."""

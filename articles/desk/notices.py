@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
+from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -15,6 +16,7 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
+from unfold.widgets import CHECKBOX_CLASSES
 
 from articles.models import Notice, NoticeChoice
 from articles.times import spoken
@@ -44,19 +46,27 @@ def unread_count(request: HttpRequest) -> int:
     return Notice.objects.in_desk_of(request.user).unread().count()
 
 
+class Boxes(forms.CheckboxSelectMultiple):
+    """Boxes that look like the others of the desk."""
+
+    def __init__(self) -> None:
+        super().__init__({"class": " ".join(CHECKBOX_CLASSES)})
+
+
 class ChoiceForm(forms.ModelForm):  # type: ignore[type-arg]
     """What comes in the desk, and what by mail."""
 
-    desk = forms.MultipleChoiceField(
-        label=_("In the desk"), choices=Kind.choices, required=False, widget=forms.CheckboxSelectMultiple
-    )
-    mail = forms.MultipleChoiceField(
-        label=_("By mail"), choices=Kind.choices, required=False, widget=forms.CheckboxSelectMultiple
-    )
+    desk = forms.MultipleChoiceField(label=_("In the desk"), choices=Kind.choices, required=False, widget=Boxes)
+    mail = forms.MultipleChoiceField(label=_("By mail"), choices=Kind.choices, required=False, widget=Boxes)
 
     class Meta:
         model = NoticeChoice
         fields = ["desk", "mail"]
+
+    def rows(self) -> list[tuple[str, BoundWidget, BoundWidget]]:
+        """What a notice may be about, with its two boxes."""
+        boxes = zip(self["desk"].subwidgets, self["mail"].subwidgets, strict=True)
+        return [(desk.choice_label, desk, mail) for desk, mail in boxes]
 
 
 @admin.register(Notice)

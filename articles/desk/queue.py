@@ -37,7 +37,7 @@ class ReviewQueueAdmin(DecidingScreen):
     ordering = [SINCE.asc(), "pk"]
     list_per_page = 50
     show_full_result_count = False
-    search_help_text = gettext_lazy("Headline")
+    search_help_text = gettext_lazy("A word of the headline")
     list_select_related = ["author", "channel", "claim__person", "update"]
     actions = ["claim", "release"]
 

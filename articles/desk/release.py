@@ -67,13 +67,16 @@ class ReleaseAdmin(ModelAdmin):
         """How many articles belong to it."""
         return int(release.number)
 
-    @admin.display(description=_("ready"), empty_value="—")
-    def readiness(self, release: Release) -> str | None:
+    @display(label={"ready": "success", "obstacles": "danger"})
+    @admin.display(description=_("ready"))
+    def readiness(self, release: Release) -> tuple[str, str] | str:
         """Whether it would go out as it stands."""
-        if not release.is_pending:
-            return None
+        if not release.is_pending or not release.number:  # type: ignore[attr-defined]
+            return "—"
         problems = len(services.preflight(release))
-        return ngettext("%d obstacle", "%d obstacles", problems) % problems if problems else _t("ready")
+        if not problems:
+            return "ready", _t("ready")
+        return "obstacles", ngettext("%d obstacle", "%d obstacles", problems) % problems
 
     @admin.display(description=_("made by"), ordering="made_by__username")
     def maker(self, release: Release) -> str:
@@ -163,7 +166,7 @@ class ReleaseAdmin(ModelAdmin):
             raise Http404
         taken = ReleaseStep(step)
         if request.method != "POST":
-            return self._shown(request, "ask", {"release": release, **question(taken, release)})
+            return self._shown(request, "ask", {"original": release, "release": release, **question(taken, release)})
         answer = self._do(request, release, lambda: STEPS[taken](release, by=request.user))
         return redirect("admin:articles_release_changelist") if release.pk is None else answer
 
@@ -196,7 +199,12 @@ class ReleaseAdmin(ModelAdmin):
 
     def _page(self, request: HttpRequest, release: Release, **more: Any) -> HttpResponse:
         may_change = allows(RIGHT, request.user)
-        context = {"title": release.name, **page_of(release, request, may_change=may_change), **more}
+        context = {
+            "original": release,
+            "title": release.name,
+            **page_of(release, request, may_change=may_change),
+            **more,
+        }
         return self._shown(request, "page", context)
 
     def _shown(self, request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:

@@ -19,6 +19,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 from articles.models import Word
 from articles.normalising import plain_form
 from articles.services.words import add_words, fault_of
+from articles.times import spoken
 
 BADGES = {Word.Level.BLOCK.value: "danger", Word.Level.REVIEW.value: "warning", Word.Level.ALLOW.value: "success"}
 MOST_PASTED = 5_000_000  # characters; larger lists go through `import_words`
@@ -65,7 +66,7 @@ class WordAdmin(ModelAdmin):
     """Words with what finding them means."""
 
     form = WordForm
-    list_display = ["text", "badge", "created_at"]
+    list_display = ["text", "badge", "added"]
     list_filter = ["level"]
     search_fields = ["text"]
     search_help_text = gettext_lazy("A word or a part of it, in any spelling")
@@ -79,6 +80,11 @@ class WordAdmin(ModelAdmin):
     def badge(self, word: Word) -> tuple[str, str]:
         """The level in its colour."""
         return word.level, word.get_level_display()
+
+    @admin.display(description=gettext_lazy("added"), ordering="created_at")
+    def added(self, word: Word) -> str:
+        """When, with the zone."""
+        return spoken(word.created_at)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Word], search_term: str

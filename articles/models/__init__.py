@@ -10,6 +10,7 @@ from articles.models.cover import CoverMode
 from articles.models.material import Material, MaterialUse
 from articles.models.notice import Notice, NoticeChoice
 from articles.models.preferences import Preferences
+from articles.models.preview import PreviewLink
 from articles.models.release import Release, ReleaseMember
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
@@ -35,6 +36,7 @@ __all__ = [
     "NoticeChoice",
     "Preferences",
     "Presence",
+    "PreviewLink",
     "QueuedArticle",
     "Release",
     "ReleaseMember",

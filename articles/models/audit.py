@@ -10,11 +10,15 @@ from typing import Any, NoReturn, Self
 
 from django.db import connections, models
 from django.db.models.expressions import Combinable
+from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
 from articles.models.release import Release
+from articles.models.word import Word
 from articles.times import spoken_exactly
+
+SHOWN_WORDS = 5
 
 
 class AppendOnly(Exception):
@@ -64,7 +68,7 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """One thing that somebody, or the clock, did to an article."""
+    """One thing that somebody, or the clock, did to an article or to the sensitive words."""
 
     class Door(models.TextChoices):
         """The way in which it was asked for."""
@@ -119,7 +123,16 @@ class AuditEntry(models.Model):
         raise AppendOnly
 
     def differences(self) -> list[str]:
-        """The status and the time to go live, each as "before → after", where they differ."""
+        """The status, the time to go live and the words, each as "before → after", where they differ."""
         statuses = self.get_old_status_display(), self.get_new_status_display()
         times = tuple(moment and spoken_exactly(moment) for moment in (self.old_time, self.new_time))
-        return [f"{old or '—'} → {new or '—'}" for old, new in (statuses, times) if old != new]
+        words = tuple(_words(self.facts.get(name) or {}) for name in ("old", "new"))
+        return [f"{old or '—'} → {new or '—'}" for old, new in (statuses, times, words) if old != new]
+
+
+def _words(levels: dict[str, str]) -> str:
+    """Some words with what finding them means, and how many more there are."""
+    shown = [f"{word} ({Word.Level(level).label})" for word, level in list(levels.items())[:SHOWN_WORDS]]
+    if (more := len(levels) - SHOWN_WORDS) > 0:
+        shown.append(_t("… and %d more.") % more)
+    return ", ".join(shown)

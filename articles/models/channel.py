@@ -6,10 +6,12 @@ from typing import Any, Self
 
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.slugs import slug_of
+from articles.models.update import Update
 
 
 class ChannelQuerySet(models.QuerySet["Channel"]):
@@ -62,5 +64,6 @@ class Channel(models.Model):
             raise ValidationError({"enabled": _("This channel has articles; move them to another channel first.")})
 
     def is_used(self) -> bool:
-        """Whether any article is in this channel."""
-        return self.pk is not None and self.articles.exists()
+        """Whether any article is in this channel, or will be when its newer text goes out."""
+        newer = Update.objects.filter(Q(draft__channel=self.pk) | Q(approved__channel=self.pk))
+        return self.pk is not None and (self.articles.exists() or newer.exists())

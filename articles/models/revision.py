@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
+from django.apps import apps
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.cover import Covered, CoverMode
@@ -17,6 +19,19 @@ from articles.pictures import references
 
 if TYPE_CHECKING:
     from articles.models.article import Article
+
+
+def unless_pending(collector: Any, field: Any, sub_objs: Any, using: str) -> None:
+    """A channel is not deleted while a newer text that is on its way names it; what is history forgets it."""
+    update = apps.get_model("articles", "Update")
+    named = update._default_manager.using(using).filter(Q(draft__in=sub_objs) | Q(approved__in=sub_objs))
+    pending: set[models.Model] = {one.article for one in named.select_related("article")}
+    if pending:
+        raise models.ProtectedError("Newer texts name this channel.", pending)
+    models.SET_NULL(collector, field, sub_objs, using)
+
+
+unless_pending.lazy_sub_objs = True  # type: ignore[attr-defined]  # as SET_NULL: the revisions are not loaded
 
 
 class Immutable(Exception):
@@ -142,7 +157,7 @@ class Revision(Covered):
     body = models.TextField(_("body"), blank=True)
     byline = models.CharField(_("byline"), max_length=120, blank=True)
     channel = models.ForeignKey(
-        "articles.Channel", on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("channel")
+        "articles.Channel", on_delete=unless_pending, null=True, related_name="+", verbose_name=_("channel")
     )
     tags = models.JSONField(_("tags"), default=list)
 

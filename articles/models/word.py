@@ -16,7 +16,10 @@ from scheduling.fields import ExactCharField
 LONGEST_WORD = 100  # characters
 
 words_changed = Signal()
-"""Sent in the transaction that changes any word, after the change."""
+"""Sent in the transaction that changes words, after the change, with what was there (`old`) and is there now."""
+
+Levels = dict[str, str]
+"""Word to level."""
 
 
 class WordQuerySet(models.QuerySet["Word"]):
@@ -25,23 +28,29 @@ class WordQuerySet(models.QuerySet["Word"]):
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete, and renew the stamp."""
         with transaction.atomic():
+            old = self.levels()
             deleted = super().delete()
-            WordList.renew()
+            WordList.renew(old=old)
         return deleted
 
     def update(self, **values: Any) -> int:
         """Change, and renew the stamp."""
         with transaction.atomic():
+            old, chosen = self.levels(), Word.objects.filter(pk__in=list(self.values_list("pk", flat=True)))
             changed = super().update(**values)
-            WordList.renew()
+            WordList.renew(old=old, new=chosen.levels())
         return changed
 
     def bulk_create(self, objs: Iterable[Word], *args: Any, **options: Any) -> list[Word]:
         """Store many, and renew the stamp."""
         with transaction.atomic():
             created = super().bulk_create(objs, *args, **options)
-            WordList.renew()
+            WordList.renew(new={word.text: word.level for word in created})
         return created
+
+    def levels(self) -> Levels:
+        """These words with their levels."""
+        return dict(self.values_list("text", "level"))
 
     def in_order(self) -> Self:
         """In the order of an export."""
@@ -76,14 +85,15 @@ class Word(models.Model):
         """Save with the form that is looked for, and renew the stamp."""
         self.normalised = plain_form(self.text)
         with transaction.atomic():
+            old = Word.objects.filter(pk=self.pk).levels()
             super().save(*args, **options)
-            WordList.renew()
+            WordList.renew(old=old, new={self.text: self.level})
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
         """Delete, and renew the stamp."""
         with transaction.atomic():
             deleted = super().delete(*args, **options)
-            WordList.renew()
+            WordList.renew(old={self.text: self.level})
         return deleted
 
 
@@ -103,10 +113,10 @@ class WordList(models.Model):
         return str(self.stamp)
 
     @classmethod
-    def renew(cls) -> None:
+    def renew(cls, *, old: Levels | None = None, new: Levels | None = None) -> None:
         """Tell every process and everything that waits that words have changed, once this transaction commits."""
         cls.objects.update_or_create(pk=cls.ROW, defaults={"stamp": uuid4()})
-        words_changed.send(sender=cls)
+        words_changed.send(sender=cls, old=old or {}, new=new or {})
 
     @classmethod
     def current(cls) -> UUID | None:

@@ -7,7 +7,7 @@ leaves the given instance as it now is in the database. They raise `articles.exc
 from articles.services.claiming import claim, release
 from articles.services.editing import create, edit, keep_aside, restore_revision
 from articles.services.materials import change_material, delete_material, favour, upload
-from articles.services.moving import Moment, do_now, move
+from articles.services.moving import Moment, do_now, do_release_now, move, move_release
 from articles.services.preflight import preflight
 from articles.services.publishing import kill, publish_due, publish_now, restore, revive, take_off_due, withdraw
 from articles.services.rehearsing import rehearse_release
@@ -43,6 +43,7 @@ __all__ = [
     "delete_release",
     "discard_update",
     "do_now",
+    "do_release_now",
     "edit",
     "favour",
     "keep_aside",
@@ -50,6 +51,7 @@ __all__ = [
     "mend_tasks",
     "move",
     "move_many",
+    "move_release",
     "preflight",
     "publish_due",
     "publish_now",

@@ -106,6 +106,15 @@ def restore_revision(article: Article, *, number: int, by: Person) -> None:
     edit(article, by=by, changes=changes, note=_("Restored from revision %d") % number)
 
 
+def take_in(article: Article, *, changes: Mapping[str, Any], note: str) -> None:
+    """Text of a locked article that came from elsewhere, as an edit of nobody's; a killed article stays as it is."""
+    if article.status == Article.Status.KILLED:
+        return
+    with unrecorded():
+        _write_text(article, changes, None, Notes(facts={"changed": []}), note=note, correction="")
+        store(article)
+
+
 def _write(article: Article, changes: Mapping[str, Any], by: Person, *, note: str, correction: str) -> None:
     text = {name: value for name, value in changes.items() if name in Text.NAMES}
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
@@ -120,7 +129,7 @@ def _write(article: Article, changes: Mapping[str, Any], by: Person, *, note: st
 
 
 def _write_text(
-    article: Article, changes: Mapping[str, Any], by: Person, notes: Notes, *, note: str, correction: str
+    article: Article, changes: Mapping[str, Any], by: Person | None, notes: Notes, *, note: str, correction: str
 ) -> None:
     old = newest(article).text
     text = old.changed(changes)

@@ -10,15 +10,20 @@ from typing import Any, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
+from django.utils.translation import gettext as _
 
-from articles.models import Article, Channel, CoverMode, ReleaseMember
+from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text
 from articles.pictures import references
+from articles.services.editing import IN_REVIEW, take_in
 from articles.services.membership import held
 from articles.services.recording import IMPORT, Standing, record_many
-from articles.services.references import channels_named, people_named, tags_named
+from articles.services.references import channels_named, people_named, tag_all, tags_named
+from articles.services.revisions import add_revisions, pin_all
 from articles.services.tasks import sync_tasks
 from articles.services.uses import note_uses
 from scheduling.services import read_database_clock
+
+Status = Article.Status
 
 CONTENT = ("title", "slug", "summary", "body")
 BYLINE = 120
@@ -96,7 +101,8 @@ def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
     Articles are recognised by their external id, which must be unique in `chunk`. One whose content over there is
     as at the last import is skipped: what editors improved here since then stays. Otherwise the file's text, channel
     and tags replace ours. Its status and times do so only while they are as the last import left them, readers
-    cannot see the article and no release holds it. `dry_run` does everything and takes it back.
+    cannot see the article and no release holds it. A text that the file does not call approved never replaces one that
+    was approved here: it becomes a draft beside it. `dry_run` does everything and takes it back.
     """
     with transaction.atomic():
         known = _known(chunk)
@@ -115,6 +121,15 @@ class Change:
     item: ImportedArticle
     content: bool
     state: bool
+
+    @property
+    def is_for_editors(self) -> bool:
+        """Whether the new text is an edit like any other: the article was approved or is being reviewed here, and the
+        file does not vouch for the text.
+        """
+        vouched = self.item.status in Status.passed() and self.article.status in Status.passed()
+        under_way = self.article.status in (*Status.passed(), *IN_REVIEW, Status.KILLED)
+        return self.content and not self.state and under_way and not vouched
 
 
 def _known(chunk: Iterable[ImportedArticle]) -> dict[str, Article]:
@@ -149,19 +164,43 @@ def signature(subject: Article | ImportedArticle) -> str:
 
 
 def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
-    items = [*new, *(change.item for change in changes if change.content)]
-    context = Context.of(items)
+    context = Context.of([*new, *(change.item for change in changes if change.content)])
+    created = _create(new, context)
+    _apply([change for change in changes if not change.is_for_editors], context)
+    for change in changes:
+        if change.is_for_editors:
+            take_in(change.article, changes=context.text(change.item), note=_("Imported"))
+            Article.objects.filter(pk=change.article.pk).update(external_digest=str(Imprint.of(change.item)))
+    sync_tasks([article.pk for article in created] + [change.article.pk for change in changes])
+    illustrated = [article.pk for article in created if article.pictures]
+    note_uses(illustrated + [change.article.pk for change in changes if change.content])
+    _record(created, changes)
+
+
+def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
+    """Store new articles, each with its first revision."""
     created = [_new_article(item, context) for item in new]
     Article.objects.bulk_create(created)
-    for change in changes:
-        Article.objects.filter(pk=change.article.pk).update(**_new_values(change, context))
-    ids = _ids([*(item.external_id for item in new), *(change.item.external_id for change in changes)])
-    _set_tags({ids[item.external_id]: item.tags for item in items})
-    sync_tasks(list(ids.values()))
-    note_uses([ids[item.external_id] for item in items if references(item.body)])
+    ids = _ids([item.external_id for item in new])
     for article in created:
         article.pk = ids[article.external_id or ""]
-    _record(created, changes)
+    names = {article.pk: context.tag_names(item) for article, item in zip(created, new, strict=True)}
+    tag_all({article.pk: item.tags for article, item in zip(created, new, strict=True)}, context.tags)
+    add_revisions({article.pk: Text.of(article, names[article.pk]) for article in created}, note=_("Imported"))
+    return created
+
+
+def _apply(changes: Sequence[Change], context: Context) -> None:
+    """Write changes over articles that are there, each new text as the next revision."""
+    content = [change for change in changes if change.content]
+    pin_all([change.article for change in content])
+    numbers = add_revisions({one.article.pk: context.replaced(one) for one in content}, note=_("Imported"))
+    for change in changes:
+        values = _new_values(change, context)
+        if change.article.pk in numbers:
+            values["revision"] = numbers[change.article.pk]
+        Article.objects.filter(pk=change.article.pk).update(**values)
+    tag_all({change.article.pk: change.item.tags for change in content}, context.tags)
 
 
 def _record(created: Iterable[Article], changes: Iterable[Change]) -> None:
@@ -180,6 +219,7 @@ class Context:
 
     channels: dict[str, Channel]
     people: dict[str, AbstractBaseUser]
+    tags: dict[str, Tag]
 
     @classmethod
     def of(cls, items: Sequence[ImportedArticle]) -> Self:
@@ -187,7 +227,21 @@ class Context:
         return cls(
             channels_named({item.channel for item in items if item.channel}),
             people_named({item.author for item in items if item.author}),
+            tags_named({name for item in items for name in item.tags}),
         )
+
+    def tag_names(self, item: ImportedArticle) -> set[str]:
+        """The names of its tags as we write them."""
+        return {self.tags[name].name for name in item.tags}
+
+    def text(self, item: ImportedArticle) -> dict[str, Any]:
+        """What of `content` is text, with the tags."""
+        values = {name: value for name, value in self.content(item).items() if name in Text.NAMES}
+        return {**values, "tags": {self.tags[name] for name in item.tags}}
+
+    def replaced(self, change: Change) -> Text:
+        """What a changed article says."""
+        return Text.of(change.article).changed(self.text(change.item))
 
     def content(self, item: ImportedArticle) -> dict[str, Any]:
         """The text, and who wrote it for which channel. A stranger becomes a byline, unless it is an address."""
@@ -208,7 +262,7 @@ def _state(item: ImportedArticle) -> dict[str, Any]:
 def _new_article(item: ImportedArticle, context: Context) -> Article:
     origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item))}
     cover = CoverMode.AUTO.cover([], references(item.body))
-    return Article(**origin, **context.content(item), **_state(item), cover=cover)
+    return Article(**origin, revision=1, **context.content(item), **_state(item), cover=cover)
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:
@@ -223,11 +277,3 @@ def _ids(external_ids: Sequence[str]) -> dict[str, int]:
     """MySQL returns no ids from a bulk insert."""
     rows = Article.objects.filter(external_id__in=external_ids).values_list("external_id", "pk")
     return {external_id or "": pk for external_id, pk in rows}
-
-
-def _set_tags(names_of: dict[int, tuple[str, ...]]) -> None:
-    through = Article.tags.through
-    tags = tags_named({name for names in names_of.values() for name in names})
-    pairs = {(article_id, tags[name].pk) for article_id, names in names_of.items() for name in names}
-    through.objects.filter(article_id__in=names_of).delete()
-    through.objects.bulk_create([through(article_id=article_id, tag_id=tag_id) for article_id, tag_id in sorted(pairs)])

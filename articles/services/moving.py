@@ -1,4 +1,4 @@
-"""Moving one of an article's times from where a person saw it: what a drag on the calendar does."""
+"""Moving a time of an article or a release from where a person saw it: what a drag on the calendar does."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from articles.exceptions import MovedMeanwhile, TimePast, WrongState
-from articles.models import Article, AuditEntry
+from articles.models import Article, AuditEntry, Release
 from articles.services.editing import edit
 from articles.services.publishing import publish_now
+from articles.services.releasing import lock_release, publish_release_now, schedule_release
 from articles.services.scheduling import checked_time, schedule, set_embargo
 from articles.services.steps import Person, lock
 from articles.services.updating import publish_update, schedule_update
 from articles.times import spoken_exactly
 from scheduling.services import read_database_clock
+
+LOOKED_AT = 50
+"""Entries of the audit record in which the last move is looked for."""
 
 
 class Moment(StrEnum):
@@ -62,31 +66,52 @@ def time_of(article: Article, moment: Moment) -> datetime | None:
     return value
 
 
+def move_release(release: Release, *, to: datetime, seen: datetime, by: Person) -> None:
+    """The same for the time of a release."""
+    with _release_as_seen(release, seen):
+        schedule_release(release, publish_at=to, by=by)
+        if to <= read_database_clock():
+            raise TimePast
+
+
+def do_release_now(release: Release, *, seen: datetime, by: Person) -> None:
+    """The same for a release."""
+    with _release_as_seen(release, seen):
+        publish_release_now(release, by=by)
+
+
 @contextmanager
 def _as_seen(article: Article, moment: Moment, seen: datetime) -> Iterator[None]:
     with transaction.atomic():
         lock(article)
-        if time_of(article, moment) != seen:
-            raise MovedMeanwhile(_what_happened(article, moment))
+        if (now_at := time_of(article, moment)) != seen:
+            entries = AuditEntry.objects.of(article)[:LOOKED_AT]
+            last = next((entry for entry in entries if _changes(entry, moment)), None)
+            raise MovedMeanwhile(_what_happened(article.title, now_at, last))
         yield
 
 
-def _what_happened(article: Article, moment: Moment) -> str:
+@contextmanager
+def _release_as_seen(release: Release, seen: datetime) -> Iterator[None]:
+    with transaction.atomic():
+        lock_release(release)
+        if release.publish_at != seen:
+            entries = AuditEntry.objects.of_release(release).filter(article_id__isnull=True)[:LOOKED_AT]
+            last = next((entry for entry in entries if entry.old_time != entry.new_time), None)
+            raise MovedMeanwhile(_what_happened(release.name, release.publish_at, last))
+        yield
+
+
+def _what_happened(title: str, now_at: datetime | None, last: AuditEntry | None) -> str:
     """Who moved it, and where to; the audit record knows."""
-    now_at, last = time_of(article, moment), _last_change(article, moment)
     words = {
-        "title": article.title,
+        "title": title,
         "person": last.user_name if last and last.user_name else _("somebody"),
         "time": spoken_exactly(now_at) if now_at else "",
     }
     if now_at is None:
         return _("%(person)s has taken the time of “%(title)s” away meanwhile; nothing was moved.") % words
     return _("%(person)s has moved “%(title)s” to %(time)s meanwhile; it stays there.") % words
-
-
-def _last_change(article: Article, moment: Moment) -> AuditEntry | None:
-    entries = AuditEntry.objects.of(article)[:50]
-    return next((entry for entry in entries if _changes(entry, moment)), None)
 
 
 def _changes(entry: AuditEntry, moment: Moment) -> bool:

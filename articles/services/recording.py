@@ -29,6 +29,7 @@ Door = AuditEntry.Door
 CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
 PUBLISHED, TAKEN_OFF, UPDATED = "published", "taken_off", "updated"
 REVIEWED, PULLED_BACK, UNDONE = "reviewed", "pulled_back", "undone"
+ADD_WORDS, CHANGE_WORDS, DELETE_WORDS = "add_words", "change_words", "delete_words"
 """What the record calls actions that are no step of a person; a step is called by its name in the workflow.
 
 `REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved,
@@ -160,17 +161,19 @@ def record_release(
 ) -> None:
     """Write an entry about a release as such. `old_time` is when it was to go out before."""
     about = {"release_id": release.pk, "release_name": release.name, "reason": release.reason[:500], "facts": facts}
-    times = {"at": database_now(), "old_time": old_time, "new_time": release.publish_at}
-    _store([AuditEntry(action=action, **_who(by), **about, **times)])
+    _store([stamped(action, by=by, **about, old_time=old_time, new_time=release.publish_at)])
 
 
 def record_beside(action: str, *, title: str, by: Person, **facts: Any) -> None:
     """Write an entry about something called `title` that is no article, such as a picture."""
-    _store([AuditEntry(at=database_now(), action=action, article_title=title, facts=facts, **_who(by))])
+    _store([stamped(action, by=by, article_title=title, facts=facts)])
 
 
-def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status) -> None:
-    """The clock is about to do the same to all of these articles, which are locked: one statement for their entries."""
+def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status | None = None) -> None:
+    """The clock does the same to all of these articles, which are locked: one statement for their entries.
+
+    Called before they are `becoming` another status, or after they got another text.
+    """
     AuditEntry.objects.add_for_each(
         Article.objects.filter(pk__in=articles),
         at=database_now(),
@@ -180,7 +183,7 @@ def record_due(action: str, articles: Mapping[int, Article], *, becoming: Articl
         article_id=F("pk"),
         article_title=F("title"),
         old_status=F("status"),
-        new_status=Value(becoming),
+        new_status=F("status") if becoming is None else Value(becoming),
         old_time=F("publish_at"),
         new_time=F("publish_at"),
         revision=F("revision"),
@@ -208,10 +211,9 @@ def entry(
     """The entry that says so; not stored yet."""
     after = Standing.of(article)
     before = before or after
-    return AuditEntry(
-        **_who(by),
-        at=database_now(),
-        action=action,
+    return stamped(
+        action,
+        by=by,
         release_id=release.pk if release else None,
         release_name=release.name if release else None,
         article_id=article.pk,
@@ -226,12 +228,15 @@ def entry(
     )
 
 
-def _who(by: Person | None) -> dict[str, Any]:
-    """The door that somebody came in by, and who it was."""
+def stamped(action: str, *, by: Person | None = None, **values: Any) -> AuditEntry:
+    """An entry with who, when and by which door; not stored yet."""
     entrance = _entrance.get()
     person = by if by is not None else entrance.person
-    return {
-        "door": entrance.door,
-        "user_id": person.pk if person else None,
-        "user_name": str(person)[:150] if person else "",
-    }
+    return AuditEntry(
+        at=database_now(),
+        action=action,
+        door=entrance.door,
+        user_id=person.pk if person else None,
+        user_name=str(person)[:150] if person else "",
+        **values,
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Max, Q, prefetch_related_objects
 
 from articles.models import Article, AuditEntry, Correction, Revision, Text, Update
 from articles.services.recording import PULLED_BACK, REVIEWED
@@ -28,6 +29,27 @@ def pinned(article: Article) -> Revision:
         found = Revision.objects.add(article, text)
         article.holds(found)
     return found
+
+
+def pin_all(articles: Sequence[Article]) -> None:
+    """The same for many: a few statements, unless there was something behind our back."""
+    prefetch_related_objects(articles, "tags")
+    rows = Revision.objects.filter(article__in=articles, number=F("article__revision"))
+    digests = dict(rows.values_list("article", "digest"))
+    for article in articles:
+        if digests.get(article.pk) != Text.of(article).digest:
+            pinned(article)
+
+
+def add_revisions(texts: Mapping[int, Text], *, note: str) -> dict[int, int]:
+    """Store the next revisions of locked or new articles (by id) in a few statements; returns their numbers."""
+    found = Revision.objects.filter(article__in=texts).order_by().values_list("article")
+    last = dict(found.annotate(last=Max("number")))
+    numbers = {pk: last.get(pk, 0) + 1 for pk in texts}
+    Revision.objects.bulk_create(
+        Revision.holding(text, article_id=pk, number=numbers[pk], note=note) for pk, text in texts.items()
+    )
+    return numbers
 
 
 def newest(article: Article) -> Revision:

@@ -1,21 +1,24 @@
-"""Adding sensitive words, one or tens of thousands, and saying of each that cannot be added why."""
+"""Adding sensitive words, one or tens of thousands, saying of each that cannot be added why, and recording who did."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice, zip_longest
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.models import Word, WordList
-from articles.models.word import LONGEST_WORD
+from articles.models import AuditEntry, Word, WordList
+from articles.models.word import LONGEST_WORD, Levels
 from articles.normalising import plain_form
+from articles.services.recording import ADD_WORDS, CHANGE_WORDS, DELETE_WORDS, stamped
 
 _PATTERN = re.compile(r"[*\\\[\]{}^]|\.[+?]|\w\?\w|\(.*\|.*\)")
 _SHOWN = 40  # characters of a word that a message repeats
 _BATCH = 1000  # rows in one statement
+_RECORDED = 1000  # words in one entry of the audit record
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,23 @@ def add_words(lines: Iterable[str], *, level: Word.Level) -> WordReport:
             Word.objects.bulk_create(new, batch_size=_BATCH)
         report.created = len(new)
     return report
+
+
+def record_words(old: Levels, new: Levels) -> None:
+    """Leave in the audit record which words were added, changed or deleted: `old` as they were, `new` as they are."""
+    if old == new:
+        return
+    action = CHANGE_WORDS if old and new else DELETE_WORDS if old else ADD_WORDS
+    none: Levels = {}
+    pages = zip_longest(_pages(old), _pages(new), fillvalue=none)
+    entries = [stamped(action, facts={"old": before, "new": after}) for before, after in pages]
+    AuditEntry.objects.bulk_create(entries, batch_size=10)
+
+
+def _pages(levels: Levels) -> list[Levels]:
+    """The same in portions that one entry holds."""
+    words = iter(levels.items())
+    return [dict(page) for page in iter(lambda: list(islice(words, _RECORDED)), [])]
 
 
 def fault_of(text: str) -> str:

@@ -13,10 +13,9 @@ from django.views.decorators.http import condition, require_safe
 
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
+from articles.showing import page_of_article
 from articles.site.pages import Page, page_of
 from scheduling.services import database_now
-
-READ_NEXT = 4
 
 
 @require_safe
@@ -45,8 +44,7 @@ def article(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
         return render(request, "articles/killed.html", {"article": killed}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
         return redirect(found)
-    more = live_articles().filter(channel=found.channel).exclude(pk=pk).defer("body").newest_first()[:READ_NEXT]
-    return render(request, "articles/article.html", {"article": found, "more": more})
+    return render(request, "articles/article.html", page_of_article(found))
 
 
 def version_of_latest(request: HttpRequest, slug: str | None = None) -> str:

@@ -22,6 +22,7 @@ from tests.articles.factories import (
     make_editor,
     make_member,
     make_person,
+    make_release,
     publish_tasks,
     soon,
 )
@@ -204,24 +205,20 @@ def test_now_is_marked_in_its_place(desk: Client) -> None:
     assert 'id="now"' not in desk.get(f"{CALENDAR}?view=week&date=2030-06-03").text
 
 
-@pytest.mark.parametrize("view", ["month", "week", "day"])
 def test_ten_thousand_articles_cost_no_more_statements_and_a_bounded_page(
-    desk: Client, view: str, django_assert_max_num_queries: Any
+    desk: Client, django_assert_max_num_queries: Any
 ) -> None:
     """C.3"""
-    channel = make_channel()
-    Article.objects.bulk_create(
-        (
-            Article(title="A headline of usual length", status=APPROVED, channel=channel, publish_at=at)
-            for at in (datetime(2030, 6, 1, tzinfo=UTC) + timedelta(seconds=259 * n) for n in range(10_000))
-        ),
-        batch_size=1000,
-    )
-    with django_assert_max_num_queries(24):
-        page = desk.get(f"{CALENDAR}?date=2030-06-15&view={view}")
-    assert page.text.count('class="entry ') <= 24 * 7 * 3
-    assert len(page.content) < 600_000
-    assert " more" in page.text
+    channel, start = make_channel(), datetime(2030, 6, 1, tzinfo=UTC)
+    times = (start + timedelta(seconds=259 * number) for number in range(10_000))
+    articles = (Article(title="A headline", status=APPROVED, channel=channel, publish_at=time) for time in times)
+    Article.objects.bulk_create(articles, batch_size=1000)
+    for view in ("month", "week", "day"):
+        with django_assert_max_num_queries(24):
+            page = desk.get(f"{CALENDAR}?date=2030-06-15&view={view}")
+        assert page.text.count('class="entry ') <= 24 * 7 * 3
+        assert len(page.content) < 600_000
+        assert " more" in page.text
 
 
 def test_it_is_shown_to_whoever_sees_articles_and_to_nobody_else() -> None:
@@ -429,3 +426,37 @@ def test_what_somebody_else_moved_since_is_not_taken_back(desk: Client) -> None:
     assert "bob has moved “Bridge”" in desk.post(UNDO, follow=True).text
     assert publish_tasks(article) == [datetime(2030, 6, 5, 10, tzinfo=UTC)]
     assert "There is nothing to undo" in desk.post(UNDO, follow=True).text
+
+
+def test_releases_stand_on_it_and_are_moved(desk: Client) -> None:
+    alice = User.objects.get()
+    politics = make_channel()
+    release = make_release(make_article("Member", status=APPROVED, channel=politics), by=alice)
+    services.schedule_release(release, publish_at=MONDAY, by=alice)
+    assert shown(desk) == [("release", "Budget day", ())]
+    assert shown(desk, f"?date=2030-06-03&channel={politics.pk}") == [("release", "Budget day", ())]
+    assert shown(desk, f"?date=2030-06-03&channel={make_channel('Sport').pk}") == []
+    sent = {"key": f"release:{release.pk}", "seen": MONDAY.isoformat(), "at": "2030-06-04T09:15"}
+    assert desk.post(MOVE, sent, headers=JSON).json()["done"]
+    release.refresh_from_db()
+    assert release.publish_at == datetime(2030, 6, 4, 9, 15, tzinfo=UTC)
+    late = logged_in(make_editor("bob")).post(MOVE, sent, headers=JSON).json()
+    assert "alice has moved “Budget day” to 4 Jun 2030" in late["message"]
+    again = {**sent, "seen": release.publish_at.isoformat(), "at": "2020-01-01T00:00"}
+    question = desk.post(MOVE, again, headers=JSON).json()
+    assert question["choices"] == [{"label": "Publish the release now", "name": "now", "value": "1"}]
+    assert desk.post(MOVE, {**again, "now": "1"}, headers=JSON).json()["done"]
+    assert Article.objects.get().status == Status.PUBLISHED
+    assert desk.post(MOVE, again, headers=JSON).status_code == 409
+    assert desk.post(MOVE, {**sent, "key": "release:0"}, headers=JSON).status_code == 409
+
+
+def test_who_may_not_see_releases_does_not_see_them_here() -> None:
+    alice = make_editor()
+    release = make_release(make_article(status=APPROVED), by=alice)
+    services.schedule_release(release, publish_at=MONDAY, by=alice)
+    assert shown(logged_in(make_person("bob", "view_article"))) == []
+    carol = logged_in(make_person("carol", "view_article"))
+    sent = {"key": f"release:{release.pk}", "seen": MONDAY.isoformat(), "at": "2030-06-04T09:15"}
+    assert carol.get(MOVE, sent).status_code == 404
+    assert carol.post(MOVE, sent, headers=JSON).json()["code"] == "not_allowed"

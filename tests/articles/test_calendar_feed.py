@@ -15,7 +15,7 @@ from icalendar import Calendar
 
 from articles import services
 from articles.models import Article, CalendarFeed
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, make_release, soon
 
 pytestmark = pytest.mark.django_db
 
@@ -103,6 +103,18 @@ def test_what_is_called_off_is_cancelled(feed: str, editor: User) -> None:
     assert statuses == dict.fromkeys(names[:4], "CANCELLED") | dict.fromkeys(names[4:], "CONFIRMED")
     assert found[keys["unscheduled"]].start == out["publish_at"]
     assert "deleted" in found[keys["deleted"]]["SUMMARY"]
+
+
+def test_a_release_is_in_it_and_is_cancelled_when_it_does_not_go_out(feed: str, editor: User) -> None:
+    release = make_release(make_article(status=APPROVED), by=editor)
+    services.schedule_release(release, publish_at=soon(days=1), by=editor)
+    uid = f"release-{release.pk}"
+    before = events(feed)[uid]
+    assert (before["SUMMARY"], before["STATUS"]) == ("Release goes out: Budget day", "CONFIRMED")
+    services.cancel_release(release, by=editor)
+    after = events(feed)[uid]
+    assert after["STATUS"] == "CANCELLED"
+    assert after["SEQUENCE"] > before["SEQUENCE"]
 
 
 def test_it_can_be_narrowed_to_own_articles_and_to_a_channel(desk: Client, feed: str, editor: User) -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import ProtectedError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from articles import services
 from articles.desk.timefield import ZonedTimeWidget
 from articles.models import Article, Channel
+from articles.models.article import BODY_LENGTH
 from articles.workflow import Step
 from tests.articles.factories import (
     APPROVED,
@@ -372,6 +376,38 @@ def test_a_channel_in_use_is_neither_disabled_nor_deleted(desk: Client) -> None:
     assert Channel.objects.get().enabled
 
 
+@pytest.mark.parametrize("is_approved", [False, True])
+def test_a_channel_that_a_newer_text_names_is_neither_disabled_nor_deleted(desk: Client, is_approved: bool) -> None:
+    """R5.6"""
+    channel, alice = make_channel(), User.objects.get()
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    services.edit(article, by=alice, changes={"channel": channel})
+    if is_approved:
+        services.submit(article, by=alice)
+        services.approve(article, by=alice)
+    address = reverse("admin:articles_channel_change", args=[channel.pk])
+    page = desk.post(address, {"name": "Politics", "slug": "politics", "position": 0})
+    assert "This channel has articles" in page.text
+    page = desk.post(reverse("admin:articles_channel_delete", args=[channel.pk]), {"post": "yes"})
+    assert article.title in page.text, "it is named"
+    chosen = {"action": "delete_selected", "_selected_action": [channel.pk], "post": "yes"}
+    desk.post(reverse("admin:articles_channel_changelist"), chosen)
+    with pytest.raises(ProtectedError):
+        Channel.objects.all().delete()
+    assert Channel.objects.get().enabled
+
+
+def test_history_does_not_keep_a_channel(desk: Client) -> None:
+    """R5.6"""
+    channel, alice = make_channel(), User.objects.get()
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    services.edit(article, by=alice, changes={"channel": channel})
+    services.discard_update(article, by=alice)
+    desk.post(reverse("admin:articles_channel_delete", args=[channel.pk]), {"post": "yes"})
+    assert not Channel.objects.exists()
+    assert article.revisions.latest("number").channel is None
+
+
 def test_an_unused_channel_is_disabled_and_deleted(desk: Client) -> None:
     """R5.6"""
     channel = make_channel()
@@ -445,3 +481,16 @@ def test_the_people_screens_open() -> None:
         "group/add/",
     ):
         assert client.get(f"/admin/auth/{address}").status_code == 200
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+def test_a_text_as_long_as_may_be_is_saved_and_one_too_long_comes_back(desk: Client) -> None:
+    typed = {"title": "Novel", "slug": "novel", "_save": "1"}
+    longest, too_long = "澜" * BODY_LENGTH, "x" * 10_000_000
+    page = desk.post("/admin/articles/article/add/", urlencode({**typed, "body": too_long}), content_type=FORM)
+    assert "at most 1000000 characters (it has 10000000)" in page.text
+    assert too_long in page.text, "nothing that was typed is lost"
+    desk.post("/admin/articles/article/add/", urlencode({**typed, "body": longest}), content_type=FORM)
+    assert Article.objects.get().body == longest

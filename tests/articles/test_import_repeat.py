@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.test import Client
 
-from articles.models import Article
+from articles import services
+from articles.models import Article, Revision, Word
 from scheduling.models import TaskInfo
-from tests.articles.factories import publish_tasks, soon
+from tests.articles.factories import make_editor, publish_tasks, soon
 from tests.articles.imports import counts, run_import, write_lines
 from tests.conftest import Manage, StartManage
 from tests.harness import eventually
@@ -66,6 +69,103 @@ def test_a_repeat_leaves_what_an_editor_improved_here(file: Path) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("status", [Status.PUBLISHED, Status.WITHDRAWN, Status.MANUALLY_APPROVED])
+def test_a_text_that_nobody_vouches_for_never_replaces_an_approved_one(file: Path, status: Status) -> None:
+    """R5.3"""
+    due = soon(hours=1).isoformat()
+    write_lines(file, {"external_id": "1", "title": "One", "status": "draft", "publish_at": due})
+    run_import(file)
+    Article.objects.update(status=status)
+    write_lines(file, {"external_id": "1", "title": "Uno", "status": "draft", "tags": ["port"]})
+
+    assert run_import(file).summary == counts(updated=1)
+    assert run_import(file).summary == counts(skipped=1)
+
+    article = Article.objects.get()
+    assert (article.title, article.status) == ("One", status)
+    assert (article.update.draft.title, article.update.draft.tags) == ("Uno", ["port"])  # type: ignore[union-attr]
+
+
+@pytest.mark.django_db
+def test_a_text_that_changes_over_there_while_it_is_reviewed_is_judged_again(file: Path) -> None:
+    write_lines(file, {"external_id": "1", "title": "One"})
+    run_import(file)
+    Article.objects.update(status=Status.MANUAL_REVIEW)
+    Word.objects.create(text="casino", level=Word.Level.BLOCK)
+    write_lines(file, {"external_id": "1", "title": "Casino"})
+
+    run_import(file)
+
+    article = Article.objects.get()
+    assert (article.title, article.status) == ("Casino", Status.REJECTED)
+
+
+@pytest.mark.django_db
+def test_a_killed_article_is_not_revived_by_an_import(file: Path) -> None:
+    write_lines(file, {"external_id": "1", "title": "One"})
+    run_import(file)
+    Article.objects.update(status=Status.KILLED)
+    write_lines(file, {"external_id": "1", "title": "Uno"})
+
+    run_import(file)
+
+    assert (Article.objects.get().title, Article.objects.get().status) == ("One", Status.KILLED)
+
+
+@pytest.mark.django_db
+def test_what_an_import_brings_is_the_first_revision_and_what_it_changes_the_next(file: Path) -> None:
+    other = {"external_id": "2", "title": "x"}
+    write_lines(file, {"external_id": "1", "title": "One", "tags": ["tram", "Port"]}, other)
+    run_import(file)
+    article = Article.objects.get(external_id="1")
+    assert [(one.number, one.title, one.tags, one.note) for one in article.revisions.all()] == [
+        (1, "One", ["Port", "tram"], "Imported")
+    ]
+    assert article.revision == 1
+    services.submit(article, by=make_editor())
+    assert article.revisions.count() == 1, "the revision holds what the columns hold"
+
+    Article.objects.filter(pk=article.pk).update(status=Status.DRAFT, summary="Improved here")
+    write_lines(file, {"external_id": "1", "title": "Uno", "tags": ["tram"]}, other)
+    run_import(file)
+    article.refresh_from_db()
+    found = article.revisions.order_by("number").values_list("number", "title", "summary", "tags")
+    assert list(found) == [
+        (1, "One", "", ["Port", "tram"]),
+        (2, "One", "Improved here", ["Port", "tram"]),
+        (3, "Uno", "", ["tram"]),
+    ]
+    assert article.revision == 3
+    assert Article.objects.get(external_id="2").revisions.count() == 1
+
+
+@pytest.mark.django_db
+def test_the_history_shows_what_was_imported(file: Path, client: Client) -> None:
+    write_lines(file, {"external_id": "1", "title": "One", "body": "<p>The ferry is late.</p>"})
+    run_import(file)
+    client.force_login(make_editor())
+    address = f"/admin/articles/article/{Article.objects.get().pk}/revisions/"
+    assert "Imported" in client.get(address).text
+    assert "The ferry is late." in client.get(f"{address}1/").text
+
+
+@pytest.mark.django_db
+def test_importing_and_repeating_takes_few_statements_for_any_number(
+    file: Path, django_assert_max_num_queries: Any
+) -> None:
+    def lines(prefix: str, count: int) -> list[dict[str, Any]]:
+        return [{"external_id": str(n), "title": f"{prefix} {n}", "tags": ["tram"]} for n in range(count)]
+
+    write_lines(file, *lines("One", 200))
+    with django_assert_max_num_queries(60):
+        run_import(file)
+    write_lines(file, *lines("Two", 200))
+    with django_assert_max_num_queries(200 + 60):
+        run_import(file)
+    assert Revision.objects.filter(number=2, title__startswith="Two").count() == 200
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("status", [Status.PUBLISHED, Status.WITHDRAWN, Status.REJECTED, Status.MANUALLY_APPROVED])
 def test_a_correction_over_there_changes_the_text_but_not_what_became_of_the_article_here(
     file: Path, status: Status
@@ -74,7 +174,7 @@ def test_a_correction_over_there_changes_the_text_but_not_what_became_of_the_art
     write_lines(file, {"external_id": "1", "title": "One", "status": "scheduled", "publish_at": due})
     run_import(file)
     Article.objects.update(status=status)
-    write_lines(file, {"external_id": "1", "title": "Uno", "status": "draft"})
+    write_lines(file, {"external_id": "1", "title": "Uno", "status": "scheduled", "publish_at": due})
 
     assert run_import(file).summary == counts(updated=1)
 

@@ -8,11 +8,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.test import Client
+from playwright.sync_api import Locator, Page, expect
 
 from articles import services
 from articles.models import Article, Notice, Release, ReleaseMember
 from articles.roles import Role
-from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_release, soon
+from articles.services.release_tasks import fail
+from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, make_release, soon
+from tests.articles.test_on_screen import log_in
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +35,7 @@ def desk(irene: User) -> Client:
     return client
 
 
-def page(release: Release) -> str:
+def address(release: Release) -> str:
     return f"{LIST}{release.pk}/change/"
 
 
@@ -45,12 +48,12 @@ def test_a_release_is_prepared_filled_scheduled_and_published_on_its_page(desk: 
     make_article("Weather")
     answer = desk.post(f"{LIST}add/", {"name": "Budget day"})
     release = Release.objects.get()
-    assert answer["Location"] == page(release)
+    assert answer["Location"] == address(release)
 
-    found = desk.get(page(release), {"q": "budget"}).context["found"]
+    found = desk.get(address(release), {"q": "budget"}).context["found"]
     assert [article.title for article in found] == ["Budget passed"]
     desk.post(f"{LIST}{release.pk}/members/", {"article": [found[0].pk], "action": ""})
-    assert "Everything is ready to go out." in desk.get(page(release)).content.decode()
+    assert "Everything is ready to go out." in desk.get(address(release)).content.decode()
 
     due = soon(hours=1).replace(microsecond=0)
     time = due.replace(tzinfo=None).isoformat()
@@ -69,10 +72,10 @@ def test_a_release_is_prepared_filled_scheduled_and_published_on_its_page(desk: 
 def test_the_page_says_beside_each_article_what_is_wrong_and_where_to_mend_it(desk: Client, irene: User) -> None:
     draft = make_article("Draft")
     release = make_release(draft, make_article("Fine", status=APPROVED), by=irene)
-    html = desk.get(page(release)).content.decode()
+    html = desk.get(address(release)).content.decode()
     assert "1 article stands in the way" in html
     assert "It is a draft. Submit it for review." in html
-    assert f'href="/admin/articles/article/{draft.pk}/change/">Mend it' in html
+    assert f'href="/admin/articles/article/{draft.pk}/change/" aria-label="Mend it: Draft"' in html
     ask = desk.get(f"{LIST}{release.pk}/publish_release/ask/").content.decode()
     assert "It cannot go out as it is" in ask
     assert "<button class" not in ask.partition("release-steps")[2]
@@ -113,7 +116,7 @@ def test_an_article_is_taken_out_or_taken_off_instead(desk: Client, irene: User)
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(days=-1))
     services.edit(out, by=irene, changes={"body": "Better"})
     release = make_release(Article.objects.get(), by=irene)
-    assert "Take it off instead" in desk.get(page(release)).content.decode()
+    assert "Take it off instead" in desk.get(address(release)).content.decode()
     desk.post(f"{LIST}{release.pk}/members/", {"article": [out.pk], "action": "withdraw"})
     member = release.members.get()
     assert member.action == ReleaseMember.Action.WITHDRAW
@@ -131,7 +134,7 @@ def test_chosen_articles_of_the_list_come_into_a_new_release_or_one_that_is_ther
 
     answer = desk.post("/admin/articles/article/", {**sent, "what": "", "name": "Budget day"})
     release = Release.objects.get()
-    assert answer["Location"] == page(release)
+    assert answer["Location"] == address(release)
     assert "2 articles are in the release" in told(answer)
     assert "“Killed” is “Killed”" in told(answer)
 
@@ -144,7 +147,7 @@ def test_the_article_s_form_names_its_release_and_offers_no_time_of_its_own(desk
     article = make_article(status=APPROVED)
     release = make_release(article, by=irene)
     html = desk.get(f"/admin/articles/article/{article.pk}/change/").content.decode()
-    assert f'href="{page(release)}">Budget day</a>' in html
+    assert f'href="{address(release)}">Budget day</a>' in html
     assert 'name="publish_at"' not in html
     assert "_step_publish_now" not in html
     services.cancel_release(release, by=irene)
@@ -160,11 +163,22 @@ def test_the_list_shows_time_size_and_what_stands_in_the_way(desk: Client, irene
         assert text in html
 
 
+def test_the_start_page_counts_down_to_a_release_and_names_one_that_failed(desk: Client, irene: User) -> None:
+    release = make_release(make_article("Draft"), by=irene)
+    services.schedule_release(release, publish_at=soon(hours=1), by=irene)
+    html = desk.get("/admin/").content.decode()
+    assert f'href="{address(release)}">Budget day</a>' in html
+    assert "1 article<" in html
+    fail(release, "“Draft”: It is a draft.")
+    trouble = desk.get("/admin/").content.decode().partition('id="start-trouble"')[2]
+    assert "“Draft”: It is a draft." in trouble.partition("</section>")[0]
+
+
 def test_a_notice_about_a_release_leads_to_it(desk: Client, irene: User) -> None:
     release = make_release(make_article(status=APPROVED), by=make_editor())
     services.publish_release_now(release, by=make_member(Role.CHIEF))
     notice = Notice.objects.get(person=irene, release=release)
-    assert desk.get(f"/admin/articles/notice/{notice.pk}/change/")["Location"] == page(release)
+    assert desk.get(f"/admin/articles/notice/{notice.pk}/change/")["Location"] == address(release)
 
 
 @pytest.mark.parametrize("role", [Role.AUTHOR, Role.EDITOR, Role.REVIEWER, Role.OPERATOR])
@@ -172,7 +186,7 @@ def test_others_read_the_page_and_their_buttons_do_nothing(role: Role, irene: Us
     release = make_release(make_article("Fine", status=APPROVED), by=irene)
     client = Client()
     client.force_login(make_member(role))
-    html = client.get(page(release)).content.decode()
+    html = client.get(address(release)).content.decode()
     assert ("Fine" in html, "desk-main" in html, "/ask/" in html) == (True, False, False)
     assert client.get(f"{LIST}add/").status_code == 403
     client.post(f"{LIST}{release.pk}/members/", {"article": [make_article().pk]})
@@ -187,8 +201,8 @@ def test_others_read_the_page_and_their_buttons_do_nothing(role: Role, irene: Us
 
 def test_addresses_that_are_made_up_are_not_found(desk: Client, irene: User) -> None:
     release = make_release(by=irene)
-    for address in (f"{LIST}x/change/", f"{LIST}99999/change/", f"{LIST}{release.pk}/change_release/ask/"):
-        assert desk.get(address).status_code == 404
+    for made_up in (f"{LIST}x/change/", f"{LIST}99999/change/", f"{LIST}{release.pk}/change_release/ask/"):
+        assert desk.get(made_up).status_code == 404
     assert desk.get(f"{LIST}{release.pk}/rehearse/").status_code == 405
 
 
@@ -196,5 +210,37 @@ def test_strangers_see_nothing_of_releases(irene: User) -> None:
     release = make_release(by=irene)
     client = Client()
     client.force_login(User.objects.create_user("clerk", is_staff=True))
-    for address in (LIST, page(release), f"{LIST}{release.pk}/publish_release/ask/"):
-        assert client.get(address).status_code == 403
+    for place in (LIST, address(release), f"{LIST}{release.pk}/publish_release/ask/"):
+        assert client.get(place).status_code == 403
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_release_of_20_is_mended_and_published_in_a_browser(page: Page) -> None:
+    """A reader's open page shows all 20 by itself; the editor has a phone's screen and uses the keyboard alone."""
+    irene = make_person("alice", is_superuser=True)
+    articles = [make_article(f"Budget, part {number}", status=APPROVED) for number in range(19)]
+    last = make_article("Budget, part 19", status=Status.MANUAL_REVIEW)
+    release = make_release(*articles, last, by=irene)
+    page.goto("/")
+    reader, editor = page, page.context.new_page()
+    editor.set_viewport_size({"width": 390, "height": 900})
+    log_in(editor)
+    editor.goto(address(release))
+    expect(editor.get_by_text("1 article stands in the way")).to_be_visible()
+    assert editor.evaluate("document.documentElement.scrollWidth") <= 390
+    press(editor.get_by_role("link", name="Mend it: Budget, part 19"))
+    press(editor.get_by_role("button", name="Approve"))
+    expect(editor.get_by_text("Belongs to the release")).to_be_visible()
+    press(editor.get_by_role("link", name="Budget day"))
+    expect(editor.get_by_text("Everything is ready to go out.")).to_be_visible()
+    press(editor.get_by_role("link", name="Publish the release now"))
+    expect(reader.get_by_role("link", name="Budget, part")).to_have_count(0)
+    press(editor.get_by_role("button", name="Publish the release now"))
+    expect(editor.get_by_text("It went out on").first).to_be_visible()
+    expect(reader.get_by_role("link", name="Budget, part")).to_have_count(20, timeout=15_000)
+
+
+def press(target: Locator) -> None:
+    """By the keyboard."""
+    target.focus()
+    target.press("Enter")

@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from articles import services
@@ -22,7 +24,7 @@ from articles.exceptions import (
     UnderEmbargo,
     WrongState,
 )
-from articles.models import Article, Revision, Tag
+from articles.models import Article, AuditEntry, Channel, Notice, Revision, Tag, Text
 from articles.models.article import BODY_LENGTH
 from articles.models.revision import Immutable
 from articles.services.tasks import UPDATE
@@ -435,3 +437,49 @@ def test_the_api_shows_the_history_the_differences_and_goes_back(editor: User) -
     assert program.post(f"{address}approve/", {"revision": 1}, format="json").status_code == 409
     assert program.post(f"{address}approve/", {"revision": 3}, format="json").status_code == 200
     assert program.post(f"{address}update/publish/").json()["newer"] is None
+
+
+def with_update(number: int, editor: User, channel: Channel) -> Article:
+    """A live article whose newer text is due."""
+    article = make_article(f"Old {number}", status=Status.PUBLISHED, publish_at=soon(hours=-1), author=make_author())
+    article.tags.set([Tag.objects.get_or_create(name="old", slug="old")[0]])
+    tags = [Tag.objects.get_or_create(name=name, slug=name)[0] for name in ("new", "tram")]
+    changes = {"title": f"New {number}", "body": "<p>New.</p>", "channel": channel, "tags": tags}
+    services.edit(article, by=editor, changes=changes, correction=f"Old {number} was wrong.")
+    services.submit(article, by=editor)
+    services.approve(article, by=editor)
+    services.schedule_update(article, publish_at=soon(seconds=-1), by=editor)
+    if number % 2:
+        services.edit(article, by=editor, changes={"title": f"Newest {number}"})
+    return article
+
+
+def make_author() -> User:
+    return User.objects.get_or_create(username="wen")[0]
+
+
+def test_many_updates_of_one_instant_are_a_few_statements(editor: User) -> None:
+    channel = make_channel()
+    few = [with_update(number, editor, channel) for number in range(2)]
+    many = [with_update(number, editor, channel) for number in range(2, 14)]
+    Article.objects.filter(pk=many[0].pk).update(summary="Written behind our back.")
+    taken = []
+    for articles in (few, many[2:]):
+        with CaptureQueriesContext(connection) as queries:
+            assert set(services.update_due([article.pk for article in articles]).done) == {one.pk for one in articles}
+        taken.append(len(queries))
+    assert taken[0] == taken[1] < 40
+    outcome = services.update_due([many[0].pk, many[1].pk, few[0].pk])
+    assert (set(outcome.done), set(outcome.void)) == ({many[0].pk, many[1].pk}, {few[0].pk})
+    for article in Article.objects.order_by("pk"):
+        number = article.pk - few[0].pk
+        assert (article.title, article.body, article.channel) == (f"New {number}", "<p>New.</p>", channel)
+        assert sorted(article.tags.values_list("name", flat=True)) == ["new", "tram"]
+        assert [one.note for one in article.corrections.all()] == [f"Old {number} was wrong."]
+        assert article.revisions.get(number=article.revision).digest == Text.of(article).digest
+        assert (article.newer is not None and article.newer.draft is not None) == bool(number % 2)
+        entry = AuditEntry.objects.of(article)[0]
+        assert (entry.action, entry.revision, entry.article_title) == ("updated", article.revision, article.title)
+        assert (entry.old_status, entry.new_status) == (Status.PUBLISHED, Status.PUBLISHED)
+    assert many[0].revisions.filter(summary="Written behind our back.").exists()
+    assert Notice.objects.filter(kind=Notice.Kind.PUBLISHED, article_title__startswith="New").count() == 14

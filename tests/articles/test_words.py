@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from io import StringIO
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from articles.models import Word
+from articles.models import AuditEntry, Word
 from articles.review.words import matcher
 from articles.services.words import add_words
 from tests.articles.factories import make_person
@@ -116,7 +117,7 @@ def test_a_process_hears_of_words_that_another_one_adds(tmp_path: Path, manage: 
 
 @pytest.fixture
 def chief(client: Client) -> Client:
-    client.force_login(make_person("chief", "view_word", "add_word", "change_word", "delete_word"))
+    client.force_login(make_person("chief", "view_word", "add_word", "change_word", "delete_word", "view_auditentry"))
     return client
 
 
@@ -152,3 +153,63 @@ def test_words_are_for_those_who_may_change_them(client: Client) -> None:
     client.force_login(make_person("bob", "view_article"))
     assert client.get(WORDS).status_code == 403
     assert client.get(f"{WORDS}add-many/").status_code == 403
+
+
+def entry() -> AuditEntry:
+    return AuditEntry.objects.latest("id")
+
+
+def test_the_record_shows_who_added_changed_and_deleted_which_words(chief: Client) -> None:
+    chief.post("/admin/articles/word/add/", {"text": "casino", "level": "review"})
+    assert (entry().action, entry().user_name, entry().door) == ("add_words", "chief", "admin")
+    assert entry().facts == {"old": {}, "new": {"casino": "review"}}
+    word = Word.objects.get()
+    chief.post(f"/admin/articles/word/{word.pk}/change/", {"text": "Casino!", "level": "block"})
+    assert (entry().action, entry().facts) == (
+        "change_words",
+        {"old": {"casino": "review"}, "new": {"Casino!": "block"}},
+    )
+    assert entry().differences() == ["casino (A person decides) → Casino! (Blocks the article)"]
+    chief.post(f"/admin/articles/word/{word.pk}/change/", {"text": "Casino!", "level": "block"})
+    assert AuditEntry.objects.filter(action="change_words").count() == 1, "nothing was changed"
+    chief.post("/admin/articles/word/add-many/", {"words": "赌博\n法轮功", "level": "allow"})
+    assert entry().facts["new"] == {"赌博": "allow", "法轮功": "allow"}
+    chosen = {"action": "delete_selected", "_selected_action": [word.pk], "post": "yes"}
+    chief.post("/admin/articles/word/", chosen)
+    assert (entry().action, entry().user_name, entry().facts["old"]) == ("delete_words", "chief", {"Casino!": "block"})
+    chief.post(f"/admin/articles/word/{Word.objects.first().pk}/delete/", {"post": "yes"})  # type: ignore[union-attr]
+    assert len(entry().facts["old"]) == 1
+    page = chief.get("/admin/articles/auditentry/", {"action": "change_words"}).text
+    assert "casino (A person decides) → Casino! (Blocks the article)" in page
+
+
+def test_the_record_shows_which_words_a_command_imported(tmp_path: Path) -> None:
+    make_person("irene")
+    file = tmp_path / "words.txt"
+    file.write_text("".join(f"word {number}\n" for number in range(1500)))
+    call_command("import_words", str(file), "--level", "block", "--by", "irene", stdout=StringIO())
+    entries = AuditEntry.objects.filter(action="add_words")
+    assert {(one.door, one.user_name) for one in entries} == {("command", "irene")}
+    assert len(set().union(*(one.facts["new"] for one in entries))) == 1500
+    out = StringIO()
+    call_command("audit", "list", "--action", "add_words", stdout=out)
+    assert "word 0 (Blocks the article), " in out.getvalue()
+    assert "… and 995 more." in out.getvalue()
+    export = tmp_path / "audit.jsonl"
+    call_command("audit", "export", str(export), stderr=StringIO())
+    assert json.loads(export.read_text().splitlines()[0])["facts"]["new"]["word 7"] == "block"
+
+
+def test_nobody_imports_words_in_the_name_of_a_stranger(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("casino")
+    with pytest.raises(CommandError, match="Nobody here is called"):
+        call_command("import_words", str(tmp_path / "words.txt"), "--level", "block", "--by", "nobody")
+    assert not Word.objects.exists()
+
+
+def test_words_changed_by_code_are_recorded_too() -> None:
+    Word.objects.bulk_create([Word(text="赌博", normalised="赌博")])
+    Word.objects.update(level=Word.Level.BLOCK)
+    assert entry().facts == {"old": {"赌博": "review"}, "new": {"赌博": "block"}}
+    Word.objects.get().delete()
+    assert (entry().action, entry().door, entry().facts["old"]) == ("delete_words", "python", {"赌博": "block"})

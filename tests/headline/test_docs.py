@@ -7,6 +7,7 @@ import re
 import pytest
 from django.core.management import get_commands
 
+from articles.checks import NAMES
 from scheduling.conf import Settings
 from tests.harness import base_dir
 
@@ -28,12 +29,17 @@ def test_every_engine_setting_is_described_with_its_default() -> None:
     }
 
 
+def test_every_setting_of_the_review_is_described() -> None:
+    described = set(re.findall(r"^\| `(REVIEW_\w+)` \|", read("docs/settings.md"), re.MULTILINE))
+    assert described == NAMES
+
+
 def test_every_variable_of_the_environment_is_described() -> None:
     sources = read("headline/settings.py") + read("headline/env.py")
     asked = set(re.findall(r'(?:env\.\w+|_read_file)\(\s*"([A-Z_]+)"', sources))
     described = set(re.findall(r"^\| `([A-Z_]+)` \|", read("docs/settings.md"), re.MULTILINE))
     assert asked
-    assert asked == {name for name in described if not name.startswith("SCHEDULING_")}
+    assert asked == {name for name in described if not name.startswith(("SCHEDULING_", "REVIEW_"))}
 
 
 def test_every_command_is_described() -> None:

@@ -108,7 +108,7 @@ def test_a_task_that_cannot_be_stored_is_refused_with_a_code(
         (b'{"parameters": 1e999}', "application/json", 400, "parse_error"),
         (b'{"parameters": "\\ud800"}', "application/json", 400, "parse_error"),
         (b"task_type=x", "application/x-www-form-urlencoded", 415, "unsupported_media_type"),
-        (b'"' + b"x" * 3_000_000 + b'"', "application/json", 413, "too_large"),
+        (b'"' + b"x" * 17_000_000 + b'"', "application/json", 413, "too_large"),
     ],
 )
 def test_a_body_that_is_garbage_is_refused_with_a_code(

@@ -22,9 +22,11 @@ class Kind(TextChoices):
     TAKE_OFF = "take-off", _("Is taken off")
     TAKEN_OFF = "taken-off", _("Was taken off")
     EMBARGO = "embargo", _("Embargo ends")
+    RELEASE = "release", _("Release goes out")
+    RELEASED = "released", _("Release went out")
 
 
-OVER = frozenset({Kind.PUBLISHED, Kind.TAKEN_OFF})
+OVER = frozenset({Kind.PUBLISHED, Kind.TAKEN_OFF, Kind.RELEASED})
 
 
 class Mark(TextChoices):
@@ -61,7 +63,8 @@ class Entry:
     note: str = ""
     seen: str = ""  #: the exact time that is stored, as ISO 8601; empty if it cannot be moved
     marks: tuple[Mark, ...] = ()
-    article: int | None = None  #: what it is about
+    article: int | None = None  #: what it is about, or
+    release: int | None = None
     changed: datetime = LONG_AGO
     is_off: bool = False  #: called off: for calendar programs that know it already
 

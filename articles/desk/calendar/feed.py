@@ -14,8 +14,8 @@ from icalendar import STATUS, TRANSP, Calendar, Event
 from articles.desk.calendar.choice import Choice
 from articles.desk.calendar.collector import Collector, Row
 from articles.desk.calendar.entries import Entry, Kind, Mark
-from articles.desk.calendar.sources import COLUMNS, SOURCES, entry_about
-from articles.models import Article, AuditEntry
+from articles.desk.calendar.sources import COLUMNS, SOURCES, entry_about, release_entry
+from articles.models import Article, AuditEntry, Release
 from articles.services import Moment
 from articles.services.recording import DELETE
 from articles.services.steps import Person
@@ -44,10 +44,11 @@ class Roll(Collector):
 def feed(choice: Choice, *, by: Person, now: datetime) -> bytes:
     """The file for `by`, in UTC."""
     roll = Roll(choice, by=by, now=now)
-    for source in (*SOURCES, withdrawn, without_time):
+    for source in (*SOURCES, withdrawn, cancelled_releases, without_time):
         source(roll)
-    versions = _versions({entry.article for entry in roll.entries})
-    events = [_event(entry, versions.get(entry.article, 0)) for entry in roll.entries]
+    versions = _versions("article_id", {entry.article for entry in roll.entries if entry.article})
+    releases = _versions("release_id", {entry.release for entry in roll.entries if entry.release})
+    events = [_event(entry, versions.get(entry.article) or releases.get(entry.release, 0)) for entry in roll.entries]
     calendar = Calendar.new(
         name=_("Headline"), prodid="-//Headline//Calendar//EN", refresh_interval=REFRESH, subcomponents=events
     )
@@ -61,15 +62,20 @@ def withdrawn(roll: Roll) -> None:
     roll.put(rows.only(*COLUMNS), "publish_at", _withdrawn)
 
 
+def cancelled_releases(roll: Roll) -> None:
+    """Releases that do not go out, in a feed of everything: a cancelled one has let its articles go."""
+    if roll.by.has_perm("articles.view_release") and not roll.choice.filters():  # type: ignore[union-attr]
+        roll.put(Release.objects.filter(status=Release.Status.CANCELLED), "publish_at", release_entry)
+
+
 def without_time(roll: Roll) -> None:
     """Articles whose time was taken away, or that were deleted, within the last month; the audit record knows."""
-    record = AuditEntry.objects.filter(at__gte=roll.now - BACK, old_time__isnull=False)
+    record = AuditEntry.objects.filter(at__gte=roll.now - BACK, old_time__isnull=False, article_id__isnull=False)
     taken = record.filter(Q(new_time__isnull=True) | Q(action=DELETE)).latest_first()
     last = {entry.article_id or 0: entry for entry in reversed(taken[:MOST])}
     there = Article.objects.filter(pk__in=last).only(*COLUMNS).select_related("channel", "author")
     found = {article.pk: article for article in there.filter(roll.choice.articles(roll.by))}
-    is_everything = not roll.choice.channel and not roll.choice.author
-    gone = last.keys() - set(there.values_list("pk", flat=True)) if is_everything else set()
+    gone = set() if roll.choice.filters() else last.keys() - set(there.values_list("pk", flat=True))
     for pk, entry in last.items():
         if pk in gone or (pk in found and found[pk].publish_at is None):
             roll.entries.append(_called_off(entry))
@@ -94,9 +100,9 @@ def _called_off(entry: AuditEntry) -> Entry:
     )
 
 
-def _versions(articles: Collection[int | None]) -> Mapping[int | None, int]:
-    """How often each article was changed: the audit record only grows, and so does SEQUENCE."""
-    counted = AuditEntry.objects.filter(article_id__in=articles).order_by().values_list("article_id")
+def _versions(name: str, keys: Collection[int]) -> Mapping[int | None, int]:
+    """How often each article or release was changed: the audit record only grows, and so does SEQUENCE."""
+    counted = AuditEntry.objects.filter(**{f"{name}__in": keys}).order_by().values_list(name)
     return dict(counted.annotate(Count("id")))
 
 

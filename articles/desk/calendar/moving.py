@@ -12,58 +12,15 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from articles import services
+from articles.desk.calendar.subjects import Subject, subject_named
 from articles.desk.forms import VersionField
-from articles.desk.steps import may_take
 from articles.desk.timefield import ZonedTimeField, two_times
 from articles.exceptions import ArticleError, TimePast
-from articles.models import Article
-from articles.services import Moment
-from articles.services.moving import time_of
-from articles.services.steps import Person, open_steps
+from articles.services.steps import Person
 from articles.times import spoken_exactly
-from articles.workflow import STEPS, Step
-from scheduling.services import read_database_clock
 
 LAST_MOVE = "calendar_last_move"
 """Where the session keeps the last move of its person."""
-
-_AT_ONCE = {Moment.PUBLISH: Step.PUBLISH_NOW, Moment.UPDATE: Step.PUBLISH_UPDATE}
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What an entry's key names: one of the times of an article."""
-
-    moment: Moment
-    article: Article
-
-    @classmethod
-    def named(cls, key: str) -> Subject:
-        """What is named "publish_at:12". Raises `ValidationError`."""
-        moment, _colon, pk = key.partition(":")
-        if moment not in list(Moment) or not (pk.isascii() and pk.isdecimal() and len(pk) < 19):
-            raise ValidationError(_("There is no such entry."))
-        article = Article.objects.filter(pk=pk).first()
-        if article is None:
-            raise ValidationError(_("The article has been deleted."))
-        return cls(Moment(moment), article)
-
-    @property
-    def key(self) -> str:
-        """Its name."""
-        return f"{self.moment}:{self.article.pk}"
-
-    @property
-    def time(self) -> datetime | None:
-        """The time as it is stored."""
-        return time_of(self.article, self.moment)
-
-    def step_at_once(self, by: Person) -> Step | None:
-        """The step that would make it happen now, if this person may take it."""
-        step = _AT_ONCE.get(self.moment)
-        is_open = step is not None and step in open_steps(self.article, read_database_clock())
-        return step if step is not None and is_open and may_take(step, by, self.article) else None
 
 
 class SubjectField(forms.CharField):
@@ -71,7 +28,7 @@ class SubjectField(forms.CharField):
 
     def clean(self, value: Any) -> Any:
         """The subject it names."""
-        return Subject.named(super().clean(value))
+        return subject_named(super().clean(value))
 
 
 class MoveForm(forms.Form):
@@ -142,7 +99,7 @@ def undo(request: HttpRequest) -> Answer:
         return Answer(_("There is nothing to undo."), "nothing")
     old, new = datetime.fromisoformat(last["old"]), datetime.fromisoformat(last["new"])
     try:
-        return _move(Subject.named(last["key"]), old, new, request)
+        return _move(subject_named(last["key"]), old, new, request)
     except ValidationError as error:
         return Answer(str(error.messages[0]), "gone")
     except ArticleError as refusal:
@@ -150,16 +107,16 @@ def undo(request: HttpRequest) -> Answer:
 
 
 def _move(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
-    services.move(subject.article, subject.moment, to=to, seen=seen, by=request.user)
+    subject.move(to, seen=seen, by=request.user)
     request.session[LAST_MOVE] = {"key": subject.key, "old": seen.isoformat(), "new": to.isoformat()}
-    words = {"title": subject.article.title, "time": spoken_exactly(to)}
+    words = {"title": subject.title, "time": spoken_exactly(to)}
     return Answer(_("“%(title)s” is moved to %(time)s.") % words)
 
 
 def _do_now(subject: Subject, seen: datetime, request: HttpRequest) -> Answer:
-    services.do_now(subject.article, subject.moment, seen=seen, by=request.user)
+    subject.do_now(seen=seen, by=request.user)
     request.session.pop(LAST_MOVE, None)
-    return Answer(_("“%(title)s” is published.") % {"title": subject.article.title})
+    return Answer(_("“%(title)s” is published.") % {"title": subject.title})
 
 
 def _misunderstood(form: MoveForm) -> Answer:
@@ -174,11 +131,11 @@ def _misunderstood(form: MoveForm) -> Answer:
 
 
 def _past(subject: Subject, refusal: TimePast, by: Person) -> Answer:
-    step = Subject.named(subject.key).step_at_once(by)
+    step = subject_named(subject.key).step_at_once(by)
     if step is None:
         return Answer(str(refusal), refusal.code)
     return Answer(
         _("This time is past; nothing was moved. Shall it happen now?"),
         refusal.code,
-        (Alternative(str(STEPS[step].label), "now", "1"),),
+        (Alternative(str(step), "now", "1"),),
     )

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from articles.desk.calendar.collector import Collector
 from articles.desk.calendar.entries import Entry, Kind, Mark
-from articles.models import Article, Update
+from articles.models import Article, Release, ReleaseMember, Update
 from articles.services import Moment
 from articles.workflow import UNAPPROVED, WAITING
 
@@ -61,8 +61,18 @@ def updates(collector: Collector) -> None:
     collector.put(related.only("publish_at", "updated_at", "approved", *columns), "publish_at", _update)
 
 
+def releases(collector: Collector) -> None:
+    """Releases that go out, and those that have or could not; to whom may see releases."""
+    if not collector.by.has_perm("articles.view_release"):  # type: ignore[union-attr]
+        return
+    members = ReleaseMember.objects.filter(collector.choice.articles(collector.by, "article__"))
+    shown = Release.objects.filter(status__in=(*Release.Status.pending(), Release.Status.PUBLISHED))
+    rows = shown.filter(pk__in=members.values("release")) if collector.choice.filters() else shown
+    collector.put(rows, "publish_at", release_entry)
+
+
 SOURCES: tuple[Callable[[Collector], None], ...] = (
-    going_live, published, ends_of_embargoes, take_offs, taken_off, updates,
+    going_live, published, ends_of_embargoes, take_offs, taken_off, updates, releases,
 )  # fmt: skip
 
 
@@ -80,7 +90,7 @@ def _going_live(article: Article, collector: Collector) -> Entry:
 
 def _published(article: Article, collector: Collector) -> Entry:
     at = article.goes_live_at or collector.now
-    return entry_about(article, Kind.PUBLISHED, at, Moment.PUBLISH, note=_lateness(article, at))
+    return entry_about(article, Kind.PUBLISHED, at, Moment.PUBLISH, note=_lateness(article.published_at, at))
 
 
 def _end_of_embargo(article: Article, collector: Collector) -> Entry:
@@ -108,17 +118,37 @@ def _update(update: Update, collector: Collector) -> Entry:
     return entry_about(update.article, Kind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed)
 
 
+def release_entry(release: Release, collector: Collector) -> Entry:
+    at, status = release.publish_at or collector.now, release.status
+    is_out, is_scheduled = status == Release.Status.PUBLISHED, status == Release.Status.SCHEDULED
+    marks = () if is_out else _marks(at, collector, is_approved=is_scheduled)
+    return Entry(
+        key=f"release:{release.pk}",
+        kind=Kind.RELEASED if is_out else Kind.RELEASE,
+        at=at,
+        title=release.name,
+        address=reverse("admin:articles_release_change", args=[release.pk]),
+        state=release.get_status_display(),
+        note=_lateness(release.published_at, at) if is_out else "",
+        seen=at.isoformat() if is_scheduled else "",
+        marks=marks,
+        release=release.pk,
+        changed=release.updated_at,
+        is_off=status == Release.Status.CANCELLED,
+    )
+
+
 def _marks(at: datetime, collector: Collector, *, is_approved: bool) -> tuple[Mark, ...]:
     at_risk = () if is_approved else (Mark.AT_RISK,)
     overdue = (Mark.OVERDUE,) if at <= collector.now - GRACE else ()
     return (*at_risk, *overdue)
 
 
-def _lateness(article: Article, due: datetime) -> str:
+def _lateness(went_out: datetime | None, due: datetime) -> str:
     """How late it really went live."""
-    if article.published_at is None:
+    if went_out is None:
         return ""
-    late = max((article.published_at - due).total_seconds(), 0.0)
+    late = max((went_out - due).total_seconds(), 0.0)
     if late < 60:
         return _("%(seconds).1f s late") % {"seconds": late}
     return _("%(minutes)d min late") % {"minutes": late // 60}

@@ -19,11 +19,12 @@ from articles.desk.calendar import drawing
 from articles.desk.calendar.choice import Choice, read_date
 from articles.desk.calendar.clashes import mark_clashes
 from articles.desk.calendar.entries import Kind, Mark
-from articles.desk.calendar.moving import LAST_MOVE, Answer, MoveForm, Subject, answer_to, undo
+from articles.desk.calendar.moving import LAST_MOVE, Answer, MoveForm, answer_to, undo
 from articles.desk.calendar.period import View
 from articles.desk.calendar.screens import page, people, require_look
 from articles.desk.calendar.sheet import Sheet
 from articles.desk.calendar.sources import SOURCES
+from articles.desk.calendar.subjects import subject_named
 from articles.models import Channel
 from scheduling.services import read_database_clock
 
@@ -94,21 +95,24 @@ def undo_move(request: HttpRequest) -> HttpResponse:
 def _initial(request: HttpRequest) -> dict[str, Any]:
     """The form for what the address names, as it stands now."""
     try:
-        subject = Subject.named(request.GET.get("key", ""))
+        subject = subject_named(request.GET.get("key", ""))
     except ValidationError as error:
         raise Http404 from error
+    if not subject.may_be_seen(request.user):
+        raise Http404
     return {"key": subject.key, "seen": subject.time, "at": subject.time, "back": request.GET.get("back", "")}
 
 
 def _form(request: HttpRequest, form: MoveForm, answer: Answer | None = None) -> HttpResponse:
     back = form["back"].value() or ""
     try:
-        subject = Subject.named(form["key"].value() or "")
+        subject = subject_named(form["key"].value() or "")
     except ValidationError:
         return _back(request, answer or Answer(_("There is no such entry."), "gone"), back)
     context = {
-        "title": _("Move “%s”") % subject.article,
+        "title": _("Move “%s”") % subject.title,
         "form": form,
+        "standing": subject.standing,
         "answer": answer,
         "back": _address(request, back),
     }

@@ -6,27 +6,42 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Count
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
-from articles.models import Article, Update
+from articles.models import Article, Release, Update
 
 Status = Article.Status
 
 SHOWN = 8
 _READ = 4 * SHOWN  # an embargo may put what is read first behind what is read later
 
-UPDATE, LEAVES = gettext_lazy("Update"), gettext_lazy("Taken off")
+UPDATE, LEAVES, RELEASE = gettext_lazy("Update"), gettext_lazy("Taken off"), gettext_lazy("Release")
 
 
 @dataclass(frozen=True)
 class Coming:
-    """Something that happens to an article by itself at `at`; without a `kind` it goes live."""
+    """Something that happens to an article or a release by itself at `at`; without a `kind` it goes live."""
 
     at: datetime
-    article: Article
+    subject: Article | Release
     kind: str | Promise = ""
+
+    @property
+    def address(self) -> str:
+        """Its screen."""
+        return reverse(f"admin:articles_{self.subject._meta.model_name}_change", args=[self.subject.pk])
+
+    @property
+    def place(self) -> str:
+        """The channel of an article; the size of a release."""
+        if isinstance(self.subject, Article):
+            return str(self.subject.channel or "")
+        number: int = self.subject.number  # type: ignore[attr-defined]
+        return ngettext("%d article", "%d articles", number) % number
 
 
 @dataclass(frozen=True)
@@ -51,7 +66,7 @@ class Out:
 
 def coming(now: datetime) -> list[Coming]:
     """The next things to happen, soonest first."""
-    return sorted((*_going_live(now), *_updates(now), *_leaving(now)), key=lambda one: one.at)[:SHOWN]
+    return sorted((*_going_live(now), *_updates(now), *_leaving(now), *_releases(now)), key=lambda one: one.at)[:SHOWN]
 
 
 def just_out(limit: int = 5) -> list[Out]:
@@ -79,6 +94,13 @@ def _leaving(now: datetime) -> Iterator[Coming]:
     for status in Status.visible():
         rows = _with_channel(Article.objects.filter(status=status, unpublish_at__gt=now).order_by("unpublish_at"))
         yield from (Coming(article.unpublish_at or now, article, LEAVES) for article in rows)
+
+
+def _releases(now: datetime) -> Iterator[Coming]:
+    rows = (
+        Release.objects.scheduled().filter(publish_at__gt=now).order_by("publish_at").annotate(number=Count("members"))
+    )
+    yield from (Coming(release.publish_at or now, release, RELEASE) for release in rows[:SHOWN])
 
 
 def _with_channel(articles: Iterable[Article]) -> Iterable[Article]:

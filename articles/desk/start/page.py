@@ -70,6 +70,7 @@ def _articles(person: Any, now: Any) -> dict[str, Any]:
         "out": coming.just_out(),
         "overdue": overdue,
         "overdue_reasons": [(article, waiting.why_overdue(article)) for article in overdue.articles],
+        "stuck_releases": waiting.stuck_releases(person, now),
         "at_risk": waiting.at_risk(person, now),
         "in_review": waiting.in_review(person, now),
         "drafts": waiting.drafts(person),

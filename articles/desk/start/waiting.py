@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from articles.desk.steps import may_take
-from articles.models import Article, Update
+from articles.models import Article, Release, Update
 from articles.services.rights import ADD, allows
 from articles.services.steps import Person
 from articles.workflow import Step
@@ -19,6 +19,8 @@ from articles.workflow import Step
 Status = Article.Status
 
 SHOWN = 6
+OVERDUE_AFTER = timedelta(seconds=5)
+"""How long after its time a release is stuck; the engine alarms after the same time."""
 _COUNTED = 100  # rows; more are "many"
 
 
@@ -73,6 +75,14 @@ def at_risk(by: Person, now: datetime) -> Pile:
 def overdue(by: Person, now: datetime) -> Pile:
     """What should be out and is not, the oldest first."""
     return Pile.of(_concerning(by, Article.objects.overdue(now)).order_by("publish_at"))
+
+
+def stuck_releases(by: Person, now: datetime) -> list[Release]:
+    """Releases that failed, or should have gone out, for those who may see releases; the latest first."""
+    if not by.has_perm("articles.view_release"):  # type: ignore[union-attr]
+        return []
+    late = Q(status=Release.Status.SCHEDULED, publish_at__lte=now - OVERDUE_AFTER)
+    return list(Release.objects.filter(Q(status=Release.Status.FAILED) | late).order_by("-publish_at")[:SHOWN])
 
 
 def why_overdue(article: Article) -> str:

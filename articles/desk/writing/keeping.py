@@ -110,7 +110,10 @@ def unsaved_work(request: HttpRequest, article: Article | None) -> list[dict[str
 
 def addresses(request: HttpRequest, article: Article | None, window: UUID) -> dict[str, str]:
     """Where the scripts of a window send what they have to say; those who only read have nothing to say."""
-    found = {"signIn": reverse("admin:login")}
+    name, arguments = ("preview", [article.pk]) if article else ("preview_new", [])
+    preview = reverse(f"admin:articles_article_{name}", args=arguments)
+    times = reverse("admin:articles_article_times")
+    found = {"signIn": reverse("admin:login"), "preview": f"{preview}?copy={window}", "times": times}
     if allows(CHANGE if article else ADD, request.user, article):
         found |= {"copy": _copy_address(window), "copies": _copy_address(UUID(int=0))}
     if article and "copy" in found:

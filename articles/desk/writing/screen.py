@@ -11,13 +11,15 @@ from django_prose_editor.widgets import prose_editor_admin_media
 from js_asset import ImportMap, Media
 
 from articles.desk.writing.keeping import addresses, window_of
+from articles.desk.writing.timing import quick_times
 from articles.desk.writing.words import SCREEN_WORDS
 from articles.models import Article
+from scheduling.services import read_database_clock
 
-MODULES = ("toolbar", "kept", "embeds", "pictures", "told")
+MODULES = ("toolbar", "kept", "embeds", "pictures", "told", "keeping")
 """What our scripts import from each other, by the names of the files."""
 
-ENTRANCES = ("main", "counts", "keeping", "presence")
+ENTRANCES = ("main", "counts", "presence", "preview", "schedule")
 """Scripts that run by themselves."""
 
 
@@ -43,4 +45,5 @@ def told(request: HttpRequest, article: Article | None) -> dict[str, Any]:
         "person": request.user.pk,
         "article": article and article.pk,
         "window": window,
+        "choices": [(name, label) for name, (label, _wall) in quick_times(read_database_clock()).items()],
     }

@@ -7,10 +7,6 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
 
-from django.contrib.auth import get_user_model
-from django.core.management.base import CommandError
-from django.utils.translation import gettext as _
-
 from articles.desk.steps import take
 from articles.exceptions import ArticleError, ArticleGone
 from articles.management.arguments import moment
@@ -38,17 +34,11 @@ class Command(NewsroomCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Take the step with each article; print what was refused and how many were done."""
-        by = self._person(options["by"])
+        by = self.person(options["by"])
         done = self._take(Step(options["step"]), options["ids"], by, options)
         self.stdout.write(f"done={done} refused={len(options['ids']) - done}")
         if done < len(options["ids"]):
             sys.exit(1)
-
-    def _person(self, name: str) -> Person:
-        person = get_user_model()._default_manager.filter(username=name, is_active=True).first()
-        if person is None:
-            raise CommandError(_("Nobody here is called “%(name)s”.") % {"name": name})
-        return person
 
     def _take(self, step: Step, ids: Sequence[int], by: Person, options: dict[str, Any]) -> int:
         done = 0

@@ -64,8 +64,8 @@ class Command(BaseCommand):
     def _list(self, entries: Iterable[AuditEntry]) -> None:
         for entry in entries:
             cells = [spoken_exactly(entry.at), entry.door, entry.user_name or "—", entry.action]
-            subject = f"{entry.article_title} ({entry.article_id})"
-            self.stdout.write("  ".join([*cells, subject, *entry.differences(), entry.reason]).rstrip())
+            subject = f"{entry.article_title} ({entry.article_id})" if entry.article_id else ""
+            self.stdout.write("  ".join(filter(None, [*cells, subject, *entry.differences(), entry.reason])))
 
     def _export(self, entries: AuditQuerySet, name: str, write: Writer) -> None:
         with ExitStack() as stack:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from articles.management.newsroom import NewsroomCommand
 from articles.models import Word
+from articles.services.recording import come_in
 from articles.services.words import WordProblem, add_words
 
 SOME_FAILED, ALL_UNREADABLE = 1, 2
@@ -33,9 +34,12 @@ class Command(NewsroomCommand):
             help="block: the article is sent back; review: a person decides; allow: an innocent phrase",
         )
         parser.add_argument("--encoding", default="utf-8", help="of the file (utf-8)")
+        parser.add_argument("--by", metavar="NAME", help="log-in of whoever imports them, for the audit record")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, print the report, and exit with 0, 1 or 2."""
+        if options["by"]:
+            come_in(self.person(options["by"]))
         try:
             lines = options["file"].read_text(encoding=options["encoding"]).splitlines()
         except (OSError, UnicodeError, LookupError) as error:

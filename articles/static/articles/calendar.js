@@ -8,7 +8,8 @@
     const EDGE = 48; // pixels from the window's edge within which dragging scrolls
     const REFRESH = 60_000;
 
-    const root = () => document.getElementById("calendar");
+    const root = document.getElementById("calendar");
+    const said = root.querySelector("[data-said]");
     const ghost = document.querySelector("[data-ghost]");
     const question = document.querySelector("[data-question]");
     const texts = document.querySelector("[data-texts]").dataset;
@@ -23,10 +24,10 @@
     const read = (wall) => Date.parse(`${wall}Z`);
     const write = (moment) => new Date(moment).toISOString().slice(0, 19);
     const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_all, name) => values[name]);
-    const entryOf = (key) => root().querySelector(`[data-key="${key}"]`);
+    const slot = (wall) => root.querySelector(`[data-wall="${wall}"]`);
+    const entryOf = (key) => root.querySelector(`[data-key="${key}"]`);
 
     const say = (text, kind = "") => {
-        const said = root().querySelector("[data-said]");
         said.className = kind;
         said.textContent = text;
     };
@@ -39,13 +40,13 @@
         const title = entry.querySelector(".title").textContent;
         picked = { key: entry.dataset.key, seen: entry.dataset.seen, title, from, to: from };
         entry.classList.add("picked");
-        root().classList.add("moving");
+        root.classList.add("moving");
         say(fill(texts.picked, { title, time: spoken.format(from) }));
     };
 
     const letGo = () => {
-        root().classList.remove("moving");
-        root().querySelectorAll(".picked, .aimed").forEach((part) => part.classList.remove("picked", "aimed"));
+        root.classList.remove("moving");
+        root.querySelectorAll(".picked, .aimed").forEach((part) => part.classList.remove("picked", "aimed"));
         ghost.hidden = true;
         const what = picked;
         picked = null;
@@ -59,12 +60,12 @@
 
     const slotAt = (moment) => {
         const wall = write(moment);
-        return root().querySelector(`[data-wall="${wall.slice(0, 13)}:00"], [data-wall="${wall.slice(0, 10)}"]`);
+        return slot(`${wall.slice(0, 13)}:00`) ?? slot(wall.slice(0, 10));
     };
 
     const aim = (moment, slot = slotAt(moment)) => {
         picked.to = moment;
-        root().querySelectorAll(".aimed").forEach((part) => part.classList.remove("aimed"));
+        root.querySelectorAll(".aimed").forEach((part) => part.classList.remove("aimed"));
         slot?.classList.add("aimed");
         return `${spoken.format(moment)} · ${picked.title}`;
     };
@@ -82,7 +83,7 @@
         Object.entries(fields).forEach(([name, value]) => body.set(name, value));
         let answer;
         try {
-            const response = await fetch(root().dataset.move, { method: "POST", body, headers: { Accept: "application/json" } });
+            const response = await fetch(root.dataset.move, { method: "POST", body, headers: { Accept: "application/json" } });
             answer = await response.json();
         } catch {
             return say(texts.lost, "refused");
@@ -114,19 +115,18 @@
 
     const refresh = async (key = document.activeElement?.closest(".entry")?.dataset.key) => {
         const response = await fetch(location.href, { headers: { Accept: "text/html" } });
-        const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("calendar");
-        if (!fresh || picked) return;
-        const { className, textContent } = root().querySelector("[data-said]");
-        const hadFocus = root().contains(document.activeElement) || document.activeElement === document.body;
-        root().replaceWith(fresh);
-        say(textContent, className);
-        if (key && hadFocus) entryOf(key)?.querySelector(".what").focus({ preventScroll: true });
+        const page = new DOMParser().parseFromString(await response.text(), "text/html");
+        if (picked || !page.getElementById("calendar")) return;
+        for (const part of root.querySelectorAll("[data-fresh]")) {
+            part.replaceChildren(...page.querySelector(`[data-fresh="${part.dataset.fresh}"]`).childNodes);
+        }
+        if (key && document.activeElement === document.body) entryOf(key)?.querySelector(".what").focus({ preventScroll: true });
     };
 
     // By keyboard
 
     const steps = () =>
-        root().querySelector(".month")
+        root.querySelector(".month")
             ? { ArrowLeft: -DAY, ArrowRight: DAY, ArrowUp: -7 * DAY, ArrowDown: 7 * DAY }
             : { ArrowLeft: -DAY, ArrowRight: DAY, ArrowUp: -STEP, ArrowDown: STEP };
 
@@ -203,6 +203,7 @@
 
     document.addEventListener("pointerup", (event) => released(event, true));
     document.addEventListener("pointercancel", (event) => released(event, false));
+    document.addEventListener("contextmenu", (event) => pointer?.isDragging && event.preventDefault());
     document.addEventListener("dragstart", (event) => event.target.closest?.("#calendar .entry") && event.preventDefault());
 
     // Filters, and what others move meanwhile

@@ -87,7 +87,7 @@ const send = async (text) => {
     return kept === text;
 };
 
-// True when the server has what stands in the form.
+// Keeps what stands in the form; true when the server has what stands in the form.
 export const keep = async () => {
     if (!told.addresses.copy) return true; // who only reads has nothing to lose
     await sending;

@@ -1,0 +1,127 @@
+"""What an entry's key names, and what moving that means."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from articles import services
+from articles.desk.calendar.entries import Kind
+from articles.desk.steps import may_take
+from articles.models import Article, Release
+from articles.services import Moment
+from articles.services.moving import time_of
+from articles.services.releasing import RIGHT
+from articles.services.rights import allows
+from articles.services.steps import Person, open_steps
+from articles.times import spoken_exactly
+from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
+from scheduling.services import read_database_clock
+
+RELEASE = "release"
+_WHAT = {
+    Moment.PUBLISH: Kind.PUBLISH,
+    Moment.UPDATE: Kind.UPDATE,
+    Moment.TAKE_OFF: Kind.TAKE_OFF,
+    Moment.EMBARGO: Kind.EMBARGO,
+}
+_AT_ONCE = {Moment.PUBLISH: Step.PUBLISH_NOW, Moment.UPDATE: Step.PUBLISH_UPDATE}
+
+
+class Subject(ABC):
+    """Something with a time that can be moved. What moves it raises `ArticleError`."""
+
+    key: str  #: its name, such as "publish_at:12"
+    title: str
+    kind: Kind
+    time: datetime | None  #: as it is stored
+
+    @abstractmethod
+    def move(self, to: datetime, *, seen: datetime, by: Person) -> None:
+        """Move it from where the person saw it."""
+
+    @abstractmethod
+    def do_now(self, *, seen: datetime, by: Person) -> None:
+        """Have it happen at this instant."""
+
+    @abstractmethod
+    def step_at_once(self, by: Person) -> str | Promise | None:
+        """What the step that makes it happen now is called, if this person may take it."""
+
+    def may_be_seen(self, by: Person) -> bool:
+        """Whether this person may know of it; to be asked of somebody who sees the calendar."""
+        return True
+
+    @property
+    def standing(self) -> str:
+        """What happens at which time."""
+        return f"{self.kind.label}: {spoken_exactly(self.time) if self.time else '—'}"
+
+
+class ArticleTime(Subject):
+    """One of the times of an article."""
+
+    def __init__(self, moment: Moment, article: Article) -> None:
+        self.moment, self.article = moment, article
+        self.key, self.title, self.kind = f"{moment}:{article.pk}", article.title, _WHAT[moment]
+        self.time = time_of(article, moment)
+
+    def move(self, to: datetime, *, seen: datetime, by: Person) -> None:
+        """Have the services move it."""
+        services.move(self.article, self.moment, to=to, seen=seen, by=by)
+
+    def do_now(self, *, seen: datetime, by: Person) -> None:
+        """Have the services do it."""
+        services.do_now(self.article, self.moment, seen=seen, by=by)
+
+    def step_at_once(self, by: Person) -> str | Promise | None:
+        """Publishing the article or its newer text."""
+        step = _AT_ONCE.get(self.moment)
+        if step is None or step not in open_steps(self.article, read_database_clock()):
+            return None
+        return STEPS[step].label if may_take(step, by, self.article) else None
+
+
+class ReleaseTime(Subject):
+    """The time of a release."""
+
+    kind = Kind.RELEASE
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.key, self.title, self.time = f"{RELEASE}:{release.pk}", release.name, release.publish_at
+
+    def move(self, to: datetime, *, seen: datetime, by: Person) -> None:
+        """Have the services move it."""
+        services.move_release(self.release, to=to, seen=seen, by=by)
+
+    def do_now(self, *, seen: datetime, by: Person) -> None:
+        """Have the services put it out."""
+        services.do_release_now(self.release, seen=seen, by=by)
+
+    def may_be_seen(self, by: Person) -> bool:
+        """Releases take a permission of their own."""
+        return by.has_perm("articles.view_release")  # type: ignore[union-attr]
+
+    def step_at_once(self, by: Person) -> str | Promise | None:
+        """Publishing the release."""
+        step = RELEASE_STEPS[ReleaseStep.PUBLISH]
+        return step.label if self.release.status in step.sources and allows(RIGHT, by) else None
+
+
+def subject_named(key: str) -> Subject:
+    """What is named "publish_at:12" or "release:3". Raises `ValidationError`."""
+    kind, _colon, pk = key.partition(":")
+    if kind not in [RELEASE, *Moment] or not (pk.isascii() and pk.isdecimal() and len(pk) < 19):
+        raise ValidationError(_("There is no such entry."))
+    if kind == RELEASE:
+        if (release := Release.objects.filter(pk=pk).first()) is None:
+            raise ValidationError(_("The release has been deleted."))
+        return ReleaseTime(release)
+    if (article := Article.objects.filter(pk=pk).first()) is None:
+        raise ValidationError(_("The article has been deleted."))
+    return ArticleTime(Moment(kind), article)

@@ -1,0 +1,65 @@
+"""Links by which outsiders read a text before it is published."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Self
+
+from django.conf import settings
+from django.core import signing
+from django.db import models
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from articles.models.article import Article, Instant
+from articles.models.revision import Revision
+
+_SIGNER = signing.Signer(sep=".", salt="articles.preview")
+
+
+class PreviewLinkQuerySet(models.QuerySet["PreviewLink"]):
+    """The words in which the house asks for links."""
+
+    def open_at(self, now: Instant) -> Self:
+        """Those that lead somewhere at `now`."""
+        killed = Article.Status.KILLED
+        return self.filter(expires_at__gt=now, revoked_at__isnull=True).exclude(article__status=killed)
+
+    def signed(self, token: str) -> Self:
+        """The one whose address ends in `token`; none if nobody here signed it."""
+        try:
+            return self.filter(pk=uuid.UUID(_SIGNER.unsign(token)))
+        except (signing.BadSignature, ValueError):
+            return self.none()
+
+
+class PreviewLink(models.Model):
+    """One address of one article's text. It ends at its time, when it is revoked, and when the article is killed."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    article = models.ForeignKey(Article, on_delete=models.CASCADE, related_name="preview_links")
+    revision = models.ForeignKey(
+        Revision, on_delete=models.CASCADE, null=True, related_name="+", help_text=_("None: always the newest text.")
+    )
+    note = models.CharField(_("for whom"), max_length=120, blank=True)
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+    objects = PreviewLinkQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.note or str(self.pk)
+
+    def get_absolute_url(self) -> str:
+        """The address on the site; only this installation can make it, since it is signed."""
+        return reverse("preview", kwargs={"token": _SIGNER.sign(str(self.pk))})
+
+    def is_open_at(self, now: datetime) -> bool:
+        """Whether it leads somewhere."""
+        return self.revoked_at is None and self.expires_at > now

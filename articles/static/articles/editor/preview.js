@@ -1,0 +1,56 @@
+// The page as readers will see it, beside the form: it follows what is typed, at the width of a desk or of a phone.
+import { told } from "articles/editor/told";
+import { keep } from "articles/editor/keeping";
+
+const AFTER = 600; // milliseconds without a change
+const form = document.getElementById("article_form");
+const button = document.getElementById("preview-button");
+const panel = document.getElementById("preview");
+const stage = panel.querySelector(".preview-stage");
+const frame = panel.querySelector("iframe");
+let width = 1200;
+let top = 0;
+
+const fit = () => {
+    const scale = Math.min(1, stage.clientWidth / width);
+    frame.style.width = `${width}px`;
+    frame.style.height = `${stage.clientHeight / scale}px`;
+    frame.style.transform = `scale(${scale})`;
+    frame.style.left = `${Math.max(0, (stage.clientWidth - width * scale) / 2)}px`;
+};
+
+const load = () => {
+    top = frame.contentWindow?.scrollY || 0;
+    frame.contentWindow.location.replace(told.addresses.preview);
+};
+
+const open = async (isOpen) => {
+    panel.hidden = !isOpen;
+    button.setAttribute("aria-expanded", isOpen);
+    document.documentElement.classList.toggle("previewing", isOpen);
+    if (!isOpen) return button.focus();
+    fit();
+    panel.querySelector("button").focus();
+    await keep();
+    return load();
+};
+
+let timer = null;
+form.addEventListener("input", () => {
+    clearTimeout(timer);
+    if (!panel.hidden) timer = setTimeout(keep, AFTER);
+});
+form.addEventListener("copy:kept", () => !panel.hidden && load());
+frame.addEventListener("load", () => frame.contentWindow.scrollTo(0, top));
+new ResizeObserver(fit).observe(stage);
+
+button.addEventListener("click", () => open(panel.hidden));
+document.getElementById("preview-close").addEventListener("click", () => open(false));
+panel.addEventListener("keydown", (event) => event.key === "Escape" && open(false));
+for (const choice of panel.querySelectorAll("[data-width]")) {
+    choice.addEventListener("click", () => {
+        width = Number(choice.dataset.width);
+        for (const other of panel.querySelectorAll("[data-width]")) other.setAttribute("aria-pressed", other === choice);
+        fit();
+    });
+}

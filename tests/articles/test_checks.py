@@ -1,0 +1,92 @@
+"""Settings of the review that cannot be meant are named by `manage.py check`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+
+from articles.review import Opinion, Subject
+from articles.workflow import Verdict
+
+HERE = "tests.articles.test_checks"
+
+
+class Good:
+    def review(self, subject: Subject) -> Opinion:
+        return Opinion(Verdict.PASSED)
+
+
+class Silent:
+    """Has no method."""
+
+
+class Curious:
+    """Wants to know more than anybody tells it."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def review(self, subject: Subject) -> Opinion:
+        return Opinion(Verdict.PASSED)
+
+
+class Deaf:
+    """Does not take the article."""
+
+    def review(self) -> Opinion:
+        return Opinion(Verdict.PASSED)
+
+
+def function(subject: Subject) -> Opinion:
+    return Opinion(Verdict.PASSED)
+
+
+def found() -> list[str]:
+    ours = [message for message in run_checks() if message.id and message.id.startswith("articles")]
+    assert all(message.hint for message in ours)
+    return [str(message.id).removeprefix("articles.") for message in ours]
+
+
+def test_the_settings_as_they_come_are_good(settings: Any) -> None:
+    assert found() == []
+    settings.REVIEW_SERVICES = (f"{HERE}.Good",)
+    settings.REVIEW_TIMEOUT, settings.REVIEW_AT_ONCE = 1, 0
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("REVIEW_APPROVES", "sometimes", "E001"),
+        ("REVIEW_APPROVES", True, "E001"),
+        ("REVIEW_TIMEOUT", 0, "E002"),
+        ("REVIEW_TIMEOUT", -1.5, "E002"),
+        ("REVIEW_TIMEOUT", float("nan"), "E002"),
+        ("REVIEW_TIMEOUT", float("inf"), "E002"),
+        ("REVIEW_TIMEOUT", "10", "E002"),
+        ("REVIEW_TIMEOUT", timedelta(seconds=10), "E002"),
+        ("REVIEW_AT_ONCE", -1, "E003"),
+        ("REVIEW_AT_ONCE", 0.5, "E003"),
+        ("REVIEW_AT_ONCE", None, "E003"),
+        ("REVIEW_CLAIM", 1800, "E004"),
+        ("REVIEW_CLAIM", timedelta(0), "E004"),
+        ("REVIEW_SERVICES", f"{HERE}.Good", "E005"),
+        ("REVIEW_SERVICES", [Good], "E005"),
+        ("REVIEW_SERVICES", ["newsroom.moderation.Moderation"], "E006"),
+        ("REVIEW_SERVICES", [f"{HERE}.Missing"], "E006"),
+        ("REVIEW_SERVICES", ["Good"], "E006"),
+        ("REVIEW_SERVICES", [""], "E006"),
+        ("REVIEW_SERVICES", [f"{HERE}.function"], "E007"),
+        ("REVIEW_SERVICES", [f"{HERE}.Silent"], "E007"),
+        ("REVIEW_SERVICES", [f"{HERE}.Curious"], "E007"),
+        ("REVIEW_SERVICES", [f"{HERE}.Deaf"], "E007"),
+        ("REVIEW_TIMEUOT", 10, "W008"),
+    ],
+)
+def test_a_setting_that_cannot_be_meant_is_named(settings: Any, name: str, value: object, complaint: str) -> None:
+    """R5.1 R5.2"""
+    setattr(settings, name, value)
+    assert found() == [complaint]
