@@ -199,6 +199,16 @@ def test_the_history_names_the_pictures(editor: User, materials: list[Material])
     assert "harbour" in [piece.text for field in compare(old, new) for piece in field.pieces]
 
 
+def test_reviewers_see_the_cover_with_what_is_said_of_it(editor: User, materials: list[Material]) -> None:
+    article = make_article(cover_mode=CoverMode.ONE, cover=ids(materials[:1]))
+    services.submit(article, by=editor)
+    client = Client()
+    client.force_login(make_editor("bob"))
+    page = client.get(f"/admin/articles/queuedarticle/{article.pk}/change/").content.decode()
+    assert materials[0].preview in page
+    assert "Ship 0<br>At sea 0" in page
+
+
 @pytest.mark.parametrize("place", ["cover", "body"])
 @pytest.mark.parametrize("said", ["alt", "caption", "credit"])
 def test_what_is_said_of_pictures_is_reviewed(editor: User, place: str, said: str) -> None:
