@@ -12,11 +12,13 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from articles.models import Article
+from articles.search import mend_index
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
 from articles.services.batching import BATCH, carry_on
 from articles.services.judging import REVIEW
 from articles.services.mailing import mail
 from articles.services.noticing import MAIL
+from articles.services.pinging import PING, ping
 from articles.services.publishing import Outcome
 from articles.services.recording import Door, door
 from articles.services.release_due import release_due
@@ -34,6 +36,7 @@ healer(mend_releases)  # first: a time that a member must not have gets no task
 healer(mend_tasks)
 healer(reviewing.mend_reviews)
 healer(tell_of_trouble)
+healer(mend_index)
 
 
 @handler(PUBLISH, label=_("Publication"))
@@ -87,6 +90,13 @@ def mail_notice(tasks: Sequence[TaskInfo]) -> None:
     """Send notices by mail."""
     for task in tasks:
         mail(dict(task.parameters or {})["notice"])
+
+
+@handler(PING, max_attempts=8, errand=True, label=_("Word to the hub"))
+def ping_hub(tasks: Sequence[TaskInfo]) -> None:
+    """Tell the hub of feeds that changed."""
+    for task in tasks:
+        ping(dict(task.parameters or {})["articles"])
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:

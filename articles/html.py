@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import nh3
@@ -96,6 +97,7 @@ _MARKED_UP = re.compile(r"<(?:p|pre)[\s>]", re.IGNORECASE)
 _BLOCK = re.compile(
     r"</?(?:blockquote|details|div|dl|figure|h[1-6]|hr|ol|section|table|ul|audio|video)\b", re.IGNORECASE
 )
+_BREAK = re.compile(r"</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|p|pre|td|th|tr)\b", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # begun once in a run of spaces, however long that is
 
 
@@ -109,6 +111,11 @@ def clean_html(body: str) -> str:
 def foreign_tags(body: str) -> list[str]:
     """The tags that cleaning takes out of `body`, such as "script", but not those without which nothing is lost."""
     return sorted({tag.lower() for tag in _TAG.findall(body)} - TAGS - _CARRIERS)
+
+
+def plain_text(body: str) -> str:
+    """The text of an article's body without its markup; blocks are parted by line ends."""
+    return html.unescape(nh3.clean(_BREAK.sub(r"\n\g<0>", body), tags=set()))
 
 
 def add_paragraphs(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The save hook: whatever saves or deletes an article, tasks and audit record follow in the same transaction."""
+"""The save hook: whatever saves or deletes an article, tasks, search index and record follow in that transaction."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.dispatch import receiver
 
 from articles.models import Article, Release, Update
 from articles.models.word import Levels, words_changed
+from articles.search import index
 from articles.services import recording
 from articles.services.membership import refuse_held
 from articles.services.release_tasks import RELEASE, sync_release_tasks
@@ -32,6 +33,12 @@ def refuse_times_of_members(instance: Article, **kwargs: Any) -> None:
 def keep_tasks_true(instance: Article, **kwargs: Any) -> None:
     """After a save: the tasks are what the stored row asks for."""
     sync_tasks([instance.pk])
+
+
+@receiver(post_save, sender=Article)
+def keep_index_true(instance: Article, **kwargs: Any) -> None:
+    """After a save: search finds the stored text if it was approved, and no other."""
+    index([instance.pk])
 
 
 @receiver(post_save, sender=Article)

@@ -18,6 +18,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from headline.redis_addresses import HOST, REDIS_FORMS, SERVER_FORMS, database_number, server_and_database
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -152,6 +154,16 @@ def site_url(name: str, *, default: str) -> str:
     return value
 
 
+def address(name: str) -> str:
+    """The address of a service on the web, or "" when it is unset."""
+    value, remedy = text(name), "write something like https://hub.example.org/"
+    _split(name, value, remedy)
+    if value and not re.fullmatch(rf"https?://{HOST}(/[^\s#]*)?", value, re.ASCII):
+        fault = "has a form that is not understood"  # the value may hold a password and is not repeated
+        raise WrongEnvironment(name, fault, remedy)
+    return value
+
+
 def _split(name: str, value: str, remedy: str) -> SplitResult:
     """Take an address apart; a port that is no number is a fault here, not where it is used."""
     try:
@@ -236,7 +248,7 @@ def sender(name: str, *, default: str) -> str:
 
 def redis(name: str) -> str:
     """The address of a Redis in one of the forms below, or "" when it is unset."""
-    return _redis(name, _REDIS_FORMS)
+    return _redis(name, REDIS_FORMS)
 
 
 def redis_cache(name: str, *, queue: str) -> str:
@@ -244,13 +256,13 @@ def redis_cache(name: str, *, queue: str) -> str:
 
     Emptying the cache empties its database, which therefore may not be the queue's.
     """
-    value = _redis(name, _SERVER_FORMS)
-    if value and queue and _server_and_database(value) == _server_and_database(queue):
+    value = _redis(name, SERVER_FORMS)
+    if value and queue and server_and_database(value) == server_and_database(queue):
         raise WrongEnvironment(name, "is the queue's own database", "give the cache another database number")
     if value or not queue.startswith(("redis://", "rediss://", "unix://")):
         return value
     address, _, query = queue.partition("?")
-    number = _redis_database(queue)
+    number = database_number(queue)
     following = 0 if number == _LAST_REDIS_DATABASE else number + 1
     return f"{address}?{urlencode(dict(parse_qsl(query)) | {'db': str(following)})}"
 
@@ -265,36 +277,3 @@ def _redis(name: str, forms: dict[str, tuple[str, str]]) -> str:
         remedy = "write one of " + " ".join(f"{form}://{example}" for form, (_, example) in forms.items())
         raise WrongEnvironment(name, "has a form that is not understood", remedy)
     return value
-
-
-def _redis_database(url: str) -> int:
-    """The number in `?db=`, which wins, or in the path."""
-    parts = urlsplit(url)
-    in_path = "" if parts.scheme == "unix" else parts.path.removeprefix("/")
-    return int(dict(parse_qsl(parts.query)).get("db") or in_path or 0)
-
-
-def _server_and_database(url: str) -> tuple[str | None, int | None, str, int]:
-    parts = urlsplit(url)
-    if parts.scheme == "unix":
-        return None, None, parts.path, _redis_database(url)
-    if parts.scheme in {"redis", "rediss"}:
-        return parts.hostname, parts.port or 6379, "", _redis_database(url)
-    return parts.netloc, None, parts.path, 0
-
-
-_USER = r"([^/@?#\s]*@)?"
-_HOST = r"(\[[0-9a-fA-F:]+\]|[\w.-]+)(:\d+)?"
-_HOSTS = rf"{_USER}{_HOST}(,{_HOST})*"
-_SERVER = rf"{_USER}{_HOST}(/\d*)?(\?[\w=&%./+-]*)?"
-
-# By scheme: what may follow "://", and an example.
-_SERVER_FORMS = {
-    "redis": (_SERVER, "host:port/number"),
-    "rediss": (_SERVER, "host:port/number"),
-    "unix": (rf"{_USER}/[^?#\s]+(\?[\w=&%./+-]*)?", "/path?db=number"),
-}
-_REDIS_FORMS = _SERVER_FORMS | {
-    "redis+sentinel": (rf"{_HOSTS}/[\w.-]+(/\d*)?", "host:port,host:port/service/number"),
-    "redis+cluster": (rf"{_HOSTS}/?", "host:port,host:port"),
-}

@@ -1,9 +1,21 @@
-"""How a line of the log looks."""
+"""The log: where it goes, and how a line of it looks."""
 
 from __future__ import annotations
 
 import logging
 import time
+from typing import Any
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "plain": {"()": "headline.logs.UTCFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "loggers": {"django": {"handlers": [], "propagate": True}},
+}
 
 
 class UTCFormatter(logging.Formatter):

@@ -10,7 +10,7 @@ from typing import Any
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import env, media
+from headline import env, logs, media
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
 django_stubs_ext.monkeypatch()
@@ -195,38 +195,24 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.sender("EMAIL_FROM", default="Headline <
 
 # Log
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "plain": {"()": "headline.logs.UTCFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "propagate": True}},
-}
+LOGGING = logs.LOGGING
 
 # The newsroom
 
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
 CALENDAR_CLASH = timedelta(minutes=5)  # two articles of a channel that go live no further apart are marked
+WEBSUB_HUB = env.address("WEBSUB_HUB")
 
 # Whose players readers see where an address stands alone in its paragraph: the name, what its addresses look like (as
 # browsers understand regular expressions too), and the player's address, which gets what the expression's group found.
+YOUTUBE, BILIBILI = "https://www.youtube-nocookie.com/embed/{}", "https://player.bilibili.com/player.html?bvid={}"
 EMBEDS = [
-    (
-        "YouTube",
-        r"https?://(?:(?:www\.|m\.)?youtube(?:-nocookie)?\.com/(?:watch\?(?:[^#]*&)?v=|embed/|shorts/|live/)|youtu\.be/)"
-        r"([\w-]{11})(?![\w-])",
-        "https://www.youtube-nocookie.com/embed/{}",
-    ),
+    ("YouTube", r"https?://(?:(?:www|m)\.)?youtube\.com/watch\?(?:[^#]*&)?v=([\w-]{11})(?![\w-])", YOUTUBE),
+    ("YouTube", r"https?://(?:www\.)?youtube(?:-nocookie)?\.com/(?:embed|shorts|live)/([\w-]{11})(?![\w-])", YOUTUBE),
+    ("YouTube", r"https?://youtu\.be/([\w-]{11})(?![\w-])", YOUTUBE),
     ("Vimeo", r"https?://(?:player\.|www\.)?vimeo\.com/(?:video/)?(\d+)(?!\d)", "https://player.vimeo.com/video/{}"),
-    (
-        "Bilibili",
-        r"https?://(?:(?:www|m)\.bilibili\.com/video/|player\.bilibili\.com/player\.html\?(?:[^#]*&)?bvid=)"
-        r"(BV\w{10})(?!\w)",
-        "https://player.bilibili.com/player.html?bvid={}",
-    ),
+    ("Bilibili", r"https?://(?:www|m)\.bilibili\.com/video/(BV\w{10})(?!\w)", BILIBILI),
+    ("Bilibili", r"https?://player\.bilibili\.com/player\.html\?(?:[^#]*&)?bvid=(BV\w{10})(?!\w)", BILIBILI),
 ]
 
 # Monitoring

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, status
@@ -13,15 +13,19 @@ from rest_framework.permissions import AllowAny
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
 
-from articles.api.serializers import (
+from articles.api.live_serializers import (
     ChannelSerializer,
-    HeadlineSerializer,
+    ListedSerializer,
     LiveArticleSerializer,
     LiveFilterSerializer,
 )
 from articles.illustrating import gather_covers
 from articles.models import Article, Channel
+from articles.models.article import ArticleQuerySet
+from articles.search import RANKED, Query, matching
 from scheduling.services import database_now
+
+Articles = TypeVar("Articles", bound="QuerySet[Article]")
 
 
 class Killed(APIException):
@@ -31,17 +35,16 @@ class Killed(APIException):
     default_code = "killed"
 
 
-def narrowed(articles: QuerySet[Article], wanted: dict[str, Any]) -> QuerySet[Article]:
-    """Those of `articles` that the values of `LiveFilterSerializer` ask for."""
-    lookups = {"channel": "channel__slug", "since": "publish_at__gte", "until": "publish_at__lt"}
-    articles = articles.filter(**{lookup: wanted[name] for name, lookup in lookups.items() if name in wanted})
-    for word in wanted.get("q", "").split():
-        articles = articles.filter(Q(title__icontains=word) | Q(summary__icontains=word) | Q(body__icontains=word))
-    return articles
+def narrowed(articles: Articles, wanted: dict[str, Any]) -> Articles:
+    """Those of `articles` in the channel, with the tag and of the time that the values of a filter ask for."""
+    lookups = {"channel": "channel__slug", "tag": "tags__slug", "since": "publish_at__gte", "until": "publish_at__lt"}
+    return articles.filter(**{lookup: wanted[name] for name, lookup in lookups.items() if name in wanted})
 
 
 @extend_schema_view(
-    list=extend_schema(summary="Live articles, newest first", parameters=[LiveFilterSerializer]),
+    list=extend_schema(
+        summary="Live articles, newest first; with `q`, the best found first", parameters=[LiveFilterSerializer]
+    ),
     retrieve=extend_schema(summary="One live article"),
 )
 class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
@@ -51,7 +54,8 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
     permission_classes = (AllowAny,)
     queryset = Article.objects.none()
     lookup_value_converter = "int"
-    ordering = ("-publish_at", "-id")
+    ordering: tuple[str, ...] = ("-publish_at", "-id")
+    query: Query | None = None
 
     def get_queryset(self) -> QuerySet[Article]:
         """The same condition for everybody and every address: an article not yet live does not exist."""
@@ -75,7 +79,7 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
 
     def get_serializer_class(self) -> type[BaseSerializer[Article]]:
         """Lists leave the body out."""
-        return HeadlineSerializer if self.action == "list" else LiveArticleSerializer
+        return ListedSerializer if self.action == "list" else LiveArticleSerializer
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Only what the parameters ask for, in a list."""
@@ -83,7 +87,20 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
             return queryset
         wanted = LiveFilterSerializer(data=self.request.query_params)
         wanted.is_valid(raise_exception=True)
-        return narrowed(queryset, wanted.validated_data)
+        return self._found(queryset, wanted.validated_data)
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        """What is looked for is shown where it was found."""
+        return {**super().get_serializer_context(), "query": self.query}
+
+    def _found(self, articles: ArticleQuerySet, wanted: dict[str, Any]) -> ArticleQuerySet:
+        articles = narrowed(articles, wanted)
+        if "author" in wanted:
+            articles = articles.signed_by(wanted["author"])
+        if "q" not in wanted:
+            return articles
+        self.query, self.ordering = Query(wanted["q"]), RANKED
+        return matching(articles.defer(None), self.query)
 
 
 @extend_schema_view(list=extend_schema(summary="Channels, in the order of the site"))

@@ -20,6 +20,7 @@ from articles.desk.writing.screen import writing_media
 from articles.exceptions import ArticleError, StaleEdit
 from articles.html import foreign_tags
 from articles.models import Article, Channel, Tag, Text
+from articles.models.article import BODY_LENGTH
 from articles.services.editing import EDITABLE
 from articles.services.writing import Typed
 
@@ -48,7 +49,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     refusal: ArticleError | None = None
     restored: Typed | None = None
 
-    body = BodyField(label=_("Body"), required=False)
+    body = BodyField(label=_("Body"), required=False, max_length=BODY_LENGTH)
     publish_at = ZonedTimeField(
         label=_("Publish at"), required=False, help_text=_("The article goes live at this second, once it is approved.")
     )

@@ -1,4 +1,4 @@
-"""The screens for sensitive words: one by one, and many at once."""
+"""The screens for sensitive words: one by one, and many at once, pasted or as a file."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from articles.models import Word
 from articles.normalising import plain_form
@@ -45,7 +46,9 @@ class WordForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class ManyWordsForm(forms.Form):
-    """Many words of one level."""
+    """Many words of one level, pasted or in a file; `lines` holds them once the form is valid."""
+
+    lines: list[str]
 
     level = forms.ChoiceField(
         label=gettext_lazy("Level"),
@@ -57,8 +60,28 @@ class ManyWordsForm(forms.Form):
         label=gettext_lazy("Words"),
         help_text=gettext_lazy("One a line."),
         max_length=MOST_PASTED,
+        required=False,
         widget=UnfoldAdminTextareaWidget({"rows": 15}),
     )
+    file = forms.FileField(
+        label=gettext_lazy("Or a file"),
+        help_text=gettext_lazy("One a line, in UTF-8."),
+        required=False,
+        widget=UnfoldAdminFileFieldWidget({"accept": ".txt,text/plain"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Read the lines; refuse a file that is not in UTF-8, and a form that brings nothing."""
+        values = super().clean() or self.cleaned_data
+        try:
+            read = values["file"].read().decode("utf-8-sig") if values.get("file") else ""
+        except UnicodeDecodeError as error:
+            text = _("This file is not in UTF-8 (byte %(place)d): save it as UTF-8 text, and choose it again.")
+            raise ValidationError({"file": text % {"place": error.start}}) from error
+        self.lines = [*values.get("words", "").splitlines(), *read.splitlines()]
+        if not any(map(str.strip, self.lines)) and not self.errors:
+            raise ValidationError(_("Paste words or choose a file."))
+        return values
 
 
 @admin.register(Word)
@@ -100,17 +123,30 @@ class WordAdmin(ModelAdmin):
         icon="playlist_add",
     )
     def add_many(self, request: HttpRequest) -> HttpResponse:
-        """Paste a list, read what came of it."""
-        form = ManyWordsForm(request.POST or None)
-        report = None
-        if form.is_valid():
-            lines = form.cleaned_data["words"].splitlines()
-            report = add_words(lines, level=Word.Level(form.cleaned_data["level"]))
+        """Paste or send a list, read what came of it; fetch the lists that there are."""
+        form = ManyWordsForm(request.POST or None, request.FILES or None)
+        report = add_words(form.lines, level=Word.Level(form.cleaned_data["level"])) if form.is_valid() else None
         context: dict[str, Any] = {
             **self.admin_site.each_context(request),
             "title": _("Add many words"),
             "form": form,
             "report": report,
+            "levels": Word.Level.choices,
             "opts": self.model._meta,
         }
         return TemplateResponse(request, "articles/desk/words.html", context)
+
+    def get_urls(self) -> list[URLPattern]:
+        """The lists as files, besides the usual screens."""
+        export = self.admin_site.admin_view(self.export)
+        return [path("export/<slug:level>/", export, name="articles_word_export"), *super().get_urls()]
+
+    def export(self, request: HttpRequest, level: str) -> HttpResponse:
+        """The words of a level as a file that can be sent in again."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        if level not in Word.Level.values:
+            raise Http404
+        file = HttpResponse(Word.objects.filter(level=level).as_lines(), content_type="text/plain; charset=utf-8")
+        file["Content-Disposition"] = f'attachment; filename="words-{level}.txt"'
+        return file

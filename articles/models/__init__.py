@@ -15,6 +15,7 @@ from articles.models.release import Release, ReleaseMember
 from articles.models.reviewing import Claim, QueuedArticle, Review
 from articles.models.revision import Revision, Text
 from articles.models.saved_view import SavedView
+from articles.models.search import SearchEntry
 from articles.models.tag import Tag
 from articles.models.update import Update
 from articles.models.word import Word, WordList
@@ -43,6 +44,7 @@ __all__ = [
     "Review",
     "Revision",
     "SavedView",
+    "SearchEntry",
     "Tag",
     "Text",
     "Update",

@@ -58,6 +58,10 @@ class ArticleQuerySet(models.QuerySet["Article"]):
         missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
         return self.filter(missed | Q(due_at(now - NOTED_WITHIN), status__in=Article.Status.waiting()))
 
+    def signed_by(self, author_id: int) -> Self:
+        """What names this person to readers: a byline stands instead of a name, and without one nobody is named."""
+        return self.filter(author=author_id, byline="").exclude(author__first_name="", author__last_name="")
+
     def newest_first(self) -> Self:
         """In the order of a front page."""
         return self.order_by("-publish_at", "-id")
@@ -197,6 +201,8 @@ class Article(Covered, SavesOnlyChanges):
             models.Index(fields=["publish_at", "id"], name="article_newest"),
             models.Index(fields=["updated_at"], name="article_changed"),
             models.Index(fields=["channel", "publish_at", "id"], name="article_channel_newest"),
+            models.Index(fields=["author", "publish_at", "id"], name="article_author_newest"),
+            models.Index(fields=["embargo_until"], name="article_embargo"),
         ]
 
     def __str__(self) -> str:

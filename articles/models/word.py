@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import models, transaction
@@ -52,9 +52,9 @@ class WordQuerySet(models.QuerySet["Word"]):
         """These words with their levels."""
         return dict(self.values_list("text", "level"))
 
-    def in_order(self) -> Self:
-        """In the order of an export."""
-        return self.order_by("normalised")
+    def as_lines(self) -> str:
+        """These words as a file has them: one a line, in a stable order."""
+        return "".join(f"{text}\n" for text in self.order_by("normalised").values_list("text", flat=True))
 
 
 class Word(models.Model):

@@ -11,14 +11,18 @@ from functools import partial
 
 from django.db import transaction
 
+from articles.services.pinging import ping_soon
+
 logger = logging.getLogger(__name__)
 
 
 def announce_published(article_ids: Collection[int]) -> None:
-    """After the commit: these articles are out."""
+    """After the commit: these articles are out, or have a new text."""
+    ping_soon(article_ids)
     transaction.on_commit(partial(logger.debug, "articles out: %s", list(article_ids)), robust=True)
 
 
 def announce_withdrawn(article_ids: Collection[int]) -> None:
     """After the commit: these articles are taken off."""
+    ping_soon(article_ids)
     transaction.on_commit(partial(logger.debug, "articles taken off: %s", list(article_ids)), robust=True)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text
 from articles.pictures import references
+from articles.search import index
 from articles.services.editing import IN_REVIEW, take_in
 from articles.services.membership import held
 from articles.services.recording import IMPORT, Standing, record_many
@@ -171,7 +172,9 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
         if change.is_for_editors:
             take_in(change.article, changes=context.text(change.item), note=_("Imported"))
             Article.objects.filter(pk=change.article.pk).update(external_digest=str(Imprint.of(change.item)))
-    sync_tasks([article.pk for article in created] + [change.article.pk for change in changes])
+    written = [article.pk for article in created] + [change.article.pk for change in changes]
+    sync_tasks(written)
+    index(written)
     illustrated = [article.pk for article in created if article.pictures]
     note_uses(illustrated + [change.article.pk for change in changes if change.content])
     _record(created, changes)

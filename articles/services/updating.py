@@ -9,6 +9,7 @@ from typing import cast
 from django.db.models import OuterRef, Subquery
 
 from articles.models import Article, Correction, Revision, Text, Update
+from articles.search import index
 from articles.services.announcing import announce_published
 from articles.services.publishing import Outcome, sort_missing
 from articles.services.recording import UPDATED, record_due
@@ -73,6 +74,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     sort_missing(set(article_ids) - locked.keys(), outcome)
     if due:
         _adopt_all(due, outcome.done, now)
+        index(outcome.done)
         note_uses(outcome.done)
         record_due(UPDATED, outcome.done)
         announce_published(outcome.done)

@@ -27,9 +27,18 @@ class Page:
 def page_of(articles: ArticleQuerySet, *, before: Article | None = None) -> Page:
     """The newest of `articles`, or those that are older than `before`."""
     if before is not None:
-        older = Q(publish_at__lt=before.publish_at) | Q(publish_at=before.publish_at, pk__lt=before.pk)
-        articles = articles.filter(older)
-    rows = list(articles.defer("body").newest_first()[: Page.SIZE + 1])
+        articles = articles.filter(older_than(before))
+    return page_from(articles.defer("body").newest_first(), is_first=before is None)
+
+
+def page_from(articles: ArticleQuerySet, *, is_first: bool) -> Page:
+    """The first of `articles`, in their order."""
+    rows = list(articles[: Page.SIZE + 1])
     shown = rows[: Page.SIZE]
     gather_covers(shown)
-    return Page(shown, is_first=before is None, last=shown[-1] if len(rows) > Page.SIZE else None)
+    return Page(shown, is_first=is_first, last=shown[-1] if len(rows) > Page.SIZE else None)
+
+
+def older_than(article: Article) -> Q:
+    """What comes after `article` when the newest is first."""
+    return Q(publish_at__lt=article.publish_at) | Q(publish_at=article.publish_at, pk__lt=article.pk)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from articles.site import previews, views
+from articles.site import previews, searching, sitemaps, views
+from articles.site.feeds import views as feeds
 from articles.site.media import media
 
 urlpatterns = [
@@ -14,5 +15,20 @@ urlpatterns = [
     path("channel/<str:slug>/latest/", views.latest, name="channel-latest"),
     path("media/<uuid:pk>/<str:name>", media, name="media"),
     path("preview/<str:token>/", previews.by_link, name="preview"),
+    path("article/<int:pk>/", views.article, name="article-by-id"),
     path("article/<int:pk>/<str:slug>/", views.article, name="article"),
+    path("search/", searching.search, name="search"),
+    path("feed/", feeds.site_feed, name="feed"),
+    path("feed/<str:form>/", feeds.site_feed, name="feed"),
+    path("channel/<str:slug>/feed/", feeds.channel_feed, name="channel-feed"),
+    path("channel/<str:slug>/feed/<str:form>/", feeds.channel_feed, name="channel-feed"),
+    path("tag/<str:slug>/feed/", feeds.tag_feed, name="tag-feed"),
+    path("tag/<str:slug>/feed/<str:form>/", feeds.tag_feed, name="tag-feed"),
+    path("author/<int:pk>/feed/", feeds.author_feed, name="author-feed"),
+    path("author/<int:pk>/feed/<str:form>/", feeds.author_feed, name="author-feed"),
+    path("sitemap.xml", sitemaps.index, name="sitemap"),
+    path("sitemap-pages.xml", sitemaps.pages, name="sitemap-pages"),
+    path("sitemap-<int:number>.xml", sitemaps.section, name="sitemap-section"),
+    path("news-sitemap.xml", sitemaps.news, name="news-sitemap"),
+    path("robots.txt", sitemaps.robots, name="robots"),
 ]

@@ -36,14 +36,17 @@ def channel(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @cache_control(no_cache=True)
-def article(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
-    """One article, at the one address that carries its present slug."""
+def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponse:
+    """One article, at the one address that carries its present slug; from any other it leads there.
+
+    It says so for good (301), but nobody may keep that answer: a slug that was changed may be changed back.
+    """
     found = live_articles().prefetch_related("tags", "corrections").filter(pk=pk).first()
     if found is None:
         killed = get_object_or_404(Article.objects.killed(), pk=pk)
         return render(request, "articles/killed.html", {"article": killed}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
-        return redirect(found)
+        return redirect(found, permanent=True)
     return render(request, "articles/article.html", page_of_article(found))
 
 

@@ -17,6 +17,7 @@ from articles.illustrating import IN_A_COLUMN, absolute, illustrate, markup
 from articles.models import Article, Channel, Material
 from articles.models.channel import ChannelQuerySet
 from articles.models.people import named
+from articles.search import Query, highlighted, snippet
 
 register = template.Library()
 
@@ -63,6 +64,18 @@ def opening_pictures(article: Article) -> list[Material]:
 def shared_picture(article: Article) -> str:
     """The address of the crop that other sites show; empty without a cover."""
     return absolute(article.covers[0].address(article.covers[0].shared)) if article.covers else ""
+
+
+@register.simple_tag
+def found_title(article: Article, query: Query) -> SafeString:
+    """An article's headline with what was looked for marked."""
+    return highlighted(article.title, query)
+
+
+@register.simple_tag
+def found_text(article: Article, query: Query) -> SafeString:
+    """The place of an article's text that has what was looked for."""
+    return snippet(article, query)
 
 
 @register.simple_tag

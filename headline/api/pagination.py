@@ -41,9 +41,9 @@ class Cursor:
 
 
 class CursorPages(BasePagination):
-    """`?cursor=` and `?page_size=` for views with an `ordering` of one field and the primary key, or the latter alone.
+    """`?cursor=` and `?page_size=` for views with an `ordering` whose last field is the primary key.
 
-    Both must point the same way: `("-publish_at", "-id")`.
+    All must point the same way: `("-publish_at", "-id")`.
     """
 
     page_size = 20
@@ -128,15 +128,19 @@ class CursorPages(BasePagination):
 
 
 def _beyond(ordering: Sequence[str], cursor: Cursor) -> Q:
-    """Rows past the cursor's place. The plain bound on the first field is what an index can use."""
+    """Rows past the cursor's place."""
     descending = ordering[0].startswith("-")
     operator = "lt" if descending is not cursor.backwards else "gt"
-    names = [name.removeprefix("-") for name in ordering]
-    last = Q((f"{names[-1]}__{operator}", cursor.position[-1]))
+    return _past([name.removeprefix("-") for name in ordering], cursor.position, operator)
+
+
+def _past(names: Sequence[str], values: Sequence[Any], operator: str) -> Q:
+    """The plain bound on the first field is what an index can use."""
+    name, value = names[0], values[0]
+    further = Q((f"{name}__{operator}", value))
     if len(names) == 1:
-        return last
-    value = cursor.position[0]
-    return Q((f"{names[0]}__{operator}e", value)) & (Q((f"{names[0]}__{operator}", value)) | last)
+        return further
+    return Q((f"{name}__{operator}e", value)) & (further | _past(names[1:], values[1:], operator))
 
 
 def _plain(value: Any) -> Any:

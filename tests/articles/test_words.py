@@ -7,6 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -149,10 +150,32 @@ def test_many_words_are_pasted_and_each_that_is_refused_is_named(chief: Client) 
     assert {word.text: word.level for word in Word.objects.all()} == {"casino": "review", "lottery": "review"}
 
 
+def test_a_list_that_is_fetched_can_be_sent_in_again(chief: Client) -> None:
+    add_words(["casino", "赌博"], level=Level.REVIEW)
+    fetched = chief.get(f"{WORDS}export/review/")
+    assert fetched["Content-Disposition"] == 'attachment; filename="words-review.txt"'
+    assert sorted(fetched.text.splitlines()) == ["casino", "赌博"]
+    Word.objects.all().delete()
+    file = SimpleUploadedFile("words.txt", "\ufeff".encode() + fetched.content)
+    page = chief.post(f"{WORDS}add-many/", {"level": "block", "words": "lottery", "file": file}).text
+    assert "3 added" in page
+    assert set(Word.objects.values_list("text", "level")) == {(text, "block") for text in ("casino", "赌博", "lottery")}
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"), [(b"caf\xe9\n", "not in UTF-8 (byte 3)"), (b"\n \n", "Paste words or choose a file")]
+)
+def test_a_file_that_brings_no_words_is_refused_with_what_to_do(chief: Client, content: bytes, sentence: str) -> None:
+    file = SimpleUploadedFile("words.txt", content)
+    assert sentence in chief.post(f"{WORDS}add-many/", {"level": "block", "words": "", "file": file}).text
+    assert not Word.objects.exists()
+
+
 def test_words_are_for_those_who_may_change_them(client: Client) -> None:
     client.force_login(make_person("bob", "view_article"))
     assert client.get(WORDS).status_code == 403
     assert client.get(f"{WORDS}add-many/").status_code == 403
+    assert client.get(f"{WORDS}export/block/").status_code == 403
 
 
 def entry() -> AuditEntry:

@@ -1,0 +1,130 @@
+"""What anybody may read, as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from articles.api.fields import InstantField
+from articles.api.pictures import PictureSerializer
+from articles.html import clean_html
+from articles.illustrating import absolute, illustrate
+from articles.models import Article, Channel, Correction, Tag
+from articles.search import highlighted, snippet
+
+
+class ChannelSerializer(serializers.ModelSerializer[Channel]):
+    """A section of the site."""
+
+    class Meta:
+        model = Channel
+        fields = ["name", "slug", "description"]
+
+
+class TagSerializer(serializers.ModelSerializer[Tag]):
+    """A word that ties articles together."""
+
+    class Meta:
+        model = Tag
+        fields = ["name", "slug"]
+
+
+class CorrectionSerializer(serializers.ModelSerializer[Correction]):
+    """What was wrong before."""
+
+    published_at = InstantField(read_only=True)
+
+    class Meta:
+        model = Correction
+        fields = ["note", "published_at"]
+        read_only_fields = fields
+
+
+class HeadlineSerializer(serializers.ModelSerializer[Article]):
+    """A live article without its body."""
+
+    channel = ChannelSerializer(allow_null=True, read_only=True)
+    tags = TagSerializer(many=True, read_only=True)
+    cover = PictureSerializer(source="covers", many=True, read_only=True, help_text=_("None, one or three pictures."))
+    byline = serializers.SerializerMethodField(help_text=_("Who wrote it; empty when nobody is to be named."))
+    url = serializers.SerializerMethodField(help_text=_("The article's page on the site."))
+    publish_at = InstantField(read_only=True)
+    published_at = InstantField(
+        read_only=True, allow_null=True, help_text=_("When it really went live; null until the task has noted it.")
+    )
+    updated_at = InstantField(read_only=True)
+
+    class Meta:
+        model = Article
+        fields = [
+            "id", "title", "slug", "summary", "byline", "channel", "tags", "url", "cover",
+            "publish_at", "published_at", "updated_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_byline(self, article: Article) -> str:
+        """The byline, or else the author's full name; never a log-in."""
+        return article.byline or (article.author.get_full_name() if article.author else "")
+
+    def get_url(self, article: Article) -> str:
+        """An absolute address."""
+        return f"{settings.SITE_URL.rstrip('/')}{article.get_absolute_url()}"
+
+
+class HighlightSerializer(serializers.Serializer[Any]):
+    """Where an article has what was looked for: escaped HTML with the words in `<mark>`."""
+
+    title = serializers.CharField()
+    text = serializers.CharField()
+
+
+class ListedSerializer(HeadlineSerializer):
+    """A live article in a list."""
+
+    highlight = serializers.SerializerMethodField(help_text=_("With `q`: headline and text around what was found."))
+
+    class Meta(HeadlineSerializer.Meta):
+        fields = [*HeadlineSerializer.Meta.fields, "highlight"]
+        read_only_fields = fields
+
+    @extend_schema_field(HighlightSerializer(allow_null=True))
+    def get_highlight(self, article: Article) -> dict[str, str] | None:
+        """None unless something was looked for."""
+        if (query := self.context["query"]) is None:
+            return None
+        return {"title": highlighted(article.title, query), "text": snippet(article, query)}
+
+
+class LiveArticleSerializer(HeadlineSerializer):
+    """A live article, whole."""
+
+    body = serializers.SerializerMethodField(help_text=_("HTML without scripts, styles and frames."))
+    corrections = CorrectionSerializer(many=True, read_only=True)
+
+    class Meta(HeadlineSerializer.Meta):
+        fields = [*HeadlineSerializer.Meta.fields, "body", "corrections"]
+        read_only_fields = fields
+
+    def get_body(self, article: Article) -> str:
+        """The body, fit to be shown."""
+        return illustrate(clean_html(article.body), address=absolute)
+
+
+class LiveFilterSerializer(serializers.Serializer[Any]):
+    """Which live articles to list."""
+
+    channel = serializers.CharField(max_length=80, required=False, help_text=_("Slug of a channel."))
+    q = serializers.CharField(max_length=100, required=False, help_text=_("Words in headline, summary or body."))
+    tag = serializers.CharField(max_length=80, required=False, help_text=_("Slug of a tag."))
+    author = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=2**63 - 1,
+        help_text=_("Number of an author, as in the address of his feed."),
+    )
+    since = InstantField(required=False, help_text=_("Published at or after this time."))
+    until = InstantField(required=False, help_text=_("Published before this time."))

@@ -1,0 +1,92 @@
+"""The search index: what the approved text of each article is found by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import models
+from django.db.models import Lookup
+
+from articles.models.article import Article
+
+
+class TermsField(models.TextField):  # type: ignore[type-arg]
+    """The terms of a text, parted by spaces, under a full-text index of the database: see `articles.search.terms`."""
+
+
+class TermsLookup(Lookup[Any]):
+    """Compares a `TermsField` with some terms; one that ends in * stands for all that begin so.
+
+    Terms are lower-case ASCII letters and digits, so that no database's syntax can be meant by them.
+    """
+
+    prepare_rhs = False
+
+    def for_mysql(self, terms: Iterable[str]) -> str:
+        """The search in MariaDB's and MySQL's boolean mode."""
+        raise NotImplementedError
+
+    def for_sqlite(self, terms: Iterable[str]) -> str:
+        """The search in the language of FTS5."""
+        raise NotImplementedError
+
+    def as_mysql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        """By the FULLTEXT index of the column."""
+        column, parameters = self.process_lhs(compiler, connection)
+        return f"MATCH ({column}) AGAINST (%s IN BOOLEAN MODE)", [*parameters, self.for_mysql(self.rhs)]
+
+    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        """By the FTS5 table that triggers keep beside the index."""
+        column = self.lhs.target.column
+        row = f'{compiler.quote_name_unless_alias(self.lhs.alias)}."article_id"'
+        found = "SELECT rowid FROM articles_searchterms WHERE articles_searchterms MATCH %s"
+        return f"{row} IN ({found})", [f"{column} : ({self.for_sqlite(self.rhs)})"]
+
+
+@TermsField.register_lookup
+class HasAll(TermsLookup):
+    """Every one of the terms is there."""
+
+    lookup_name = "has_all"
+
+    def for_mysql(self, terms: Iterable[str]) -> str:
+        return " ".join(f"+{term}" for term in terms)
+
+    def for_sqlite(self, terms: Iterable[str]) -> str:
+        return " AND ".join(terms)
+
+
+@TermsField.register_lookup
+class HasAny(TermsLookup):
+    """At least one of the terms is there."""
+
+    lookup_name = "has_any"
+
+    def for_mysql(self, terms: Iterable[str]) -> str:
+        return " ".join(terms)
+
+    def for_sqlite(self, terms: Iterable[str]) -> str:
+        return " OR ".join(terms)
+
+
+class SearchEntry(models.Model):
+    """The terms of one article whose text was approved. Whether readers see it is for the clock to say, not for this.
+
+    Written in the transaction that changes the text, by `articles.search.index`. It never stands in the way of who
+    deletes an article by a way around Django.
+    """
+
+    article = models.OneToOneField(
+        Article, on_delete=models.CASCADE, primary_key=True, related_name="search", db_constraint=False
+    )
+    heading = TermsField(help_text="Terms of the headline.")
+    whole = TermsField(help_text="Terms of all of its text, the headline's too.")
+    digest = models.CharField(max_length=32, help_text="Stands for the text that was indexed.")
+    seen = models.DateTimeField(help_text="The article's `updated_at` when its text was last compared.")
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.article_id}"

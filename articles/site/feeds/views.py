@@ -1,0 +1,92 @@
+"""The feeds' addresses: `…/feed/` is RSS, `…/feed/atom/` and `…/feed/json/` are the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.html import escape
+from django.utils.translation import gettext as _
+from django.utils.translation import override
+from django.views.decorators.http import require_safe
+
+from articles.models import Article
+from articles.site.answers import answer
+from articles.site.feeds.formats import FORMS, Atom, Json, Rss, address, fit_for_xml
+from articles.site.scopes import Scope, author_scope, channel_scope, everything, tag_scope
+from scheduling.services import read_database_clock
+
+ENTRIES = 30
+
+
+@require_safe
+def site_feed(request: HttpRequest, form: str = "rss") -> HttpResponseBase:
+    """The newest of all channels."""
+    return _feed(request, everything, form)
+
+
+@require_safe
+def channel_feed(request: HttpRequest, slug: str, form: str = "rss") -> HttpResponseBase:
+    """The newest of one channel."""
+    return _feed(request, channel_scope, form, slug)
+
+
+@require_safe
+def tag_feed(request: HttpRequest, slug: str, form: str = "rss") -> HttpResponseBase:
+    """The newest with one tag."""
+    return _feed(request, tag_scope, form, slug)
+
+
+@require_safe
+def author_feed(request: HttpRequest, pk: int, form: str = "rss") -> HttpResponseBase:
+    """The newest by one author."""
+    return _feed(request, author_scope, form, pk)
+
+
+def _feed(request: HttpRequest, scope_named: Callable[..., Scope], form: str, *name: Any) -> HttpResponseBase:
+    if form not in FORMS:
+        raise Http404
+    now = read_database_clock()
+    with override(settings.LANGUAGE_CODE):  # one feed for all readers
+        scope = scope_named(*name)
+        feed = _empty(scope, form)
+        articles = scope.live().select_related("channel", "author").prefetch_related("tags").defer("body")
+        for article in articles[:ENTRIES]:
+            feed.add_item(**_entry(article))
+    text = StringIO()
+    feed.write(text, "utf-8")
+    return answer(request, text.getvalue(), content_type=feed.content_type, scope=scope, now=now)
+
+
+def _empty(scope: Scope, form: str = "rss") -> Rss | Atom | Json:
+    name = _("Headline")
+    return FORMS[form](
+        title=fit_for_xml(name if scope.title == name else f"{scope.title} · {name}"),
+        link=settings.SITE_URL + scope.page,
+        description=fit_for_xml(scope.description),
+        language=settings.LANGUAGE_CODE,
+        author_name=name,
+        feed_url=settings.SITE_URL + address(scope.path, form),
+        hubs=[settings.WEBSUB_HUB] if settings.WEBSUB_HUB else [],
+    )
+
+
+def _entry(article: Article) -> dict[str, Any]:
+    """The stable name of an entry is the address that holds whatever its headline becomes."""
+    published = article.goes_live_at or article.updated_at
+    categories = [*([article.channel.name] if article.channel else []), *(tag.name for tag in article.tags.all())]
+    return {
+        "title": fit_for_xml(article.title),
+        "link": settings.SITE_URL + article.get_absolute_url(),
+        "description": escape(fit_for_xml(article.summary or article.title)),
+        "author_name": fit_for_xml(article.signed),
+        "pubdate": published,
+        "updateddate": max(published, article.updated_at),
+        "unique_id": f"{settings.SITE_URL}/article/{article.pk}/",
+        "unique_id_is_permalink": False,
+        "categories": [fit_for_xml(category) for category in categories],
+    }

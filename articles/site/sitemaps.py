@@ -1,0 +1,147 @@
+"""What search engines read: the index of sitemaps, its sections, the news of two days, and robots.txt.
+
+A section holds the live articles of a range of ids. So an article stays in its section for ever, and each section is
+one walk along the primary key, however many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from itertools import chain
+from xml.sax.saxutils import escape
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import override
+from django.views.decorators.http import require_safe
+
+from articles.models import Article, Channel
+from articles.models.article import ArticleQuerySet
+from articles.site.answers import answer
+from articles.site.feeds.formats import fit_for_xml
+from articles.site.scopes import everything
+from scheduling.services import database_now, read_database_clock
+
+SECTION = 5000
+"""Ids in one section; the protocol allows 50,000 addresses."""
+
+NEWS_AGE = timedelta(hours=48)
+NEWS_MOST = 1000
+"""What Google News takes: articles of two days, and so many of them."""
+
+_LATELY_CHANGED = 1000  # articles by which the index knows the sections that changed
+_SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_NEWS = "http://www.google.com/schemas/sitemap-news/0.9"
+_COLUMNS = ("pk", "slug", "publish_at", "embargo_until", "updated_at")
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponseBase:
+    """All sections; those whose articles were changed lately say when."""
+    now, changed = read_database_clock(), _lately_changed()
+    newest = _live().order_by("-pk").values_list("pk", flat=True).first()
+    numbers = range(newest // SECTION + 1) if newest else ()
+    sections = (_element("sitemap", _address("sitemap-section", number=n), changed.get(n)) for n in numbers)
+    pages = _element("sitemap", _address("sitemap-pages"), None)
+    return _xml(request, "sitemapindex", chain([pages], sections), now)
+
+
+@require_safe
+def pages(request: HttpRequest) -> HttpResponseBase:
+    """The front page and the channels."""
+    now = read_database_clock()
+    paths = [reverse("home"), *(channel.get_absolute_url() for channel in Channel.objects.enabled())]
+    return _xml(request, "urlset", (_element("url", settings.SITE_URL + path, None) for path in paths), now)
+
+
+@require_safe
+def section(request: HttpRequest, number: int) -> HttpResponseBase:
+    """The live articles of one range of ids. One without any does not exist, unless it is older than another."""
+    now = read_database_clock()
+    if number * SECTION >= 2**62:
+        raise Http404
+    articles = _live().filter(pk__gte=number * SECTION, pk__lt=(number + 1) * SECTION).order_by("pk").only(*_COLUMNS)
+    found = list(articles)
+    if not found and not _live().filter(pk__gte=number * SECTION).exists():
+        raise Http404
+    return _xml(request, "urlset", (_element("url", _link(article), _changed(article)) for article in found), now)
+
+
+@require_safe
+def news(request: HttpRequest) -> HttpResponseBase:
+    """The articles of the last two days, newest first, as Google News wants them."""
+    now = read_database_clock()
+    recent = _live().filter(publish_at__gt=now - NEWS_AGE).newest_first().only("title", *_COLUMNS)[:NEWS_MOST]
+    with override(settings.LANGUAGE_CODE):
+        name = _("Headline")
+    entries = (_element("url", _link(article), None, _news_of(article, name)) for article in recent)
+    return _xml(request, "urlset", entries, now, f' xmlns:news="{_NEWS}"')
+
+
+@require_safe
+def robots(request: HttpRequest) -> HttpResponse:
+    """What robots shall leave alone, and where they find the rest."""
+    barred = [reverse("admin:index"), reverse("search"), "/api/"]
+    lines = ["User-agent: *", *(f"Disallow: {path}" for path in barred), ""]
+    lines += [f"Sitemap: {_address(name)}" for name in ("sitemap", "news-sitemap")]
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+
+
+def _live() -> ArticleQuerySet:
+    return Article.objects.live(database_now())
+
+
+def _lately_changed() -> dict[int, datetime]:
+    """The last change of each section in which one of the articles changed last lies."""
+    latest = _live().order_by("-updated_at").only(*_COLUMNS)[:_LATELY_CHANGED]
+    changed: dict[int, datetime] = {}
+    for article in latest:
+        number = article.pk // SECTION
+        changed[number] = max(changed.get(number, _changed(article)), _changed(article))
+    return changed
+
+
+def _changed(article: Article) -> datetime:
+    """When readers saw something new: it came out, or its text changed since."""
+    return max(article.goes_live_at or article.updated_at, article.updated_at)
+
+
+def _link(article: Article) -> str:
+    return settings.SITE_URL + article.get_absolute_url()
+
+
+def _address(name: str, **arguments: object) -> str:
+    return settings.SITE_URL + reverse(name, kwargs=arguments)
+
+
+def _element(kind: str, address: str, changed: datetime | None, more: str = "") -> str:
+    lastmod = f"<lastmod>{changed.isoformat(timespec='seconds')}</lastmod>" if changed else ""
+    return f"<{kind}><loc>{escape(address)}</loc>{lastmod}{more}</{kind}>"
+
+
+def _news_of(article: Article, name: str) -> str:
+    language = {"zh-hans": "zh-cn"}.get(settings.LANGUAGE_CODE, settings.LANGUAGE_CODE)
+    published = (article.goes_live_at or article.updated_at).isoformat(timespec="seconds")
+    publication = f"<news:name>{escape(name)}</news:name><news:language>{language}</news:language>"
+    return (
+        f"<news:news><news:publication>{publication}</news:publication>"
+        f"<news:publication_date>{published}</news:publication_date>"
+        f"<news:title>{escape(fit_for_xml(article.title))}</news:title></news:news>"
+    )
+
+
+def _xml(request: HttpRequest, root: str, elements: Iterable[str], now: datetime, more: str = "") -> HttpResponseBase:
+    return answer(
+        request, "\n".join(_lines(root, elements, more)), content_type="application/xml", scope=everything(), now=now
+    )
+
+
+def _lines(root: str, elements: Iterable[str], more: str) -> Iterator[str]:
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield f'<{root} xmlns="{_SITEMAP}"{more}>'
+    yield from elements
+    yield f"</{root}>"

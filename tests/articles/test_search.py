@@ -1,0 +1,211 @@
+"""Search: everything that readers may see is found by its words, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+
+from articles import services
+from articles.models import Article, SearchEntry, Tag
+from articles.search import mend_index
+from articles.site.pages import Page
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
+from tests.articles.imports import run_import, write_lines
+from tests.conftest import Manage
+
+# InnoDB finds a text by FULLTEXT once it is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+FAR = "Far away. " * 40
+HARBOUR = "Harbour bridges reopened"
+
+
+def live(title: str = HARBOUR, **values: Any) -> Article:
+    return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(hours=-1), **values})
+
+
+def found(q: str, **query: str | int) -> list[str]:
+    """The titles that programs get; readers get the same."""
+    wanted: dict[str, str | int] = {"q": q, **query}
+    answer = Client().get("/api/v1/articles/", wanted).json()
+    titles = [item["title"] for item in answer["results"]]
+    page = Client().get("/search/", wanted)
+    assert [article.title for article in page.context["page"].articles] == titles
+    return titles
+
+
+def test_words_are_found_in_any_form_in_every_language() -> None:
+    """R5.8"""
+    live(body="<p>北京<b>大學</b>在2026年開放</p><p>5G手機</p><script>tunnel</script>", byline="Zoë Façade")
+    live("Elsewhere")
+    words = ("bridge", "HARBOUR reopens", "ｂｒｉｄｇｅ", "facade", "zoe", "the bridges", "手机 5g", "2026")
+    for text in (*words, "北京大学", "京大", "大", "学在", "开放", "“大学”，bridge!"):
+        assert found(text) == [HARBOUR], text
+    for text in ("brid", "京北", "harbour tunnel", "b", "p", "script", "the", "年开手"):
+        assert found(text) == [], text
+
+
+def test_a_headline_counts_more_than_the_text_and_news_more_than_history() -> None:
+    """R5.8"""
+    live("Budget", publish_at=soon(days=-9), body="rain")
+    live("Rain and budget", publish_at=soon(days=-8))
+    live("Weather", publish_at=soon(days=-7), summary="Rain hits the budget, and the budget hits the rain")
+    live("Rains, budgets", publish_at=soon(days=-6))
+    assert found("rain budget") == ["Rains, budgets", "Rain and budget", "Budget", "Weather"]
+    assert found("rain") == ["Rains, budgets", "Rain and budget", "Weather", "Budget"]
+
+
+def test_what_was_found_is_marked_and_escaped() -> None:
+    live(
+        "<b>Bridge</b> & 大橋",
+        summary="Nothing here.",
+        body=f"<p>{'Far away. ' * 40}The old bridge &lt;i&gt; of 大桥.</p>",
+    )
+    marked = "&lt;b&gt;<mark>Bridge</mark>&lt;/b&gt; &amp; <mark>大橋</mark>"
+    shown = Client().get("/api/v1/articles/", {"q": "bridges 大桥"}).json()["results"][0]["highlight"]
+    assert shown["title"] == marked
+    assert "The old <mark>bridge</mark> &lt;i&gt; of <mark>大桥</mark>." in shown["text"]
+    assert shown["text"].startswith("…") and len(shown["text"]) < 400
+    page = Client().get("/search/", {"q": "bridges 大桥"}).text
+    assert marked in page and "<i>" not in page
+
+
+def test_the_search_is_narrowed_by_channel_tag_author_and_day() -> None:
+    ada, sport = User.objects.create_user("ada", first_name="Ada"), make_channel("Sport")
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    live("Rowing in the rain", channel=sport, publish_at=noon).tags.add(Tag.objects.create(name="Boats"))
+    live("Rain by Ada", author=ada, publish_at=noon + timedelta(days=1))
+    live("Rain by somebody who is Ada", author=ada, byline="A reporter", publish_at=noon + timedelta(days=2))
+    assert found("rain", channel="sport") == found("rain", tag="boats") == ["Rowing in the rain"]
+    assert found("rain", author=ada.pk) == ["Rain by Ada"]
+    page = Client().get("/search/", {"q": "rain", "since": "2026-03-02", "until": "2026-03-02"})
+    assert [article.title for article in page.context["page"].articles] == ["Rain by Ada"]
+    page = Client().get("/search/", {"tag": "boats"})
+    assert [article.title for article in page.context["page"].articles] == ["Rowing in the rain"]
+
+
+def test_the_search_is_true_after_every_change() -> None:
+    """R5.5"""
+    alice, article = make_editor(), live()
+    services.edit(article, by=alice, changes={"title": "Harbour tunnel closed"})
+    assert (found("bridge"), found("tunnel")) == ([HARBOUR], [])
+    services.submit(article, by=alice)
+    services.approve(article, by=alice)
+    assert (found("bridge"), found("tunnel")) == ([HARBOUR], [])
+    services.publish_update(article, by=alice)
+    assert (found("bridge"), found("tunnel")) == ([], ["Harbour tunnel closed"])
+    services.withdraw(article, by=alice)
+    assert found("tunnel") == []
+    services.restore(article, by=alice)
+    assert found("tunnel") == ["Harbour tunnel closed"]
+    services.kill(article, by=alice, notice="It was not so.")
+    assert found("tunnel") == [] and not SearchEntry.objects.exists()
+
+
+def test_an_update_whose_time_comes_is_found_at_once() -> None:
+    alice, article = make_editor(), live()
+    services.edit(article, by=alice, changes={"body": "<p>The tunnel</p>"})
+    services.submit(article, by=alice)
+    services.approve(article, by=alice)
+    services.schedule_update(article, publish_at=soon(seconds=-1), by=alice)
+    assert found("tunnel") == []
+    with transaction.atomic():
+        services.update_due([article.pk])
+    assert found("tunnel") == [HARBOUR]
+
+
+def test_an_approved_article_is_found_at_its_second_and_gone_after_its_end_without_any_worker() -> None:
+    """R0.2, R5.5"""
+    article = make_article(HARBOUR, status=APPROVED, publish_at=soon(hours=1))
+    assert found("bridge") == []
+    Article.objects.update(publish_at=soon())
+    assert found("bridge") == [HARBOUR]
+    Article.objects.update(unpublish_at=soon())
+    assert found("bridge") == []
+    Article.objects.update(unpublish_at=None)
+    article.delete()
+    assert found("bridge") == []
+
+
+def test_imports_are_found_and_drafts_are_not_indexed(tmp_path: Path) -> None:
+    make_article("Bridge of a draft")
+    record = {"external_id": "1", "title": HARBOUR, "status": "published", "published_at": "2026-01-01T00:00:00Z"}
+    run_import(write_lines(tmp_path / "articles.jsonl", record))
+    assert found("bridge") == [HARBOUR]
+    assert SearchEntry.objects.count() == 1
+
+
+def test_what_went_around_the_index_is_mended(manage: Manage) -> None:
+    values = {"status": Status.PUBLISHED, "publish_at": soon(hours=-1)}
+    Article.objects.bulk_create([Article(title=HARBOUR, **values)])
+    assert found("bridge") == []
+    assert "healed=" in manage("refresh").stdout
+    assert found("bridge") == [HARBOUR]
+    assert mend_index() == 0
+    Article.objects.update(title="Harbour tunnel closed")
+    assert manage("reindex").stdout == "indexed=1\n"
+    assert (found("bridge"), found("tunnel")) == ([], ["Harbour tunnel closed"])
+    Article.objects.update(status=Status.REJECTED)
+    assert manage("reindex").stdout == "indexed=1\n"
+    assert not SearchEntry.objects.exists()
+
+
+def test_pages_of_what_was_found_are_whole_also_with_equal_times_and_ranks() -> None:
+    moment = soon(hours=-1)
+    titles = [*(f"Rain {number}" for number in range(Page.SIZE)), *(f"Dry {number}" for number in range(Page.SIZE))]
+    Article.objects.bulk_create(
+        Article(title=title, summary="Rain", status=Status.PUBLISHED, publish_at=moment) for title in titles
+    )
+    mend_index()
+    address, seen = "?q=rain", []
+    while address:
+        text = Client().get(f"/search/{address}")
+        page = text.context["page"]
+        seen += [article.title for article in page.articles]
+        address = f"?q=rain&before={page.last.pk}" if page.last else ""
+    expected = [*titles[: Page.SIZE][::-1], *titles[Page.SIZE :][::-1]]
+    assert seen == expected
+    answer, listed = Client().get("/api/v1/articles/?q=rain&page_size=30").json(), []
+    while True:
+        listed += [item["title"] for item in answer["results"]]
+        if answer["next"] is None:
+            break
+        answer = Client().get(answer["next"]).json()
+    assert listed == expected
+
+
+BAD = [
+    "x" * 10_240, "汉" * 10_240, "%", "***", "+-*\"()~<>@", "\0", "a\0b", "\x01\x02\x1b", "🚀", "👩\u200d👧", "汉",
+    "'; DROP TABLE", "a AND", "NEAR(", "heading:", "\"unbalanced", "{a b}", "^", "-", "the", " ", "ü" * 90,
+    "\u202e\u200b", "a" * 100, " ".join("abcdefghijklmnopqrstuvwxyz"),
+]  # fmt: skip
+
+
+def test_whatever_is_typed_the_page_is_friendly_and_programs_are_told() -> None:
+    live()
+    for text in BAD:
+        page = Client().get("/search/", {"q": text})
+        assert page.status_code == 200, text
+        assert HARBOUR not in page.text
+        assert Client().get("/api/v1/articles/", {"q": text}).status_code in (200, 400), text
+    odd = {"channel": "x", "since": "yesterday", "until": "9999-12-31", "author": "9" * 30, "before": "²", "tag": "\0"}
+    for name, value in (*odd.items(), ("before", "9" * 99), ("since", "0001-01-01")):
+        assert Client().get("/search/", {"q": "bridge", name: value}).status_code == 200, name
+    assert "at most 100 characters" in Client().get("/search/", {"q": "x" * 101}).text
+
+
+def test_what_readers_may_not_see_cannot_be_found_not_even_by_where_a_page_begins() -> None:
+    live("Rain in March", publish_at=soon(days=-2))
+    hidden = make_article("Rain tomorrow", status=APPROVED, publish_at=soon(days=1), author=make_person("eve"))
+    withdrawn = make_article("Rain withdrawn", status=Status.WITHDRAWN, publish_at=soon(days=-3))
+    for article in (hidden, withdrawn):
+        page = Client().get("/search/", {"q": "rain", "before": str(article.pk)}).context["page"]
+        assert [shown.title for shown in page.articles] == ["Rain in March"]
+    assert found("tomorrow") == found("withdrawn") == []
