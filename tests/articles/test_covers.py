@@ -177,7 +177,8 @@ def test_pictures_in_a_text_come_in_every_size(materials: list[Material]) -> Non
     assert f'srcset="{settings.SITE_URL}/media/{first.pk}/320.avif 320w' in told
 
 
-def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Material]) -> None:
+@pytest.mark.parametrize("by_the_clock", [False, True])
+def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Material], by_the_clock: bool) -> None:
     """R5.4"""
     article = live(cover=ids(materials[:1]), cover_mode=CoverMode.ONE)
     services.edit(article, by=editor, changes={"cover": ids(materials[1:2])})
@@ -185,7 +186,11 @@ def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Ma
     assert article.cover == ids(materials[:1])
     services.submit(article, by=editor)
     services.approve(article, by=make_editor("bob"))
-    services.publish_update(article, by=editor)
+    if by_the_clock:
+        services.schedule_update(article, publish_at=soon(), by=editor)
+        services.update_due([article.pk])
+    else:
+        services.publish_update(article, by=editor)
     article.refresh_from_db()
     assert article.cover == ids(materials[1:2])
     assert set(MaterialUse.objects.values_list("material", flat=True)) == {materials[1].pk}
