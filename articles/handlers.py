@@ -39,19 +39,25 @@ healer(tell_of_trouble)
 healer(mend_index)
 
 
-@handler(PUBLISH, label=_("Publication"))
+def titles(keys: Collection[str]) -> Mapping[str, str]:
+    """The headlines of the articles whose tasks have these keys."""
+    ids = [int(key) for key in keys if key.isdecimal()]
+    return {str(pk): title for pk, title in Article.objects.filter(pk__in=ids).values_list("pk", "title")}
+
+
+@handler(PUBLISH, label=_("Publication"), namer=titles)
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put the articles out whose time has come."""
     return _run(publish_due, tasks, "published")
 
 
-@handler(UNPUBLISH, label=_("Taking off"))
+@handler(UNPUBLISH, label=_("Taking off"), namer=titles)
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Take the articles off whose time is over."""
     return _run(take_off_due, tasks, "withdrew")
 
 
-@handler(UPDATE, label=_("Update"))
+@handler(UPDATE, label=_("Update"), namer=titles)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put newer texts in the place of the present ones."""
     return _run(update_due, tasks, "updated")
@@ -65,7 +71,7 @@ def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
 
 
-@handler(REVIEW, errand=True, label=_("Review of a long text"))
+@handler(REVIEW, errand=True, label=_("Review of a long text"), namer=titles)
 def review(tasks: Sequence[TaskInfo]) -> None:
     """Have long texts reviewed."""
     for task in tasks:
