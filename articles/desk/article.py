@@ -20,6 +20,7 @@ from articles.desk.steps import may_take, offered, standing, standing_of_newer, 
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
 from articles.desk.writing.screen import told
+from articles.desk.writing.stale import merge_shown, taking_over
 from articles.desk.writing.timing import TimingScreens
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
@@ -119,6 +120,8 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
             request.refusal = refusal  # type: ignore[attr-defined]
             if isinstance(refusal, StaleEdit) and object_id:
                 services.keep_aside(int(object_id), by=request.user, changes=refusal.changes)
+                taken = taking_over(request.POST, int(object_id), refusal.changes)
+                request.POST = taken  # type: ignore[assignment]  # a form asks no more of it than of the original
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def render_change_form(
@@ -138,6 +141,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
             "record": history(article) if article.pk else [],
             "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
+            **merge_shown(context["adminform"].form),
             "told": told(request, context.get("original")),
             "unsaved_work": unsaved_work(request, context.get("original")),
         }
