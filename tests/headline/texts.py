@@ -108,7 +108,7 @@ def _literals(*nodes: ast.AST | None) -> Iterator[tuple[int, str]]:
             if is_text(node.value) and not _IDENTIFIER.fullmatch(node.value):
                 yield node.lineno, node.value
         elif isinstance(node, ast.JoinedStr):
-            words = " ".join(part.value for part in node.values if isinstance(part, ast.Constant))
+            words = " ".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
             yield from [(node.lineno, words)] if is_text(words) else []
         elif isinstance(node, ast.BinOp):
             yield from _literals(node.left)
@@ -136,7 +136,9 @@ def _refusals(node: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _attributes(node: ast.AST) -> Iterator[tuple[int, str]]:
-    for line in node.body if isinstance(node, ast.ClassDef) else ():
+    if not isinstance(node, ast.ClassDef):
+        return
+    for line in node.body:
         if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
             name, value = line.targets[0].id, line.value
             if name in _KEYWORDS:
