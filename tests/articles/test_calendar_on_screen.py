@@ -218,23 +218,30 @@ def test_without_the_right_the_entry_jumps_back_and_says_why(screen: Page, site:
     assert publish_tasks(article) == [MONDAY]
 
 
-def test_a_finger_drags_the_grip(phone: Page) -> None:
-    article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
-    phone.goto(MONTH)
-    x, y = centre(entry(phone, "Bridge").locator(".grip"))
+def drag_by_finger(phone: Page, title: str, goal: Locator) -> None:
     finger = phone.context.new_cdp_session(phone)
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
         at = [{"x": across, "y": down} for across, down in points]
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
 
+    x, y = centre(entry(phone, title).locator(".grip"))
     touch("touchStart", (x, y))
-    goal = centre(slot(phone, "2030-06-06"))
+    to_x, to_y = centre(goal)
     for part in (0.2, 0.6, 1.0):
-        touch("touchMove", (x + (goal[0] - x) * part, y + (goal[1] - y) * part))
+        touch("touchMove", (x + (to_x - x) * part, y + (to_y - y) * part))
     touch("touchEnd")
+
+
+def test_a_finger_drags_the_grip(phone: Page) -> None:
+    article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
+    phone.goto(MONTH)
+    drag_by_finger(phone, "Bridge", slot(phone, "2030-06-06"))
     expect(said(phone)).to_contain_text("is moved to 6 Jun 2030")
     assert publish_tasks(article) == [MONDAY.replace(day=6)]
+    phone.goto(WEEK)
+    drag_by_finger(phone, "Bridge", slot(phone, "2030-06-05"))
+    expect(said(phone)).to_contain_text("is moved to 5 Jun 2030, 07:00:00")
 
 
 def test_nothing_sticks_out_on_a_phone_and_the_form_is_a_tap_away(phone: Page) -> None:
