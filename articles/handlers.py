@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from articles.models import Article
+from articles.models import Article, Batch
 from articles.search import mend_index
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
 from articles.services.batching import BATCH, carry_on
@@ -25,6 +25,7 @@ from articles.services.release_due import release_due
 from articles.services.release_tasks import RELEASE, mend_releases
 from articles.services.tasks import PUBLISH, UNPUBLISH, UPDATE
 from articles.services.watching import tell_of_trouble
+from articles.workflow import STEPS, Step
 from scheduling.registry import Drop, Postpone, Verdict, handler, healer
 
 if TYPE_CHECKING:
@@ -84,7 +85,15 @@ def review_again(tasks: Sequence[TaskInfo]) -> None:
     reviewing.review_again()
 
 
-@handler(BATCH, errand=True, label=_("Step with many articles"))
+def steps(keys: Collection[str]) -> Mapping[str, str]:
+    """The steps that the batches take whose tasks have these keys."""
+    numbers = {key: key.partition(":")[0] for key in keys}
+    known = dict(Batch.objects.filter(pk__in={n for n in numbers.values() if n.isdecimal()}).values_list("pk", "step"))
+    found = {key: known.get(int(number)) for key, number in numbers.items() if number.isdecimal()}
+    return {key: str(STEPS[Step(step)].label) for key, step in found.items() if step}
+
+
+@handler(BATCH, errand=True, label=_("Step with many articles"), namer=steps)
 def batch(tasks: Sequence[TaskInfo]) -> None:
     """Go on with steps with many articles, also when nobody looks."""
     for task in tasks:

@@ -16,9 +16,8 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.text import Truncator
-from django.utils.translation import gettext as _text
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
@@ -149,7 +148,7 @@ class TaskInfoAdmin(TaskAdmin):
         """Take the selected tasks back and say of how many that came in time."""
         handled = registry.task_types().intersection(queryset.values_list("task_type", flat=True))
         selected = _selected(request)
-        done = cancel_tasks(selected, reason=_text("Cancelled by %(name)s.") % {"name": request.user.get_username()})
+        done = cancel_tasks(selected, reason=gettext("Cancelled by %(name)s.") % {"name": request.user.get_username()})
         if done:
             message = ngettext("%d task is cancelled.", "%d tasks are cancelled.", done)
             self.message_user(request, message % done, messages.SUCCESS)
@@ -157,7 +156,7 @@ class TaskInfoAdmin(TaskAdmin):
             message = ngettext("%d task was no longer pending.", "%d tasks were no longer pending.", left)
             self.message_user(request, message % left, messages.WARNING)
         if done and handled:
-            message = _text(
+            message = gettext(
                 "Tasks of %(types)s are added again while their subject asks for them: change that instead."
             )
             self.message_user(request, message % {"types": ", ".join(sorted(handled))}, messages.WARNING)
@@ -211,7 +210,7 @@ class TaskInfoLogAdmin(TaskAdmin):
             except SchedulingError as error:
                 self.message_user(request, f"{log.task_id}: {error}", messages.WARNING)
             else:
-                self.log_change(request, log, _text("Retried"))
+                self.log_change(request, log, gettext("Retried"))
                 retried += 1
         if retried:
             message = ngettext("%d task is pending again.", "%d tasks are pending again.", retried)

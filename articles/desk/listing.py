@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
@@ -116,7 +116,7 @@ class ArticleList(ModelAdmin):
             return None
         if article.status not in Status.unapproved() or moment > article.asked_at + AT_RISK_WITHIN:
             return spoken_briefly(moment)
-        mark = _t("overdue") if moment <= article.asked_at else _t("at risk")
+        mark = gettext("overdue") if moment <= article.asked_at else gettext("at risk")
         return format_html('{} <strong class="desk-mark">{}</strong>', spoken_briefly(moment), mark)
 
     @admin.display(description=_("author"), ordering="author__username")

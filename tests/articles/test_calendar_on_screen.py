@@ -254,5 +254,5 @@ def test_it_can_be_read_without_a_script(browser: Browser, site: Site) -> None:
         page = enter(context.new_page(), site, make_editor())
         page.goto("/admin/calendar/?view=day&date=2030-06-03")
         expect(entry(page, "Bridge")).to_be_visible()
-        page.get_by_role("link", name="Move “Bridge”").click()
+        page.get_by_role("link", name="Move: Bridge").click()
         expect(page.get_by_label("New time")).to_be_visible()

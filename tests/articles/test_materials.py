@@ -121,6 +121,15 @@ def test_what_else_a_file_carries_does_not_survive(spoil: Callable[[bytes], byte
         assert name.endswith(".avif") or inspect(data) == []
 
 
+def test_a_colour_profile_hides_nothing() -> None:
+    """It is all that is kept of a file, so it is looked at."""
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    with pytest.raises(NoPicture, match="carries other content"):
+        services.upload(sent(picture(icc_profile=profile + b"<script>alert(1)</script>")), by=make_editor())
+    material = services.upload(sent(picture(icc_profile=b"<script>alert(1)</script>")), by=make_editor("bob")).material
+    assert b"<script" not in material.read()
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [

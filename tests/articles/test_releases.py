@@ -438,6 +438,16 @@ def test_a_cancelled_release_does_not_go_out_and_can_be_prepared_again(irene: Us
     assert live_titles() == {article.title}
 
 
+def test_an_article_that_went_out_alone_meanwhile_stays_out_when_its_release_is_prepared_again(irene: User) -> None:
+    article = make_article(status=APPROVED)
+    release = make_release(article, by=irene)
+    services.cancel_release(release, by=irene)
+    services.publish_now(article, by=irene)
+    services.reopen_release(release, by=irene)
+    assert live_titles() == {article.title}
+    assert [problem.code for problem in services.preflight(release)] == ["already_out"]
+
+
 def test_a_release_is_not_prepared_again_with_an_article_that_another_has_by_now(irene: User) -> None:
     article = make_article(status=APPROVED)
     first = make_release(article, by=irene)

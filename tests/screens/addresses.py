@@ -13,6 +13,8 @@ Status = Article.Status
 LISTS = {
     "articles": "articles_article",
     "review-queue": "articles_queuedarticle",
+    "pictures": "articles_material",
+    "releases": "articles_release",
     "channels": "articles_channel",
     "tags": "articles_tag",
     "words": "articles_word",
@@ -42,7 +44,6 @@ def readers() -> dict[str, str]:
         "front-page": "/",
         "channel": Channel.objects.order_by("pk")[0].get_absolute_url(),
         "article": article.get_absolute_url(),
-        "not-found": "/no-such-page/",
         "log-in": reverse("admin:login"),
     }
 

@@ -30,23 +30,25 @@ def test_every_screen_is_photographed(browser: Browser, site: Site) -> None:
     client = Client()
     client.force_login(fill())
     wanted = os.environ.get("SCREENS", "").split(",")
-    screens = {**addresses.desk(), **addresses.readers()}
-    chosen = {name: address for name, address in screens.items() if name in wanted or wanted == [""]}
+    session = client.cookies["sessionid"].value
     FOLDER.mkdir(exist_ok=True)
-    for page, look in pages(browser, site, client.cookies["sessionid"].value):
-        for name, address in chosen.items():
-            page.goto(address)
-            page.wait_for_timeout(SETTLED)
-            (FOLDER / f"{name}-{look}.webp").write_bytes(small(page.screenshot()))
+    for screens, cookies in ((addresses.desk(), session), (addresses.readers(), "")):
+        chosen = {name: address for name, address in screens.items() if name in wanted or wanted == [""]}
+        for page, look in pages(browser, site, cookies):
+            for name, address in chosen.items():
+                page.goto(address)
+                page.wait_for_timeout(SETTLED)
+                (FOLDER / f"{name}-{look}.webp").write_bytes(small(page.screenshot()))
 
 
 def pages(browser: Browser, site: Site, session: str) -> Iterator[tuple[Page, str]]:
-    """A window for each width and scheme."""
+    """A window for each width and scheme; with a session or, if that is empty, without."""
     for width, height in HEIGHTS.items():
         for scheme in SCHEMES:
             viewport = {"width": width, "height": height}
             with browser.new_context(base_url=site.url, viewport=viewport, color_scheme=scheme) as context:  # type: ignore[arg-type]
-                log_in(context, site, session)
+                if session:
+                    log_in(context, site, session)
                 yield context.new_page(), f"{width}-{scheme}"
 
 

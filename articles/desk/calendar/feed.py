@@ -108,7 +108,7 @@ def _versions(name: str, keys: Collection[int]) -> Mapping[int | None, int]:
 
 def _event(entry: Entry, version: int) -> Event:
     """An entry as an event without length. Its identity is what happens to which article, wherever it is moved."""
-    summary = f"{entry.kind.label}: {entry.title}"
+    summary = f"{entry.name}: {entry.title}"
     return Event.new(
         uid=f"{entry.key.replace(':', '-')}@{urlsplit(settings.SITE_URL).hostname}",
         stamp=_whole(entry.changed),

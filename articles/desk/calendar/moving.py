@@ -135,7 +135,7 @@ def _past(subject: Subject, refusal: TimePast, by: Person) -> Answer:
     if step is None:
         return Answer(str(refusal), refusal.code)
     return Answer(
-        _("This time is past; nothing was moved. Shall it happen now?"),
+        _("This time is past, so “%(title)s” was not moved. Shall it happen now?") % {"title": subject.title},
         refusal.code,
         (Alternative(str(step), "now", "1"),),
     )

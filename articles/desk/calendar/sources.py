@@ -13,10 +13,9 @@ from articles.desk.calendar.collector import Collector
 from articles.desk.calendar.entries import Entry, Kind, Mark
 from articles.models import Article, Release, ReleaseMember, Update
 from articles.services import Moment
-from articles.workflow import UNAPPROVED, WAITING
+from articles.workflow import TO_COME, WAITING
 
 Status = Article.Status
-TO_COME = UNAPPROVED | WAITING
 GRACE = timedelta(seconds=5)
 """How long after its time something is overdue; the engine alarms after the same time."""
 _NAMES = ("channel__name", "author__username", "author__first_name", "author__last_name")

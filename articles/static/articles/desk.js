@@ -55,6 +55,14 @@
         name(input, select?.labels?.[0]?.textContent.trim() || texts.search);
     };
 
+    // What is chosen may change, so the name is made again each time.
+    const nameChoice = (box) => {
+        const select = box.closest(".select2-container")?.previousElementSibling;
+        const words = [select?.labels?.[0], select?.selectedOptions?.[0]].map((element) => element?.textContent.trim());
+        const label = words.filter(Boolean).join(": ");
+        if (label && box.getAttribute("aria-label") !== label) box.setAttribute("aria-label", label);
+    };
+
     const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
 
     const mend = () => {
@@ -66,6 +74,7 @@
         each("a[href], button", (element) => element.querySelector(ICON) && !wordsOf(element) && name(element, element.title || texts.start));
         each(".result-list td[data-label] input:not([type=hidden])", nameCell);
         each(".select2-search__field", nameSearch);
+        each(".select2-selection--single .select2-selection__rendered", nameChoice);
         each("ul.select2-selection__rendered, ul.select2-selection__rendered > li", (element) => element.setAttribute("role", "presentation"));
         each(".help-tooltip[aria-label]:not([role])", (element) => element.setAttribute("role", "img"));
         each(`${ICON}:not([role], [aria-hidden])`, (icon) => icon.setAttribute("aria-hidden", "true"));
