@@ -15,7 +15,8 @@ Change = tuple[int, int, Sequence[str]]
 def merged(base: str, one: str, other: str) -> str | None:
     """`base` with the changes that `one` and `other` made to it; None if both touched the same paragraph.
 
-    All three are HTML as the editor writes it. Two insertions at the same place count as touching.
+    All three are HTML as the editor writes it. An insertion where the other changed something counts as the same
+    paragraph, since nobody knows which comes first.
     """
     blocks = _BLOCKS.split(base)
     ours, theirs = list(_changes(blocks, _BLOCKS.split(one))), list(_changes(blocks, _BLOCKS.split(other)))
@@ -33,5 +34,8 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
 
 
 def _touch(one: Change, other: Change) -> bool:
-    """Whether they change the same blocks, or what stands directly side by side."""
-    return one[0] <= other[1] and other[0] <= one[1]
+    """Whether they change the same blocks, or one inserts something where the other changes."""
+    inserts = one[0] == one[1] or other[0] == other[1]
+    if inserts:
+        return one[0] <= other[1] and other[0] <= one[1]
+    return one[0] < other[1] and other[0] < one[1]

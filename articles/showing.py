@@ -54,7 +54,11 @@ def newest_number(article: Article) -> int:
 def preview(request: HttpRequest, page: dict[str, Any], **more: Any) -> HttpResponse:
     """The page as readers would get it: in the site's zone and this browser's language. Nobody keeps or indexes it."""
     with timezone.override(timezone.get_default_timezone()), override(get_language_from_request(request)):
-        response = render(request, "articles/preview.html", {**page, **more})
+        return kept_nowhere(render(request, "articles/preview.html", {**page, **more}))
+
+
+def kept_nowhere(response: HttpResponse) -> HttpResponse:
+    """No cache keeps it, no search engine lists it, and no other site is told its address."""
     response["Cache-Control"] = "private, no-store"
     response["Referrer-Policy"] = "no-referrer"
     response["X-Robots-Tag"] = "noindex, nofollow, noarchive"

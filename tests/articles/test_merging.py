@@ -164,7 +164,8 @@ def test_newer_text_of_an_article_that_is_out_is_merged_too(bob: Client, django_
         ("<p>1</p><p>B</p><p>C</p>", "<p>A</p><p>B</p><p>3</p>", "<p>1</p><p>B</p><p>3</p>"),
         ("<p>B</p><p>C</p>", "<p>A</p><p>B</p><p>C</p><p>D</p>", "<p>B</p><p>C</p><p>D</p>"),
         ("<p>1</p><p>B</p><p>C</p>", "<p>2</p><p>B</p><p>C</p>", None),
-        ("<p>1</p><p>B</p><p>C</p>", "<p>A</p><p>2</p><p>C</p>", None),
+        ("<p>1</p><p>B</p><p>C</p>", "<p>A</p><p>2</p><p>C</p>", "<p>1</p><p>2</p><p>C</p>"),
+        ("<p>A</p><p>1</p><p>B</p><p>C</p>", "<p>A</p><p>2</p><p>C</p>", None),
         ("<p>A</p><p>B</p><p>C</p>", "<p>A</p><p>B</p><p>3</p>", "<p>A</p><p>B</p><p>3</p>"),
     ],
 )

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import QueryDict
-from django.utils.translation import gettext as _
 
 from articles.desk.forms import ArticleForm
+from articles.desk.writing.keeping import who_saved_last
 from articles.desk.writing.merging import Merge, base_of
 from articles.models import Article
-from articles.showing import newest_number
 
 
 def taking_over(sent: QueryDict, article_id: int, changes: Mapping[str, Any]) -> QueryDict:
@@ -33,13 +32,5 @@ def merge_shown(form: ArticleForm) -> dict[str, Any]:
     return {
         "merged_with": merge.article.changed_at.isoformat(),
         "differences": merge.differences(labels, form.chosen),
-        "other": _who_saved_last(merge.article),
+        "other": who_saved_last(merge.article),
     }
-
-
-def _who_saved_last(article: Article) -> str:
-    """Of the text that stands, not of one that was put aside."""
-    revision = article.revisions.select_related("author").filter(number=newest_number(article)).first()
-    if revision is None or revision.author is None:
-        return _("Somebody")
-    return revision.author.get_full_name() or revision.author.get_username()
