@@ -34,6 +34,7 @@ def put_out(release: Release, members: Sequence[ReleaseMember], *, at: datetime,
         changes = zip(map(article_of, chosen), standings, strict=True)
         record_many(name, list(changes), by=by, release=release)
     ReleaseMember.objects.bulk_update(members, ["old_status", "old_revision", "title"])
+    note_uses([article_of(member).pk for member in members if member.action == Action.UPDATE])
     sync_tasks([article_of(member).pk for member in members])
 
 
@@ -61,7 +62,6 @@ def _update(release: Release, members: Sequence[ReleaseMember], at: datetime) ->
         member.old_status, member.title, member.old_revision = article.status, article.title, article.revision
     adopt_all([article.update for article in articles.values()], articles, at)
     index(articles)
-    note_uses(articles)
     announce_published(articles)
 
 
