@@ -10,7 +10,7 @@ SUITES_ON_SQLITE := tests/articles tests/harness tests/headline tests/scheduling
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test lint bench chaos clean packages
+.PHONY: help run test lint bench chaos screens clean packages
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -42,9 +42,13 @@ bench: packages .venv/test  ## how late, how many
 	$(BIN)/python -m bench.promote
 	$(BIN)/python -m bench.scale
 	$(BIN)/python -m bench.words
+	$(BIN)/python -m bench.calendar
 
 chaos: packages .venv/test  ## the long fault proof: killed workers, lost servers, wrong clocks
 	$(BIN)/pytest -m chaos tests/chaos
+
+screens: packages .venv/test  ## the pictures of docs/screens; SCREENS=start,articles takes some of them
+	TEST_DATABASE=sqlite $(BIN)/pytest -m screens tests/screens
 
 clean:  ## remove what can be made again; var/ with the newsroom's data stays
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from articles.models import Article
+from articles.models import Article, Batch
 from articles.search import mend_index
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
 from articles.services.batching import BATCH, carry_on
@@ -25,6 +25,7 @@ from articles.services.release_due import release_due
 from articles.services.release_tasks import RELEASE, mend_releases
 from articles.services.tasks import PUBLISH, UNPUBLISH, UPDATE
 from articles.services.watching import tell_of_trouble
+from articles.workflow import STEPS, Step
 from scheduling.registry import Drop, Postpone, Verdict, handler, healer
 
 if TYPE_CHECKING:
@@ -39,19 +40,25 @@ healer(tell_of_trouble)
 healer(mend_index)
 
 
-@handler(PUBLISH, label=_("Publication"))
+def titles(keys: Collection[str]) -> Mapping[str, str]:
+    """The headlines of the articles whose tasks have these keys."""
+    ids = [int(key) for key in keys if key.isdecimal()]
+    return {str(pk): title for pk, title in Article.objects.filter(pk__in=ids).values_list("pk", "title")}
+
+
+@handler(PUBLISH, label=_("Publication"), namer=titles)
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put the articles out whose time has come."""
     return _run(publish_due, tasks, "published")
 
 
-@handler(UNPUBLISH, label=_("Taking off"))
+@handler(UNPUBLISH, label=_("Taking off"), namer=titles)
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Take the articles off whose time is over."""
     return _run(take_off_due, tasks, "withdrew")
 
 
-@handler(UPDATE, label=_("Update"))
+@handler(UPDATE, label=_("Update"), namer=titles)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put newer texts in the place of the present ones."""
     return _run(update_due, tasks, "updated")
@@ -65,7 +72,7 @@ def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
 
 
-@handler(REVIEW, errand=True, label=_("Review of a long text"))
+@handler(REVIEW, errand=True, label=_("Review of a long text"), namer=titles)
 def review(tasks: Sequence[TaskInfo]) -> None:
     """Have long texts reviewed."""
     for task in tasks:
@@ -78,7 +85,15 @@ def review_again(tasks: Sequence[TaskInfo]) -> None:
     reviewing.review_again()
 
 
-@handler(BATCH, errand=True, label=_("Step with many articles"))
+def steps(keys: Collection[str]) -> Mapping[str, str]:
+    """The steps that the batches take whose tasks have these keys."""
+    numbers = {key: key.partition(":")[0] for key in keys}
+    known = dict(Batch.objects.filter(pk__in={n for n in numbers.values() if n.isdecimal()}).values_list("pk", "step"))
+    found = {key: known.get(int(number)) for key, number in numbers.items() if number.isdecimal()}
+    return {key: str(STEPS[Step(step)].label) for key, step in found.items() if step}
+
+
+@handler(BATCH, errand=True, label=_("Step with many articles"), namer=steps)
 def batch(tasks: Sequence[TaskInfo]) -> None:
     """Go on with steps with many articles, also when nobody looks."""
     for task in tasks:

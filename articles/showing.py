@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import get_language_from_request, override
 
-from articles.models import Article, Correction, Text
+from articles.models import Article, Correction, Revision, Text
 from articles.models.article import ArticleQuerySet
 from scheduling.services import database_now
 
@@ -41,19 +41,33 @@ def page_of_text(article: Article, text: Text, correction: str = "") -> dict[str
 
 def newest_text(article: Article) -> tuple[Text, str]:
     """The text that editors go on writing, and the correction that goes out with it; nothing is locked or written."""
-    newer = article.newer
-    revision = (newer.draft or newer.approved) if newer else None
+    revision = _newer(article)
     return (revision.text, revision.correction) if revision else (Text.of(article), "")
+
+
+def newest_number(article: Article) -> int:
+    """The number of that text's revision."""
+    revision = _newer(article)
+    return revision.number if revision else article.revision
 
 
 def preview(request: HttpRequest, page: dict[str, Any], **more: Any) -> HttpResponse:
     """The page as readers would get it: in the site's zone and this browser's language. Nobody keeps or indexes it."""
     with timezone.override(timezone.get_default_timezone()), override(get_language_from_request(request)):
-        response = render(request, "articles/preview.html", {**page, **more})
+        return kept_nowhere(render(request, "articles/preview.html", {**page, **more}))
+
+
+def kept_nowhere(response: HttpResponse) -> HttpResponse:
+    """No cache keeps it, no search engine lists it, and no other site is told its address."""
     response["Cache-Control"] = "private, no-store"
     response["Referrer-Policy"] = "no-referrer"
     response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     return response
+
+
+def _newer(article: Article) -> Revision | None:
+    newer = article.newer
+    return (newer.draft or newer.approved) if newer else None
 
 
 def _read_next(article: Article) -> ArticleQuerySet:

@@ -70,13 +70,13 @@ def zone_label(moment: datetime | None = None) -> str:
 def spoken(moment: datetime) -> str:
     """Date, time and distance from UTC of an aware time in the current zone: short, for readers."""
     local = timezone.localtime(moment)
-    return f"{_date(local)}, {local:%H:%M} {offset_name(local)}"
+    return _on(_date(local), f"{local:%H:%M} {offset_name(local)}")
 
 
 def spoken_exactly(moment: datetime) -> str:
     """Date, time to the second and the zone's name: for editors."""
     local = timezone.localtime(moment)
-    return f"{_date(local)}, {local:%H:%M:%S} {zone_label(moment)}"
+    return _on(_date(local), f"{local:%H:%M:%S} {zone_label(moment)}")
 
 
 def spoken_briefly(moment: datetime) -> str:
@@ -87,12 +87,17 @@ def spoken_briefly(moment: datetime) -> str:
         return time
     # Translators: a day such as 21 Nov, in the letters of Django's date filter
     day = formats.date_format(local, _("j M")) if local.year == timezone.localdate().year else _date(local)
-    return f"{day}, {time}"
+    return _on(day, time)
 
 
 def _date(local: datetime) -> str:
     # Translators: a date such as 21 Nov 2026, in the letters of Django's date filter
     return formats.date_format(local, _("j M Y"))
+
+
+def _on(day: str, time: str) -> str:
+    # Translators: a date and a time of day, both made already
+    return _("%(day)s, %(time)s") % {"day": day, "time": time}
 
 
 def _exists(moment: datetime) -> bool:

@@ -62,6 +62,7 @@ class Transition:
 
 WAITING = frozenset(Status.waiting())
 UNAPPROVED = frozenset(Status.unapproved())
+TO_COME = UNAPPROVED | WAITING
 
 STEPS: dict[Step, Transition] = {
     Step.SUBMIT: Transition(

@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.desk.calendar.screens import may_look
@@ -60,11 +60,11 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     """What this person may open; for unfold's `SIDEBAR`."""
     rows = {row["object_name"]: row for app in admin.site.get_app_list(request) for row in app["models"]}
     if may_look(request.user):
-        rows["Calendar"] = {"object_name": "Calendar", "name": _t("Calendar"), "admin_url": reverse("calendar")}
+        rows["Calendar"] = {"object_name": "Calendar", "name": gettext("Calendar"), "admin_url": reverse("calendar")}
     groups = [_group(title, [rows.pop(name) for name in names if name in rows], request) for title, names in GROUPS]
     start = reverse("admin:index")
-    groups[0]["items"].insert(0, _link(_t("Start"), start, "home") | {"active": request.path == start})
-    groups[0]["items"].append(_link(_t("View the site"), reverse("home"), "open_in_new") | {"active": False})
+    groups[0]["items"].insert(0, _link(gettext("Start"), start, "home") | {"active": request.path == start})
+    groups[0]["items"].append(_link(gettext("View the site"), reverse("home"), "open_in_new") | {"active": False})
     return [group for group in [*groups, _group(_("More"), list(rows.values()), request)] if group["items"]]
 
 

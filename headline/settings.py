@@ -254,8 +254,7 @@ UNFOLD = {
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "rest_framework.authentication.TokenAuthentication",
-        "rest_framework.authentication.SessionAuthentication",
+        f"rest_framework.authentication.{name}Authentication" for name in ("Token", "Session")
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
     "DEFAULT_PARSER_CLASSES": ["headline.api.parsers.StrictJSONParser"],

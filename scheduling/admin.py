@@ -7,73 +7,32 @@ The lists stay quick at a million rows, so they follow an index and count no fur
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.core.paginator import Paginator
-from django.db.models import Model, OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.functional import cached_property
 from django.utils.text import Truncator
-from django.utils.translation import gettext as _text
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
 from scheduling import registry
-from scheduling.clock import database_now, read_database_clock
+from scheduling.clock import database_now
 from scheduling.exceptions import SchedulingError
-from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat, topics_with_tasks
+from scheduling.listing import CappedPaginator, OverdueFilter, TaskChangeList, TypeFilter, types_in
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import cancel_tasks, retry_task
-from scheduling.services.measuring import COUNT_LIMIT, alive_since, overdue_before, overdue_tasks
+from scheduling.services.measuring import alive_since, overdue_before
 
 Status = TaskInfoLog.Status
 
 BADGES = {Status.SCHEDULED: "primary", Status.EXECUTED: "success", Status.CANCELLED: "default", Status.FAILED: "danger"}
 _ERROR_LENGTH = 100  # characters of an error in a list
-
-
-class CappedPaginator(Paginator[Any]):
-    """Counts to `COUNT_LIMIT`: to count a million rows takes longer than anybody looks at them."""
-
-    @cached_property
-    def count(self) -> int:
-        """How many rows there are, up to the limit."""
-        return cast("QuerySet[Any]", self.object_list).order_by().values_list("pk")[:COUNT_LIMIT].count()
-
-
-class TypeFilter(admin.SimpleListFilter):
-    """One type of task; reads the types from the head of an index instead of every row."""
-
-    title = _("type")
-    parameter_name = "type"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The types there are."""
-        return [(task_type, task_type) for task_type in sorted(_types(model_admin.model))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Rows of the chosen type."""
-        return queryset.filter(task_type=self.value()) if self.value() else queryset
-
-
-class OverdueFilter(admin.SimpleListFilter):
-    """What should have run by now."""
-
-    title = _("overdue")
-    parameter_name = "overdue"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """One choice: the others are not worth a list."""
-        return [("yes", _("Overdue"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The overdue rows."""
-        return queryset & overdue_tasks(read_database_clock()) if self.value() else queryset
 
 
 class ReadOnlyAdmin(ModelAdmin):
@@ -120,10 +79,31 @@ class TaskAdmin(ReadOnlyAdmin):
         term = search_term.strip()
         if not term:
             return queryset, False
-        wanted = Q(task_type__in=_types(self.model), key__istartswith=term)
+        wanted = Q(task_type__in=types_in(self.model), key__istartswith=term)
         if term.isdecimal() and int(term) < 2**63:
             wanted |= Q(pk=int(term))
         return queryset.filter(wanted), False
+
+    def get_changelist(self, request: HttpRequest, **options: Any) -> Any:
+        """The list that names subjects."""
+        return TaskChangeList
+
+    @admin.display(description=_("what"))
+    def kind(self, row: TaskInfo | TaskInfoLog) -> str:
+        """What people call such a task."""
+        return registry.label_of(row.task_type)
+
+    @admin.display(description=_("about"))
+    def subject(self, row: Any) -> str:
+        """What it is about."""
+        if hasattr(row, "subject_name"):
+            return str(row.subject_name)
+        return registry.names_of(row.task_type, [row.key])[row.key] if row.key else ""
+
+    @admin.display(description=_("added"))
+    def added(self, row: TaskInfo | TaskInfoLog) -> str:
+        """When it was asked for."""
+        return _spoken(row.created_at)
 
     @admin.display(description=_("due"))
     def due_time(self, row: TaskInfo | TaskInfoLog) -> str:
@@ -135,11 +115,16 @@ class TaskAdmin(ReadOnlyAdmin):
 class TaskInfoAdmin(TaskAdmin):
     """Pending tasks, the soonest of each topic first."""
 
-    list_display = ["task_id", "task_type", "priority", "key", "due_time", "is_overdue", "attempts", "error"]
+    nothing_yet = _("Nothing waits for its time.")
+    list_display = ["kind", "subject", "due_time", "is_overdue", "attempts", "error", "task_id"]
+    fields = [
+        "kind", "subject", "due_time", "attempts", "error", "added",
+        "task_id", "task_type", "key", "priority", "version", "parameters",
+    ]  # fmt: skip
+    readonly_fields = ["kind", "subject", "due_time", "error", "added"]
     list_filter = [OverdueFilter, TypeFilter]
     ordering = ["task_type", "priority", "execute_time", "task_id"]  # as the due index has them
     actions = ["cancel"]
-    exclude = ["lease_token"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TaskInfo]:
         """With the database's time, and with the error of the last attempt, which the record keeps."""
@@ -163,7 +148,7 @@ class TaskInfoAdmin(TaskAdmin):
         """Take the selected tasks back and say of how many that came in time."""
         handled = registry.task_types().intersection(queryset.values_list("task_type", flat=True))
         selected = _selected(request)
-        done = cancel_tasks(selected, reason=_text("Cancelled by %(name)s.") % {"name": request.user.get_username()})
+        done = cancel_tasks(selected, reason=gettext("Cancelled by %(name)s.") % {"name": request.user.get_username()})
         if done:
             message = ngettext("%d task is cancelled.", "%d tasks are cancelled.", done)
             self.message_user(request, message % done, messages.SUCCESS)
@@ -171,7 +156,7 @@ class TaskInfoAdmin(TaskAdmin):
             message = ngettext("%d task was no longer pending.", "%d tasks were no longer pending.", left)
             self.message_user(request, message % left, messages.WARNING)
         if done and handled:
-            message = _text(
+            message = gettext(
                 "Tasks of %(types)s are added again while their subject asks for them: change that instead."
             )
             self.message_user(request, message % {"types": ", ".join(sorted(handled))}, messages.WARNING)
@@ -181,9 +166,15 @@ class TaskInfoAdmin(TaskAdmin):
 class TaskInfoLogAdmin(TaskAdmin):
     """Every task there was within the retention time, the newest first."""
 
+    nothing_yet = _("What has run, was cancelled or failed is recorded here.")
     list_display = [
-        "task_id", "task_type", "key", "badge", "due_time", "executed_time", "late_ms", "attempts", "last_error",
+        "kind", "subject", "badge", "due_time", "executed_time", "late_ms", "attempts", "last_error", "task_id",
     ]  # fmt: skip
+    fields = [
+        "kind", "subject", "status", "due_time", "executed_time", "late_ms", "attempts", "worker", "error", "added",
+        "task_id", "task_type", "key", "priority", "version", "parameters",
+    ]  # fmt: skip
+    readonly_fields = ["kind", "subject", "due_time", "executed_time", "late_ms", "added"]
     list_filter = ["status", TypeFilter]
     ordering = ["-task_id"]
     actions = ["retry"]
@@ -219,7 +210,7 @@ class TaskInfoLogAdmin(TaskAdmin):
             except SchedulingError as error:
                 self.message_user(request, f"{log.task_id}: {error}", messages.WARNING)
             else:
-                self.log_change(request, log, _text("Retried"))
+                self.log_change(request, log, gettext("Retried"))
                 retried += 1
         if retried:
             message = ngettext("%d task is pending again.", "%d tasks are pending again.", retried)
@@ -230,7 +221,10 @@ class TaskInfoLogAdmin(TaskAdmin):
 class WorkerHeartbeatAdmin(ReadOnlyAdmin):
     """The workers, and whether they live."""
 
-    list_display = ["name", "is_alive", "seen", "started_at", "queue", "clock_offset_ms", "task_types"]
+    nothing_yet = _("No worker has run yet. Start one with: python manage.py poll --forever")
+    list_display = ["name", "is_alive", "seen", "started", "queue", "clock_offset_ms", "kinds"]
+    fields = ["name", "seen", "started", "queue", "clock_offset_ms", "kinds"]
+    readonly_fields = ["seen", "started", "kinds"]
     ordering = ["-seen_at"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkerHeartbeat]:
@@ -248,11 +242,15 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin):
         """When it last gave one."""
         return _spoken(worker.seen_at)
 
+    @admin.display(description=_("started"))
+    def started(self, worker: WorkerHeartbeat) -> str:
+        """Since when it works."""
+        return _spoken(worker.started_at)
 
-def _types(model: type[Model]) -> set[str]:
-    if model is TaskInfo:
-        return {task_type for task_type, _, _ in topics_with_tasks()}
-    return set(TaskInfoLog.objects.order_by().values_list("task_type", flat=True).distinct())
+    @admin.display(description=_("runs"))
+    def kinds(self, worker: WorkerHeartbeat) -> str:
+        """What it runs."""
+        return ", ".join(sorted(registry.label_of(task_type) for task_type in worker.task_types))
 
 
 def _selected(request: HttpRequest) -> list[int]:

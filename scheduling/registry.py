@@ -17,7 +17,7 @@ die between the effect and the task's end, so an errand may be run twice: the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,18 +44,21 @@ class Postpone:
 Verdict = Drop | Postpone
 HandlerFunction = Callable[["Sequence[TaskInfo]"], "Mapping[int, Verdict] | None"]
 Healer = Callable[[], int]
+Namer = Callable[[Collection[str]], Mapping[str, str]]
+"""Keys of tasks to the names of their subjects, for those that have one."""
 
 
 @dataclass(frozen=True)
 class Handler:
     """A registered function, how often one of its tasks may be tried (None: the setting's default), and what people
-    call such a task.
+    call such a task and its subjects.
     """
 
     function: HandlerFunction
     max_attempts: int | None = None
     errand: bool = False
     label: str | Promise = ""
+    namer: Namer | None = None
 
 
 _handlers: dict[str, Handler] = {}
@@ -63,11 +66,16 @@ _healers: list[Healer] = []
 
 
 def handler(
-    task_type: str, *, max_attempts: int | None = None, errand: bool = False, label: str | Promise = ""
+    task_type: str,
+    *,
+    max_attempts: int | None = None,
+    errand: bool = False,
+    label: str | Promise = "",
+    namer: Namer | None = None,
 ) -> Callable[[HandlerFunction], HandlerFunction]:
     """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken.
 
-    `label` is what people call such a task, such as "Publication".
+    `label` is what people call such a task, such as "Publication"; `namer` names what it is about, by its key.
     """
     if max_attempts is not None and max_attempts < 1:
         raise ImproperHandler(f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1")
@@ -76,7 +84,7 @@ def handler(
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
-        _handlers[task_type] = Handler(function, max_attempts, errand, label)
+        _handlers[task_type] = Handler(function, max_attempts, errand, label, namer)
         return function
 
     return register
@@ -98,6 +106,13 @@ def label_of(task_type: str) -> str:
     """What people call a task of this type: its handler's label, or the type itself."""
     found = get(task_type)
     return str(found.label) if found and found.label else task_type
+
+
+def names_of(task_type: str, keys: Collection[str]) -> Mapping[str, str]:
+    """What the tasks of this type with these keys are about, as far as somebody knows; the key itself otherwise."""
+    found = get(task_type)
+    named = found.namer(keys) if found and found.namer and keys else {}
+    return {key: named.get(key, key) for key in keys}
 
 
 def task_types() -> frozenset[str]:

@@ -7,17 +7,14 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework import mixins, status
+from rest_framework import mixins
 from rest_framework.decorators import action
-from rest_framework.exceptions import APIException
-from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, Serializer
-from rest_framework.views import APIView
-from rest_framework.viewsets import GenericViewSet
 
 from articles import services
+from articles.api.newsroom import NewsroomView
 from articles.api.reader import narrowed
 from articles.api.serializers import (
     ApprovalSerializer,
@@ -31,46 +28,8 @@ from articles.api.serializers import (
     ScheduleSerializer,
     UpdateTimeSerializer,
 )
-from articles.exceptions import (
-    ArticleError,
-    ArticleGone,
-    ClaimedByAnother,
-    MaterialGone,
-    MaterialUsed,
-    NotAllowed,
-    NotStored,
-    RevisionChanged,
-    RevisionGone,
-    StaleEdit,
-    TooLong,
-    WrongState,
-)
 from articles.models import Article
-from articles.services.recording import come_in
 from articles.workflow import WAITING
-
-STATUS_OF: dict[type[ArticleError], int] = {
-    NotAllowed: status.HTTP_403_FORBIDDEN,
-    ArticleGone: status.HTTP_404_NOT_FOUND,
-    WrongState: status.HTTP_409_CONFLICT,
-    StaleEdit: status.HTTP_409_CONFLICT,
-    ClaimedByAnother: status.HTTP_409_CONFLICT,
-    RevisionChanged: status.HTTP_409_CONFLICT,
-    RevisionGone: status.HTTP_404_NOT_FOUND,
-    TooLong: status.HTTP_413_REQUEST_ENTITY_TOO_LARGE,
-    MaterialUsed: status.HTTP_409_CONFLICT,
-    MaterialGone: status.HTTP_404_NOT_FOUND,
-    NotStored: status.HTTP_507_INSUFFICIENT_STORAGE,
-    ArticleError: status.HTTP_400_BAD_REQUEST,
-}
-
-
-class Refused(APIException):
-    """An error of the newsroom as an answer, with its own code."""
-
-    def __init__(self, error: ArticleError) -> None:
-        self.status_code = next(STATUS_OF[kind] for kind in type(error).mro() if kind in STATUS_OF)
-        super().__init__(str(error), code=error.code)
 
 
 def having(articles: QuerySet[Article], words: str) -> QuerySet[Article]:
@@ -80,48 +39,24 @@ def having(articles: QuerySet[Article], words: str) -> QuerySet[Article]:
     return articles
 
 
-class IsNewsroom(BasePermission):
-    """Staff who may do anything at all with articles; the services decide about each step."""
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        """Whether the user is one of them."""
-        return request.user.is_staff and request.user.has_module_perms("articles")
-
-
 @extend_schema_view(
     list=extend_schema(summary="Articles in every state, newest first", parameters=[DeskFilterSerializer]),
     retrieve=extend_schema(summary="One article in any state"),
     create=extend_schema(summary="Write a draft"),
 )
-class DeskArticleViewSet(
-    mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, GenericViewSet[Article]
-):
+class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, NewsroomView):
     """Articles as the newsroom sees them."""
 
-    permission_classes = (IsNewsroom,)
     serializer_class = DeskArticleSerializer
+    filter_class = DeskFilterSerializer
     queryset = Article.objects.select_related(
         "channel", "author", "update__draft", "update__approved", "claim__person"
     ).prefetch_related("tags")
     lookup_value_converter = "int"
     ordering = ("-id",)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """The audit record learns who it is, now that the token has been read."""
-        super().initial(request, *args, **kwargs)
-        come_in(request.user)
-
-    def handle_exception(self, exc: Exception) -> Response:
-        """Answer the newsroom's own errors."""
-        return super().handle_exception(Refused(exc) if isinstance(exc, ArticleError) else exc)
-
-    def filter_queryset(self, queryset: Any) -> Any:
-        """Only what the parameters ask for, in a list."""
-        if self.action != "list":
-            return queryset
-        form = DeskFilterSerializer(data=self.request.query_params)
-        form.is_valid(raise_exception=True)
-        wanted = form.validated_data
+    def narrowed(self, queryset: Any, wanted: dict[str, Any]) -> Any:
+        """Those of this person, in these states, with these words and so on."""
         if wanted.get("own"):
             wanted["author"] = self.request.user.pk
         lookups = {"author": "author", "status": "status__in"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, status
 from rest_framework.decorators import action
@@ -14,20 +14,17 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
-from rest_framework.viewsets import GenericViewSet
 
 from articles import services
-from articles.api.desk import IsNewsroom, Refused
+from articles.api.newsroom import NewsroomView
 from articles.api.pictures import (
     FavouriteSerializer,
     MaterialSerializer,
     ShelfFilterSerializer,
     UploadSerializer,
 )
-from articles.exceptions import ArticleError
 from articles.models import Material
 from articles.review.images import MOST_BYTES
-from articles.services.recording import come_in
 
 
 class FileTooLarge(APIException):
@@ -41,39 +38,32 @@ class FileTooLarge(APIException):
     list=extend_schema(summary="Pictures, newest first", parameters=[ShelfFilterSerializer]),
     retrieve=extend_schema(summary="One picture, and where it is used"),
 )
-class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Material]):
+class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView):
     """The pictures of the newsroom."""
 
-    permission_classes = (IsNewsroom,)
     parser_classes = (*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser)  # type: ignore[arg-type]
     serializer_class = MaterialSerializer
+    filter_class = ShelfFilterSerializer
     queryset = Material.objects.select_related("uploaded_by").prefetch_related("uses__article", "favoured_by")
     lookup_value_converter = "str"
     ordering = ("-created_at", "-id")
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """The audit record learns who it is."""
-        super().initial(request, *args, **kwargs)
-        come_in(request.user)
-
-    def handle_exception(self, exc: Exception) -> Response:
-        """Answer the newsroom's own errors."""
-        return super().handle_exception(Refused(exc) if isinstance(exc, ArticleError) else exc)
-
-    def filter_queryset(self, queryset: Any) -> Any:
-        """Only what the parameters ask for, in a list."""
-        if self.action != "list":
-            return queryset
-        form = ShelfFilterSerializer(data=self.request.query_params)
-        form.is_valid(raise_exception=True)
-        return _narrowed(queryset, form.validated_data, self.request)
+    def narrowed(self, queryset: Any, wanted: dict[str, Any]) -> Any:
+        """The favourites or uploads of this person, the unused ones, those about something."""
+        if wanted.get("favourite"):
+            queryset = queryset.filter(favoured_by=self.request.user.pk)
+        if wanted.get("own"):
+            queryset = queryset.filter(uploaded_by=self.request.user.pk)
+        if wanted.get("unused"):
+            queryset = queryset.unused()
+        return queryset.about(wanted.get("q", ""))
 
     @extend_schema(
         summary="Upload a picture",
         request={"multipart/form-data": UploadSerializer},
         responses={
             201: MaterialSerializer,
-            200: OpenApiResponse(MaterialSerializer, description="The same file was there already."),
+            200: OpenApiResponse(MaterialSerializer, description=gettext_lazy("The same file was there already.")),
         },
     )
     def create(self, request: Request) -> Response:
@@ -114,14 +104,3 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericV
         form.is_valid(raise_exception=True)
         services.favour(self.get_object(), by=request.user, **form.validated_data)
         return Response(self.get_serializer(self.get_object()).data)
-
-
-def _narrowed(materials: Any, wanted: dict[str, Any], request: Request) -> QuerySet[Material]:
-    if wanted.get("favourite"):
-        materials = materials.filter(favoured_by=request.user.pk)
-    if wanted.get("own"):
-        materials = materials.filter(uploaded_by=request.user.pk)
-    if wanted.get("unused"):
-        materials = materials.unused()
-    found: QuerySet[Material] = materials.about(wanted.get("q", ""))
-    return found

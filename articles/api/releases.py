@@ -14,10 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
-from rest_framework.viewsets import GenericViewSet
 
 from articles import services
-from articles.api.desk import Refused
+from articles.api.newsroom import NewsroomView
 from articles.api.release_serializers import (
     NewMemberSerializer,
     ProblemSerializer,
@@ -27,9 +26,8 @@ from articles.api.release_serializers import (
     ReleaseSerializer,
     ReleaseTimeSerializer,
 )
-from articles.exceptions import ArticleError, NotAMember
+from articles.exceptions import NotAMember
 from articles.models import Release
-from articles.services.recording import come_in
 
 
 class MaySeeReleases(BasePermission):
@@ -47,34 +45,19 @@ class MaySeeReleases(BasePermission):
     retrieve=extend_schema(operation_id="desk_releases_retrieve", summary="One release with its articles"),
     create=extend_schema(operation_id="desk_releases_create", summary="Prepare a release"),
 )
-class ReleaseViewSet(
-    mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, GenericViewSet[Release]
-):
+class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, NewsroomView):
     """Articles, newer texts and take-offs that go live by one commit."""
 
     permission_classes = (MaySeeReleases,)
     serializer_class = ReleaseSerializer
+    filter_class = ReleaseFilterSerializer
     queryset = Release.objects.select_related("made_by").prefetch_related("members__article")
     lookup_value_converter = "int"
     ordering = ("-id",)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """The audit record learns who it is."""
-        super().initial(request, *args, **kwargs)
-        come_in(request.user)
-
-    def handle_exception(self, exc: Exception) -> Response:
-        """Answer the newsroom's own errors."""
-        return super().handle_exception(Refused(exc) if isinstance(exc, ArticleError) else exc)
-
-    def filter_queryset(self, queryset: Any) -> Any:
-        """Only those in the states asked for, in a list."""
-        if self.action != "list":
-            return queryset
-        form = ReleaseFilterSerializer(data=self.request.query_params)
-        form.is_valid(raise_exception=True)
-        wanted = form.validated_data.get("status")
-        return queryset.filter(status__in=wanted) if wanted else queryset
+    def narrowed(self, queryset: Any, wanted: dict[str, Any]) -> Any:
+        """Those in the states asked for."""
+        return queryset.filter(status__in=wanted["status"]) if wanted.get("status") else queryset
 
     def perform_create(self, serializer: BaseSerializer[Release]) -> None:
         """It belongs to whoever made it."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
-from rest_framework.viewsets import GenericViewSet
 
 from articles import services
-from articles.api.desk import IsNewsroom, Refused
+from articles.api.newsroom import NewsroomView
 from articles.api.serializers import (
     DeskArticleSerializer,
     FieldDiffSerializer,
@@ -23,32 +21,20 @@ from articles.api.serializers import (
     RevisionSerializer,
 )
 from articles.diffing import compare
-from articles.exceptions import ArticleError
 from articles.models import Article, Revision
-from articles.services.recording import come_in
 
 
 @extend_schema_view(
     list=extend_schema(operation_id="desk_revisions_list", summary="Revisions of an article, newest first"),
     retrieve=extend_schema(operation_id="desk_revisions_retrieve", summary="One revision, whole"),
 )
-class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Revision]):
+class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView):
     """What an article said, each time it was saved."""
 
-    permission_classes = (IsNewsroom,)
     queryset = Revision.objects.none()
     lookup_field = "number"
     lookup_value_converter = "int"
     ordering = ("-number",)
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """The audit record learns who it is."""
-        super().initial(request, *args, **kwargs)
-        come_in(request.user)
-
-    def handle_exception(self, exc: Exception) -> Response:
-        """Answer the newsroom's own errors."""
-        return super().handle_exception(Refused(exc) if isinstance(exc, ArticleError) else exc)
 
     def get_queryset(self) -> QuerySet[Revision]:
         """Those of the article in the address."""
@@ -63,7 +49,9 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericV
     @extend_schema(
         operation_id="desk_revisions_diff",
         summary="What changed",
-        parameters=[OpenApiParameter("against", int, description="A revision's number; the one before if left out.")],
+        parameters=[
+            OpenApiParameter("against", int, description=_("A revision's number; the one before if left out."))
+        ],
         responses=FieldDiffSerializer(many=True),
     )
     @action(detail=True, methods=["get"], pagination_class=None)

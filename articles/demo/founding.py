@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,10 +11,13 @@ from typing import Any
 
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
+from django.core.files.base import ContentFile
 from django.db import transaction
 from django.utils.dateparse import parse_duration
 
-from articles.models import Article, Channel
+from articles import services
+from articles.demo.painting import painted
+from articles.models import Article, Channel, CoverMode, Material
 from articles.services.references import tags_named
 
 Status = Article.Status
@@ -57,14 +60,15 @@ def is_password(password: str) -> bool:
 
 @transaction.atomic
 def found(*, now: datetime, password: str) -> None:
-    """Make channels, people and articles. Somebody who is there already keeps the password and gets the role."""
+    """Make channels, people, pictures and articles. Somebody who is there already keeps the password, gets the role."""
     source = _source()
     channels = {channel["name"]: _channel(position, **channel) for position, channel in enumerate(source["channels"])}
     hashed = make_password(password)
     people = {member.name: _person(member, hashed) for member in members()}
+    pictures = {picture["scene"]: _picture(by=people["editor"], **picture) for picture in source["pictures"]}
     start = now.replace(microsecond=0)
     for text in source["articles"]:
-        _article(text, channels[text["channel"]], people[text["author"]], start)
+        _article(text, channels[text["channel"]], people[text["author"]], pictures, start)
 
 
 @transaction.atomic
@@ -107,14 +111,31 @@ def _person(member: Member, hashed: str) -> User:
     return person
 
 
-def _article(text: dict[str, Any], channel: Channel, author: User, start: datetime) -> None:
+def _picture(*, by: User, scene: str, **said: str) -> Material:
+    return services.upload(ContentFile(painted(scene), f"{scene}.jpg"), by=by, **said).material
+
+
+def _body(text: dict[str, Any], pictures: Mapping[str, Material]) -> str:
+    paragraphs = [f"<p>{paragraph}</p>" for paragraph in text["body"]]
+    if "figure" in text:
+        shown = pictures[text["figure"]]
+        image = f'<img src="{shown.in_texts}" alt="{shown.alt}">'
+        paragraphs.insert(1, f"<figure>{image}<figcaption>{shown.caption} © {shown.credit}</figcaption></figure>")
+    return "\n\n".join(paragraphs)
+
+
+def _article(
+    text: dict[str, Any], channel: Channel, author: User, pictures: Mapping[str, Material], start: datetime
+) -> None:
     status = Status.__members__[text["status"].upper()]
     publish_at = _moment(text.get("at"), start)
     article = Article.objects.create(
         external_id=ORIGIN + text["key"],
         title=text["title"],
         summary=text["summary"],
-        body="\n\n".join(f"<p>{paragraph}</p>" for paragraph in text["body"]),
+        body=_body(text, pictures),
+        cover_mode=CoverMode.ONE if "cover" in text else CoverMode.AUTO,
+        cover=[pictures[text["cover"]].pk] if "cover" in text else [],
         channel=channel,
         author=author,
         status=status,

@@ -20,6 +20,7 @@ from articles.desk.steps import TAKING_AWAY, may_take, offered, standing, standi
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
 from articles.desk.writing.screen import told
+from articles.desk.writing.stale import merge_shown, taking_over
 from articles.desk.writing.timing import TimingScreens
 from articles.exceptions import ArticleError, StaleEdit
 from articles.models import Article, Text
@@ -28,6 +29,8 @@ from articles.services.editing import TIMES
 from articles.services.membership import kept_steps
 from articles.services.rights import CHANGE, EDIT_ANY, allows
 from articles.services.steps import Person
+from articles.showing import newest_text
+from articles.templatetags.newsroom import prose
 from articles.workflow import STEPS, Step
 from scheduling.services import read_database_clock
 
@@ -64,6 +67,11 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
     change_form_after_template = "articles/desk/record.html"  # type: ignore[assignment]
     view_on_site = False  # the form links to the page itself, once there is one
 
+    @admin.display(description=_("body"), empty_value="—")
+    def body_shown(self, article: Article) -> str:
+        """The newest text, for those who only read it."""
+        return prose(newest_text(article)[0].body)
+
     @admin.display(description=_("pictures of the cover"), empty_value="—")
     def cover_shown(self, article: Article) -> str | None:
         """Their titles, for those who only read them."""
@@ -77,14 +85,15 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[str]:
         """What this person only reads: the text of others, and who wrote it."""
-        shown = [] if _may_write(obj, request.user) else ["cover_shown", *sorted(Text.NAMES - {"cover"})]
+        hidden = {"body", "cover"}
+        shown = [] if _may_write(obj, request.user) else ["body_shown", "cover_shown", *sorted(Text.NAMES - hidden)]
         return shown if allows(EDIT_ANY, request.user) else [*shown, "author"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """The text, its place, and those of its times that this person may set."""
         times = _settable_times(obj, request.user)
         shown: list[Any] = [
-            (None, {"fields": ["title", "summary", "body"]}),
+            (None, {"fields": ["title", "summary", "body" if _may_write(obj, request.user) else "body_shown"]}),
             (_("Cover"), {"fields": ["cover_mode", "cover" if _may_write(obj, request.user) else "cover_shown"]}),
             (_("Times"), {"fields": times}),
             (_("Placement"), {"fields": ["channel", "tags", "author", "byline", "slug"]}),
@@ -119,6 +128,8 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
             request.refusal = refusal  # type: ignore[attr-defined]
             if isinstance(refusal, StaleEdit) and object_id:
                 services.keep_aside(int(object_id), by=request.user, changes=refusal.changes)
+                taken = taking_over(request.POST, int(object_id), refusal.changes)
+                request.POST = taken  # type: ignore[assignment]  # a form asks no more of it than of the original
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def render_change_form(
@@ -138,6 +149,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
             "record": history(article) if article.pk else [],
             "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
+            **merge_shown(context["adminform"].form),
             "told": told(request, context.get("original")),
             "unsaved_work": unsaved_work(request, context.get("original")),
         }

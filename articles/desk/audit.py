@@ -36,7 +36,7 @@ from articles.services.release_due import RELEASED
 from articles.services.release_effects import TAKEN_BACK
 from articles.services.release_tasks import FAILED as RELEASE_FAILED
 from articles.services.releasing import CREATED, JOINED, LEFT
-from articles.times import spoken_exactly
+from articles.times import spoken_briefly, spoken_exactly
 from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
 
 NAMES: Mapping[str, str | Promise] = {
@@ -130,8 +130,8 @@ class AuditAdmin(ModelAdmin):
 
     @admin.display(description=_("time"), ordering="at")
     def moment(self, entry: AuditEntry) -> str:
-        """When, with the zone."""
-        return spoken_exactly(entry.at)
+        """When, with the distance from UTC."""
+        return spoken_briefly(entry.at)
 
     @admin.display(description=_("action"), ordering="action")
     def deed(self, entry: AuditEntry) -> str:

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 
 from articles.desk.forms import MoveForm, ScheduleForm
 from articles.exceptions import ArticleError
-from articles.models import Article, Batch, BatchItem
+from articles.models import Batch, BatchItem
 from articles.services import batching
 from articles.services.undoing import UNDOABLE
 from articles.workflow import STEPS, Step
@@ -87,7 +87,6 @@ def mine(request: HttpRequest) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": _("My steps with many articles"),
-        "opts": Article._meta,
         "rows": rows,
     }
     return TemplateResponse(request, "articles/desk/batches.html", context)
@@ -152,7 +151,6 @@ def _page(request: HttpRequest, batch: Batch, name: str, context: dict[str, Any]
     context |= {
         **admin.site.each_context(request),
         "title": title_of(batch),
-        "opts": Article._meta,
         "batch": batch,
     }
     return TemplateResponse(request, f"articles/desk/{name}.html", context)

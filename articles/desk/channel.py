@@ -15,6 +15,7 @@ from articles.models import Channel, Tag
 class ChannelAdmin(ModelAdmin):
     """Channels in the site's order, with the number of their articles."""
 
+    nothing_yet = _("Channels are the sections of the site, such as Politics.")
     list_display = ["name", "position", "enabled", "article_count"]
     list_editable = ["position", "enabled"]
     search_fields = ["name"]
@@ -35,6 +36,7 @@ class ChannelAdmin(ModelAdmin):
 class TagAdmin(ModelAdmin):
     """Tags by name."""
 
+    nothing_yet = _("Tags tie articles together across channels; readers can follow them.")
     list_display = ["name", "slug"]
     search_fields = ["name"]
     prepopulated_fields = {"slug": ["name"]}

@@ -10,12 +10,14 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.utils.datastructures import MultiValueDict
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from articles.desk.coverfield import CoverField
 from articles.desk.timefield import ZonedTimeField
 from articles.desk.writing.body import BodyField
+from articles.desk.writing.merging import Merge
 from articles.desk.writing.screen import writing_media
 from articles.exceptions import ArticleError, StaleEdit
 from articles.html import foreign_tags
@@ -23,6 +25,7 @@ from articles.models import Article, Channel, Tag, Text
 from articles.models.article import BODY_LENGTH
 from articles.services.editing import EDITABLE
 from articles.services.writing import Typed
+from articles.showing import newest_number
 
 
 class VersionField(forms.Field):
@@ -80,9 +83,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         help_text=_("For readers, at the foot of the article: what was wrong before. It goes out with the new text."),
     )
     seen = VersionField(required=False, widget=forms.HiddenInput)
-    overwrite = forms.BooleanField(
-        label=_("Save mine over the other version"), required=False, widget=UnfoldBooleanWidget
-    )
+    base = forms.IntegerField(required=False, widget=forms.HiddenInput)
     reason = forms.CharField(
         label=_("Reason"),
         required=False,
@@ -103,6 +104,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
             options["initial"] = {**(options.get("initial") or {}), **_as_typed(self.base_fields, self.restored)}
         super().__init__(*args, **options)
         self.fields["seen"].initial = self.instance.changed_at
+        self.fields["base"].initial = newest_number(self.instance)
         if "cover_mode" in self.fields:
             self.fields["cover_mode"].required = False
         if "channel" in self.fields:
@@ -123,24 +125,52 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         """A form without the field says nothing."""
         return str(self.cleaned_data["cover_mode"] or self.instance.cover_mode)
 
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Which text shall count, by field, where two people changed the same; empty for what is not answered yet."""
+        return {name: str(self.data.get(f"keep_{name}", "")) for name in _sent_list(self.data, "asked")}
+
+    @cached_property
+    def merge(self) -> Merge | None:
+        """The two versions, if somebody else saved the article meanwhile; asked for when the form has been cleaned."""
+        if not self.is_stale and "merged_with" not in self.data:
+            return None
+        article = Article.objects.select_related("update").get(pk=self.instance.pk)
+        base = article.revisions.filter(number=self.cleaned_data.get("base") or 0).first()
+        return Merge(article, base, self._typed_edits())
+
     def clean(self) -> dict[str, Any] | None:
-        """Repeat why the services refused."""
+        """Repeat why the services refused, and ask what nobody has answered."""
         cleaned = super().clean()
         if self.refusal is not None:
             raise ValidationError(str(self.refusal), code=self.refusal.code)
+        if open_questions := [str(self.fields[name].label) for name, answer in self.chosen.items() if not answer]:
+            text = _("Choose which text shall count: %(fields)s.")
+            raise ValidationError(text % {"fields": ", ".join(open_questions)}, code="unanswered")
         return cleaned
 
     def edits(self) -> dict[str, Any]:
         """The fields of the article that the editor changed, with their new values."""
-        return {name: self.cleaned_data[name] for name in self.changed_data if name in EDITABLE}
+        return self.merge.resolved(self.chosen) if self.merge else self._typed_edits()
+
+    def _typed_edits(self) -> dict[str, Any]:
+        names = [name for name in self.changed_data if name in EDITABLE]
+        return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
 
     def taken_out(self) -> list[str]:
         """The tags in the typed text that cannot stay."""
         return foreign_tags(str(self.data.get(self.add_prefix("body"), ""))) if "body" in self.changed_data else []
 
     def seen_version(self) -> datetime | None:
-        """The version the editor started from; None when it is to be overwritten."""
-        return None if self.cleaned_data["overwrite"] else self.cleaned_data["seen"]
+        """The version the editor started from, or has been shown since."""
+        shown = self.data.get("merged_with")
+        seen: datetime | None = VersionField().to_python(shown) if shown else self.cleaned_data["seen"]
+        return seen
+
+
+def _sent_list(data: Any, name: str) -> list[str]:
+    """All values of one name, whether the data came from a browser or from a program."""
+    return data.getlist(name) if hasattr(data, "getlist") else list(data.get(name, []))
 
 
 def _as_typed(fields: Mapping[str, forms.Field], typed: Typed) -> dict[str, Any]:

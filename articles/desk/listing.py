@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
@@ -60,6 +60,7 @@ class ArticleChangeList(ChangeList):
 class ArticleList(ModelAdmin):
     """Adds the list to the screens of articles."""
 
+    nothing_yet = _("Write an article: it is a draft until you submit it.")
     actions = [*BULK_ACTIONS, add_to_release]
     list_display = ["title", "badge", "goes_live", "channel", "writer", "changed"]
     list_filter = tuple(FILTERS)
@@ -82,6 +83,12 @@ class ArticleList(ModelAdmin):
         batch = recent(request)
         above = {**tabs(request), "recent_batch": batch, "recent_title": batch and title_of(batch)}
         return super().changelist_view(request, {**above, **(extra_context or {})})
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What deleting these takes along, as editors name it: the articles; their revisions go without saying."""
+        _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
+        titles = [str(article) for article in objs]
+        return titles, {Article._meta.verbose_name_plural: len(titles)}, permissions, protected
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -109,7 +116,7 @@ class ArticleList(ModelAdmin):
             return None
         if article.status not in Status.unapproved() or moment > article.asked_at + AT_RISK_WITHIN:
             return spoken_briefly(moment)
-        mark = _t("overdue") if moment <= article.asked_at else _t("at risk")
+        mark = gettext("overdue") if moment <= article.asked_at else gettext("at risk")
         return format_html('{} <strong class="desk-mark">{}</strong>', spoken_briefly(moment), mark)
 
     @admin.display(description=_("author"), ordering="author__username")

@@ -12,7 +12,7 @@ from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
@@ -73,6 +73,7 @@ class ChoiceForm(forms.ModelForm):  # type: ignore[type-arg]
 class NoticeAdmin(ModelAdmin):
     """One's own notices, the latest first; opening one marks it read and leads to the article or release."""
 
+    nothing_yet = _("You are told here what becomes of your articles, and what goes wrong.")
     actions = ["mark_read"]
     actions_list = ["choose", "mark_all_read"]  # type: ignore[assignment]
     list_display = ["article_title", "badge", "reason", "moment", "is_new"]
@@ -120,11 +121,11 @@ class NoticeAdmin(ModelAdmin):
         form = ChoiceForm(request.POST or None, instance=choice)
         if request.method == "POST" and form.is_valid():
             form.save()
-            self.message_user(request, _t("Your choice is kept."), messages.SUCCESS)
+            self.message_user(request, gettext("Your choice is kept."), messages.SUCCESS)
             return redirect("admin:articles_notice_changelist")
         context = {
             **self.admin_site.each_context(request),
-            "title": _t("Which notices do you want, and where?"),
+            "title": gettext("Which notices do you want, and where?"),
             "form": form,
             "opts": self.model._meta,
             "has_address": bool(getattr(request.user, "email", "")),
@@ -140,7 +141,7 @@ class NoticeAdmin(ModelAdmin):
         if notice.release_id is not None:
             return redirect("admin:articles_release_change", notice.release_id)
         if notice.article_id is None:
-            self.message_user(request, _t("What it was about has been deleted."), messages.WARNING)
+            self.message_user(request, gettext("What it was about has been deleted."), messages.WARNING)
             return redirect("admin:articles_notice_changelist")
         return redirect("admin:articles_article_change", notice.article_id)
 

@@ -13,8 +13,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
-from django.utils.translation import check_for_language
-from django.utils.translation import gettext as _t
+from django.utils.translation import check_for_language, gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
@@ -34,7 +33,7 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
         required=False,
-        choices=lambda: [("", _t("That of the newsroom: %s") % timezone.get_default_timezone()), *_zones()],
+        choices=lambda: [("", gettext("That of the newsroom: %s") % timezone.get_default_timezone()), *_zones()],
         widget=UnfoldAdminSelectWidget,
         help_text=_("Times on the screens are shown and typed in this zone."),
     )
@@ -42,7 +41,7 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
     language = forms.ChoiceField(
         label=_("Language"),
         required=False,
-        choices=lambda: [("", _t("That of the browser")), *settings.LANGUAGES],
+        choices=lambda: [("", gettext("That of the browser")), *settings.LANGUAGES],
         widget=UnfoldAdminSelectWidget,
     )
 
@@ -69,11 +68,11 @@ class PreferencesAdmin(ModelAdmin):
         form = PreferencesForm(request.POST or None, instance=preferences)
         if request.method == "POST" and form.is_valid():
             form.save()
-            self.message_user(request, _t("Your settings are kept."), messages.SUCCESS)
+            self.message_user(request, gettext("Your settings are kept."), messages.SUCCESS)
             return redirect("admin:articles_preferences_changelist")
         context = {
             **self.admin_site.each_context(request),
-            "title": _t("My settings"),
+            "title": gettext("My settings"),
             "form": form,
             "opts": self.model._meta,
             "now": spoken_exactly(timezone.now()),

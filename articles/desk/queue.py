@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from articles.desk.deciding import DecidingScreen
 from articles.desk.steps import may_take
@@ -97,7 +97,7 @@ class ReviewQueueAdmin(DecidingScreen):
             return redirect("admin:articles_queuedarticle_change", done[0].pk)
         return None
 
-    @admin.action(description=gettext_lazy("Release"))
+    @admin.action(description=pgettext_lazy("a reviewer's claim", "Release"))
     def release(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
         """Let others have the chosen articles."""
         self._for_each(request, chosen, release)

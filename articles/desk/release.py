@@ -12,9 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
@@ -75,7 +74,7 @@ class ReleaseAdmin(ModelAdmin):
             return "—"
         problems = len(services.preflight(release))
         if not problems:
-            return "ready", _t("ready")
+            return "ready", gettext("ready")
         return "obstacles", ngettext("%d obstacle", "%d obstacles", problems) % problems
 
     @admin.display(description=_("made by"), ordering="made_by__username")
@@ -107,7 +106,7 @@ class ReleaseAdmin(ModelAdmin):
         if form.is_valid():
             release = services.create_release(name=form.cleaned_data["name"], by=request.user)
             return _back_to(release)
-        return self._shown(request, "new", {"title": _t("Prepare a release"), "form": form})
+        return self._shown(request, "new", {"title": gettext("Prepare a release"), "form": form})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
@@ -193,7 +192,7 @@ class ReleaseAdmin(ModelAdmin):
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         else:
-            told = standing(release, read_database_clock()) if release.pk else _t("The release is deleted.")
+            told = standing(release, read_database_clock()) if release.pk else gettext("The release is deleted.")
             self.message_user(request, told, messages.SUCCESS)
         return _back_to(release)
 

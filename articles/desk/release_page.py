@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles import services
@@ -96,19 +96,19 @@ def standing(release: Release, now: Any) -> str:
     moment = release.published_at or release.publish_at
     values = {"time": spoken_exactly(moment) if moment else "—"}
     if release.status == Status.SCHEDULED and moment is not None and moment <= now:
-        return _t("It was to go out on %(time)s, and no worker has taken it up yet.") % values
+        return gettext("It was to go out on %(time)s, and no worker has taken it up yet.") % values
     return _SENTENCES[release.status]() % values
 
 
 _SENTENCES: Mapping[str, Callable[[], str]] = {
-    Status.DRAFT: lambda: _t("It has no time yet. Add articles, then schedule or publish it."),
-    Status.SCHEDULED: lambda: _t("It goes out on %(time)s, all of it or nothing."),
-    Status.PUBLISHED: lambda: _t("It went out on %(time)s."),
-    Status.FAILED: lambda: _t(
+    Status.DRAFT: lambda: gettext("It has no time yet. Add articles, then schedule or publish it."),
+    Status.SCHEDULED: lambda: gettext("It goes out on %(time)s, all of it or nothing."),
+    Status.PUBLISHED: lambda: gettext("It went out on %(time)s."),
+    Status.FAILED: lambda: gettext(
         "Nothing of it went out on %(time)s. Mend what is named, then schedule or publish it again."
     ),
-    Status.CANCELLED: lambda: _t("It does not go out, and its articles are free."),
-    Status.ROLLED_BACK: lambda: _t("It went out on %(time)s and was rolled back."),
+    Status.CANCELLED: lambda: gettext("It does not go out, and its articles are free."),
+    Status.ROLLED_BACK: lambda: gettext("It went out on %(time)s and was rolled back."),
 }
 
 
@@ -131,9 +131,9 @@ def _consequence(step: ReleaseStep, member: ReleaseMember) -> str:
     if step is not ReleaseStep.ROLL_BACK:
         return member.get_action_display() if step is ReleaseStep.PUBLISH else ""
     if member.article is None:
-        return _t("It was deleted meanwhile; it stays so.")
+        return gettext("It was deleted meanwhile; it stays so.")
     if member.article.status == Article.Status.KILLED:
-        return _t("It was killed meanwhile; it stays so.")
+        return gettext("It was killed meanwhile; it stays so.")
     return str(_UNDONE[member.action])
 
 

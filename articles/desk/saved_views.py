@@ -121,7 +121,6 @@ def manage(request: HttpRequest) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": _("My views"),
-        "opts": Article._meta,
         "rows": [(view, ViewForm(instance=view, auto_id=f"view_{view.pk}_%s")) for view in views],
     }
     return TemplateResponse(request, "articles/desk/views.html", context)

@@ -88,6 +88,7 @@ class ManyWordsForm(forms.Form):
 class WordAdmin(ModelAdmin):
     """Words with what finding them means."""
 
+    nothing_yet = gettext_lazy("Articles with a word of this list are blocked, or read by a person first.")
     form = WordForm
     list_display = ["text", "badge", "added"]
     list_filter = ["level"]

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 
 from django.db import connections, models
 from django.db.models.expressions import Combinable
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
@@ -134,5 +134,5 @@ def _words(levels: dict[str, str]) -> str:
     """Some words with what finding them means, and how many more there are."""
     shown = [f"{word} ({Word.Level(level).label})" for word, level in list(levels.items())[:SHOWN_WORDS]]
     if (more := len(levels) - SHOWN_WORDS) > 0:
-        shown.append(_t("… and %d more.") % more)
+        shown.append(gettext("… and %d more.") % more)
     return ", ".join(shown)

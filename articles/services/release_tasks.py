@@ -13,6 +13,7 @@ from articles.models import Article, Notice, Release, ReleaseMember, Update
 from articles.services.noticing import tell_of_release
 from articles.services.recording import SAVE, Door, Standing, door, record_many, record_release
 from articles.services.tasks import MENDING_WINDOW, sync_tasks
+from articles.workflow import TO_COME
 from scheduling.services import add_tasks, cancel_keys, failed_times, pending_times, read_database_clock
 
 RELEASE = "articles.release"
@@ -79,7 +80,7 @@ def _mend(release_id: int) -> bool:
 def _take_times_away() -> int:
     members = ReleaseMember.objects.filter(holds=True)
     timed = members.filter(action=Action.PUBLISH, article__publish_at__isnull=False)
-    articles = [article for article in _locked_articles(timed) if not article.published_at]
+    articles = [article for article in _locked_articles(timed) if article.status in TO_COME]
     before = [Standing.of(article) for article in articles]
     for article in articles:
         article.publish_at = None

@@ -29,7 +29,7 @@ from articles.services.release_effects import put_out, take_back
 from articles.services.rights import require
 from articles.services.scheduling import checked_time
 from articles.services.steps import lock, store
-from articles.workflow import RELEASE_STEPS, ReleaseStep
+from articles.workflow import RELEASE_STEPS, TO_COME, ReleaseStep
 from scheduling.services import read_database_clock
 
 Action = ReleaseMember.Action
@@ -73,7 +73,7 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Pers
             notes.facts["planned"] = chosen.value
             defaults = {"action": chosen, "title": article.title, "holds": True}
             member, is_new = release.members.update_or_create(article=article, defaults=defaults)
-            _take_its_time(article, chosen)
+            _take_its_time(article, chosen, now)
         if is_new and release.members.count() > MAX_MEMBERS:
             raise WrongState(_("A release has %(most)d articles at most.") % {"most": MAX_MEMBERS})
     return member
@@ -124,12 +124,12 @@ def cancel_release(release: Release, *, by: Person) -> None:
 
 def reopen_release(release: Release, *, by: Person) -> None:
     """Prepare a cancelled or rolled back release again. Raises `BelongsToRelease` if a member is in another by now."""
-    with _taking(ReleaseStep.REOPEN, release, by=by):
+    with _taking(ReleaseStep.REOPEN, release, by=by) as now:
         for member in lock_members(release):
             if member.article is not None:
                 _refuse_other_release(release, member.article)
                 with recorded(JOINED, member.article, by=by, release=release):
-                    _take_its_time(member.article, Action(member.action))
+                    _take_its_time(member.article, Action(member.action), now)
         release.publish_at = release.published_at = None
 
 
@@ -215,9 +215,9 @@ def _refuse_other_release(release: Release, article: Article) -> None:
         raise BelongsToRelease(refusal_of(found))
 
 
-def _take_its_time(article: Article, action: ReleaseMember.Action) -> None:
-    """The release's commit alone decides from now on."""
-    if action == Action.PUBLISH:
+def _take_its_time(article: Article, action: ReleaseMember.Action, now: datetime) -> None:
+    """The release's commit alone decides from now on. What is out keeps its date: the preflight says that it is out."""
+    if action == Action.PUBLISH and article.status in TO_COME and not article.is_out_at(now):
         article.publish_at = None
     elif action == Action.UPDATE and article.newer is not None and article.newer.publish_at is not None:
         article.newer.publish_at = None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
+from django.views.defaults import page_not_found
 
 from articles.models import PreviewLink
-from articles.showing import newest_text, page_of_text, preview
+from articles.showing import kept_nowhere, newest_text, page_of_text, preview
 from articles.times import spoken
 from scheduling.services import database_now
 
@@ -18,7 +19,7 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     links = PreviewLink.objects.signed(token).open_at(database_now())
     link = links.select_related("article__channel", "article__author", "article__update", "revision").first()
     if link is None:
-        raise Http404
+        return kept_nowhere(page_not_found(request, Http404()))
     revision = link.revision
     text, correction = (revision.text, revision.correction) if revision else newest_text(link.article)
     notice = _("This is a preview that has not been published. It can be read until %(time)s.")

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -177,7 +178,8 @@ def test_pictures_in_a_text_come_in_every_size(materials: list[Material]) -> Non
     assert f'srcset="{settings.SITE_URL}/media/{first.pk}/320.avif 320w' in told
 
 
-def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Material]) -> None:
+@pytest.mark.parametrize("by_the_clock", [False, True])
+def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Material], by_the_clock: bool) -> None:
     """R5.4"""
     article = live(cover=ids(materials[:1]), cover_mode=CoverMode.ONE)
     services.edit(article, by=editor, changes={"cover": ids(materials[1:2])})
@@ -185,7 +187,12 @@ def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Ma
     assert article.cover == ids(materials[:1])
     services.submit(article, by=editor)
     services.approve(article, by=make_editor("bob"))
-    services.publish_update(article, by=editor)
+    if by_the_clock:
+        services.schedule_update(article, publish_at=soon(), by=editor)
+        with transaction.atomic():
+            services.update_due([article.pk])
+    else:
+        services.publish_update(article, by=editor)
     article.refresh_from_db()
     assert article.cover == ids(materials[1:2])
     assert set(MaterialUse.objects.values_list("material", flat=True)) == {materials[1].pk}
@@ -197,6 +204,16 @@ def test_the_history_names_the_pictures(editor: User, materials: list[Material])
     old, new = article.revisions.order_by("number")
     assert {field.name for field in compare(old, new)} == {"cover_mode", "cover"}
     assert "harbour" in [piece.text for field in compare(old, new) for piece in field.pieces]
+
+
+def test_reviewers_see_the_cover_with_what_is_said_of_it(editor: User, materials: list[Material]) -> None:
+    article = make_article(cover_mode=CoverMode.ONE, cover=ids(materials[:1]))
+    services.submit(article, by=editor)
+    client = Client()
+    client.force_login(make_editor("bob"))
+    page = client.get(f"/admin/articles/queuedarticle/{article.pk}/change/").content.decode()
+    assert materials[0].preview in page
+    assert "Ship 0<br>At sea 0" in page
 
 
 @pytest.mark.parametrize("place", ["cover", "body"])

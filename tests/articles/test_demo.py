@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from datetime import timedelta
 from io import StringIO
@@ -13,9 +14,12 @@ from django.db.models import F
 from django.test import Client
 from pytest_django import Settings
 
-from articles.models import Article, Channel
+from articles.demo import founding
+from articles.demo.painting import SCENES, painted
+from articles.models import Article, Channel, Material, MaterialUse
 from scheduling.models import TaskInfo
 from tests.articles.factories import make_article, publish_tasks, soon
+from tests.articles.pictures import picture
 from tests.conftest import Manage
 
 pytestmark = pytest.mark.django_db
@@ -24,8 +28,10 @@ BULLETINS = 10
 
 
 @pytest.fixture(autouse=True)
-def _debugging(settings: Settings) -> None:
+def _debugging(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small pictures, for making the sizes of large ones takes its time."""
     settings.DEBUG = True
+    monkeypatch.setattr(founding, "painted", lambda scene: picture(size=(40, 30)))
 
 
 def run_demo(*options: str) -> str:
@@ -69,6 +75,18 @@ def test_the_texts_are_a_newsrooms_in_english_and_chinese() -> None:
         assert article.slug
         assert 2 <= article.body.count("<p>") <= 4
         assert article.tags.exists()
+
+
+def test_some_articles_have_pictures(client: Client) -> None:
+    run_demo()
+
+    assert MaterialUse.objects.values("material").distinct().count() == Material.objects.count() == 3
+    assert client.get("/").content.decode().count("<picture>") == 3
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_pictures_are_painted_alike_each_time(scene: str) -> None:
+    assert hashlib.sha256(painted(scene)).digest() == hashlib.sha256(painted(scene)).digest()
 
 
 def test_it_prints_log_ins_that_work_and_when_what_goes_live() -> None:

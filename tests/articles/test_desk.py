@@ -19,12 +19,14 @@ from articles import services
 from articles.desk.timefield import ZonedTimeWidget
 from articles.models import Article, Channel
 from articles.models.article import BODY_LENGTH
+from articles.roles import Role
 from articles.workflow import Step
 from tests.articles.factories import (
     APPROVED,
     make_article,
     make_channel,
     make_editor,
+    make_member,
     make_person,
     publish_tasks,
     soon,
@@ -178,8 +180,6 @@ def test_the_second_of_two_editors_is_told_and_loses_nothing(desk: Client) -> No
     assert "Somebody else has changed the article" in page.text
     assert 'value="Mine"' in page.text
     assert Article.objects.get().title == "Theirs"
-    desk.post(form_address(article), {**other, "overwrite": "on"})
-    assert Article.objects.get().title == "Mine"
 
 
 def test_a_step_with_a_version_the_editor_has_not_seen_is_refused(desk: Client) -> None:
@@ -518,3 +518,20 @@ def test_a_text_as_long_as_may_be_is_saved_and_one_too_long_comes_back(desk: Cli
     assert too_long in page.text, "nothing that was typed is lost"
     desk.post("/admin/articles/article/add/", urlencode({**typed, "body": longest}), content_type=FORM)
     assert Article.objects.get().body == longest
+
+
+def test_an_editor_finds_authors_without_the_right_to_look_at_people() -> None:
+    make_person("wen")
+    asked = {"app_label": "articles", "model_name": "article", "field_name": "author", "term": "wen"}
+    editor, author = logged_in(make_member(Role.EDITOR)), logged_in(make_member(Role.AUTHOR))
+    assert [found["text"] for found in editor.get("/admin/autocomplete/", asked).json()["results"]] == ["wen"]
+    assert author.get("/admin/autocomplete/", asked).status_code == 403
+    assert editor.get("/admin/auth/user/").status_code == 403
+
+
+def test_deleting_an_article_names_it_and_no_rows_of_tables(desk: Client) -> None:
+    article = make_article("Ferry")
+    article.tags.create(name="ferries")
+    page = desk.get(f"{LIST}{article.pk}/delete/")
+    assert "Ferry" in page.text
+    assert "relationship" not in page.text

@@ -11,7 +11,7 @@ from django.test import Client
 from articles import services
 from articles.models import Article, Revision, Word
 from scheduling.models import TaskInfo
-from tests.articles.factories import make_editor, publish_tasks, soon
+from tests.articles.factories import make_editor, make_release, publish_tasks, soon
 from tests.articles.imports import counts, run_import, write_lines
 from tests.conftest import Manage, StartManage
 from tests.harness import eventually
@@ -66,6 +66,20 @@ def test_a_repeat_leaves_what_an_editor_improved_here(file: Path) -> None:
 
     assert run_import(file).summary == counts(skipped=1)
     assert Article.objects.get().title == "The harbour"
+
+
+@pytest.mark.django_db
+def test_a_time_from_over_there_does_not_show_an_article_before_its_release(file: Path) -> None:
+    write_lines(file, {"external_id": "1", "title": "One"})
+    run_import(file)
+    make_release(Article.objects.get(), by=make_editor())
+    due = soon(hours=1).isoformat()
+    write_lines(file, {"external_id": "1", "title": "Uno", "status": "scheduled", "publish_at": due})
+
+    run_import(file)
+
+    article = Article.objects.get()
+    assert (article.title, article.publish_at, publish_tasks(article)) == ("Uno", None, [])
 
 
 @pytest.mark.django_db

@@ -137,6 +137,7 @@ def test_a_link_that_leads_nowhere_looks_like_any_page_that_does_not_exist(alice
     address = {"forged": f"/preview/{link.pk}.x/", "nonsense": "/preview/nonsense/"}.get(end, address)
     gone = Client().get(address)
     assert gone.status_code == 404
+    assert is_secret(gone)
     assert part(gone, "<main", "</main>") == part(Client().get("/article/0/nothing/"), "<main", "</main>")
 
 

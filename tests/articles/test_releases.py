@@ -24,6 +24,7 @@ from articles.exceptions import (
 from articles.handlers import release as release_handler
 from articles.models import Article, AuditEntry, Correction, Notice, Release, ReleaseMember, Update
 from articles.roles import Role
+from articles.search.indexing import mend_index
 from articles.services.release_tasks import RELEASE, mend_releases
 from articles.services.tasks import TASK_TYPES, mend_tasks
 from articles.services.watching import tell_of_trouble
@@ -120,6 +121,7 @@ def test_articles_newer_texts_and_take_offs_go_live_at_one_instant(irene: User) 
     )
     assert (updated.body, off.status, release.status) == ("Better", Status.WITHDRAWN, Release.Status.PUBLISHED)
     assert not ReleaseMember.objects.filter(holds=True).exists()
+    assert mend_index() == 0
 
 
 def test_one_member_that_is_not_approved_stops_all_and_everybody_concerned_is_told(irene: User) -> None:
@@ -436,6 +438,16 @@ def test_a_cancelled_release_does_not_go_out_and_can_be_prepared_again(irene: Us
     assert (article.publish_at, publish_tasks(article), release.publish_at) == (None, [], None)
     services.publish_release_now(release, by=irene)
     assert live_titles() == {article.title}
+
+
+def test_an_article_that_went_out_alone_meanwhile_stays_out_when_its_release_is_prepared_again(irene: User) -> None:
+    article = make_article(status=APPROVED)
+    release = make_release(article, by=irene)
+    services.cancel_release(release, by=irene)
+    services.publish_now(article, by=irene)
+    services.reopen_release(release, by=irene)
+    assert live_titles() == {article.title}
+    assert [problem.code for problem in services.preflight(release)] == ["already_out"]
 
 
 def test_a_release_is_not_prepared_again_with_an_article_that_another_has_by_now(irene: User) -> None:

@@ -171,7 +171,7 @@ def test_workers_are_listed_alive_or_not(operator: Client) -> None:
 def test_a_list_counts_no_further_than_it_must(operator: Client, add: Add, url: str, monkeypatch: Any) -> None:
     for _ in range(3):
         add(60)
-    monkeypatch.setattr("scheduling.admin.COUNT_LIMIT", 2)
+    monkeypatch.setattr("scheduling.listing.COUNT_LIMIT", 2)
     with CaptureQueriesContext(connection) as queries:
         response = operator.get(url)
     assert response.context["cl"].result_count == 2
@@ -193,3 +193,15 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(operator: Client, add
     for _ in range(10):
         add(60)
     assert count() == few
+
+
+def test_tasks_are_named_as_their_application_names_them(
+    operator: Client, add: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = registry.Handler(print, label="Publication", namer=lambda keys: {"7": "Harbour bridge"})
+    monkeypatch.setitem(registry._handlers, TYPE, handler)
+    task = add(600, key="7")
+    for address in (TASKS, RECORDS, f"{TASKS}{task.pk}/change/", f"{RECORDS}{task.pk}/change/"):
+        shown = operator.get(address).text
+        assert "Publication" in shown
+        assert "Harbour bridge" in shown

@@ -9,6 +9,7 @@ from django.db.models import TextChoices
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from articles.times import happens_twice, offset_name
 
@@ -42,7 +43,11 @@ class Mark(TextChoices):
         return str(_SHORT[self])
 
 
-_SHORT = {Mark.AT_RISK: _("at risk"), Mark.OVERDUE: _("overdue"), Mark.CLASH: _("clash")}
+_SHORT = {
+    Mark.AT_RISK: _("at risk"),
+    Mark.OVERDUE: pgettext_lazy("of something on the calendar", "overdue"),
+    Mark.CLASH: _("clash"),
+}
 
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -83,6 +88,27 @@ class Entry:
         return timezone.localtime(self.at)
 
     @property
+    def wall_time(self) -> str:
+        """The same as ISO 8601, without the zone: for the script, which moves it on the wall."""
+        return self.wall.replace(tzinfo=None).isoformat(timespec="seconds")
+
+    @property
+    def clock(self) -> str:
+        """Hour and minute; with the distance from UTC if the clocks show this time twice."""
+        both = happens_twice(self.wall.replace(tzinfo=None), timezone.get_current_timezone())
+        return f"{self.wall:%H:%M}" + (f" {offset_name(self.wall)}" if both else "")
+
+    @cached_property
+    def name(self) -> str:
+        """What happens, in words."""
+        return str(self.kind.label)
+
+    @property
+    def classes(self) -> str:
+        """Kind and marks, for the style sheet."""
+        return " ".join((self.kind.value, *(mark.value for mark in self.marks)))
+
+    @cached_property
     def facts(self) -> str:
         """Channel, author, where it stands."""
         return " · ".join(fact for fact in (self.channel, self.author, self.state, self.note) if fact)
@@ -91,10 +117,4 @@ class Entry:
     def tip(self) -> str:
         """Everything about it, for who points at it."""
         marks = (str(mark.label) for mark in self.marks)
-        return "\n".join((f"{self.wall:%H:%M:%S} {self.title}", str(self.kind.label), self.facts, *marks))
-
-    @property
-    def offset(self) -> str:
-        """The distance from UTC, if the clocks show this time twice; else nothing."""
-        both = happens_twice(self.wall.replace(tzinfo=None), timezone.get_current_timezone())
-        return offset_name(self.wall) if both else ""
+        return "\n".join((f"{self.wall:%H:%M:%S} {self.title}", self.name, self.facts, *marks))

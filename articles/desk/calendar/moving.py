@@ -131,11 +131,11 @@ def _misunderstood(form: MoveForm) -> Answer:
 
 
 def _past(subject: Subject, refusal: TimePast, by: Person) -> Answer:
-    step = subject_named(subject.key).step_at_once(by)
+    step = subject_named(subject.key).step_at_once(by)  # read anew: the refused move has left its marks on the instance
     if step is None:
         return Answer(str(refusal), refusal.code)
     return Answer(
-        _("This time is past; nothing was moved. Shall it happen now?"),
+        _("This time is past, so “%(title)s” was not moved. Shall it happen now?") % {"title": subject.title},
         refusal.code,
         (Alternative(str(step), "now", "1"),),
     )

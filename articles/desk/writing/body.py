@@ -47,8 +47,9 @@ class BodyField(forms.CharField):
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Whether readers would notice."""
-        return _as_shown(initial or "") != _as_shown(data or "")
+        return as_shown(initial or "") != as_shown(data or "")
 
 
-def _as_shown(body: str) -> str:
+def as_shown(body: str) -> str:
+    """As readers see it, without the line ends between blocks that some editors put and others do not."""
     return _BETWEEN_BLOCKS.sub("", clean_html(add_paragraphs(body)))

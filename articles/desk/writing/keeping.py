@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
@@ -21,6 +22,7 @@ from articles.models import Article, Presence, WorkingCopy
 from articles.services import writing
 from articles.services.rights import ADD, CHANGE, allows
 from articles.services.writing import Typed
+from articles.showing import newest_number
 from articles.times import spoken, zone_label
 
 OFFERED = 5
@@ -108,6 +110,12 @@ def unsaved_work(request: HttpRequest, article: Article | None) -> list[dict[str
     ]
 
 
+def who_saved_last(article: Article) -> str:
+    """Whose is the newest text; a text that came too late and was put aside does not count."""
+    revision = article.revisions.select_related("author").filter(number=newest_number(article)).first()
+    return _name_of(revision.author) if revision and revision.author else _("Somebody")
+
+
 def addresses(request: HttpRequest, article: Article | None, window: UUID) -> dict[str, str]:
     """Where the scripts of a window send what they have to say; those who only read have nothing to say."""
     name, arguments = ("preview", [article.pk]) if article else ("preview_new", [])
@@ -119,6 +127,10 @@ def addresses(request: HttpRequest, article: Article | None, window: UUID) -> di
     if article and "copy" in found:
         found["presence"] = reverse("admin:articles_article_presence", args=[article.pk, window])
     return found
+
+
+def _name_of(person: User) -> str:
+    return person.get_full_name() or person.get_username()
 
 
 def _copy_address(window: UUID) -> str:
@@ -146,7 +158,7 @@ def _told_of(others: list[Presence], request: HttpRequest) -> list[str]:
     """A sentence for each other window."""
     told = []
     for other in others:
-        name = other.person.get_full_name() or other.person.get_username()
+        name = _name_of(other.person)
         when = f"{timezone.localtime(other.since):%H:%M}"
         if other.person_id == request.user.pk:
             told.append(_("You have this article open in another window too, since %(time)s.") % {"time": when})
@@ -159,7 +171,5 @@ def _told_of_newer(article: Article, seen: str) -> list[str]:
     """A sentence if somebody saved the article since the form was opened."""
     if not seen or seen == article.changed_at.isoformat():
         return []
-    last = article.revisions.without_text().select_related("author").newest_first().first()
-    name = str(last.author) if last and last.author else _("Somebody")
     text = _("%(name)s has saved this article since you opened it. When you save, you are shown both texts.")
-    return [text % {"name": name}]
+    return [text % {"name": who_saved_last(article)}]

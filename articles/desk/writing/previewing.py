@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.datastructures import MultiValueDict
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST
@@ -48,8 +48,8 @@ class LinkForm(forms.Form):
     def __init__(self, article: Article, data: Any = None) -> None:
         super().__init__(data)
         numbers = article.revisions.newest_first().values_list("number", flat=True)[:50]
-        fixed = [(number, _t("revision %d, as it is") % number) for number in numbers]
-        self.fields["revision"].choices = [("", _t("the newest saved text, whatever it becomes")), *fixed]  # type: ignore[attr-defined]
+        fixed = [(number, gettext("revision %d, as it is") % number) for number in numbers]
+        self.fields["revision"].choices = [("", gettext("the newest saved text, whatever it becomes")), *fixed]  # type: ignore[attr-defined]
 
 
 class PreviewScreens(ModelAdmin):
@@ -84,7 +84,7 @@ class PreviewScreens(ModelAdmin):
             return redirect("admin:articles_article_links", pk)
         context = {
             **self.admin_site.each_context(request),
-            "title": _t("Preview links"),
+            "title": gettext("Preview links"),
             "article": article,
             "opts": self.model._meta,
             "form": form if allows(CHANGE, request.user, article) else None,
@@ -100,7 +100,7 @@ class PreviewScreens(ModelAdmin):
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         else:
-            self.message_user(request, _t("The link leads nowhere from now on."), messages.SUCCESS)
+            self.message_user(request, gettext("The link leads nowhere from now on."), messages.SUCCESS)
         return redirect("admin:articles_article_links", pk)
 
     def _make(self, request: HttpRequest, article: Article, asked: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ class PreviewScreens(ModelAdmin):
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         else:
-            self.message_user(request, _t("The link is made. Whoever has it can read the text."), messages.SUCCESS)
+            self.message_user(request, gettext("The link is made. Whoever has it can read the text."), messages.SUCCESS)
 
     def _readable(self, request: HttpRequest, pk: int) -> Article:
         article: Article = get_object_or_404(self.get_queryset(request), pk=pk)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, time, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path
@@ -20,9 +21,6 @@ from articles.times import spoken_exactly, zone_label
 from scheduling.services import read_database_clock
 
 FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
-NEAR = timedelta(minutes=5)
-"""How close two articles of a channel may go live before their editors are told."""
-
 SHOWN = 3
 EVENING, MORNING = time(18), time(7)
 
@@ -107,7 +105,7 @@ def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, li
         text = _("The embargo ends later: the article cannot go live before %(time)s.")
         found["embargo_until"] = [text % {"time": spoken_exactly(times["embargo_until"])}]
     goes_live = max((times[name] for name in ("publish_at", "embargo_until") if name in times), default=None)
-    if goes_live and times.get("unpublish_at", goes_live + NEAR) <= goes_live:
+    if goes_live and "unpublish_at" in times and times["unpublish_at"] <= goes_live:
         found["unpublish_at"] = [_("The article would be taken off before it goes live.")]
     return found
 
@@ -123,7 +121,8 @@ def _neighbours(request: HttpRequest, live: datetime) -> Iterator[str]:
     if not channel.isdecimal():
         return
     status = Article.Status
-    near = Article.objects.filter(channel=int(channel), publish_at__range=(live - NEAR, live + NEAR))
+    span = (live - settings.CALENDAR_CLASH, live + settings.CALENDAR_CLASH)
+    near = Article.objects.filter(channel=int(channel), publish_at__range=span)
     near = near.exclude(status__in=(status.KILLED, status.WITHDRAWN)).exclude(pk=int(own) if own.isdecimal() else 0)
     for other in near.only("title", "publish_at").order_by("publish_at", "pk")[:SHOWN]:
         clock = f"{timezone.localtime(other.publish_at):%H:%M:%S}"

@@ -67,6 +67,7 @@ SCREEN_WORDS = {
     "signedOut": _("You have been signed out. Your text is still here:"),
     "signIn": _("sign in again in a new window"),
     "cannotSave": _("It was not saved, because your text would have been lost. Try again in a moment."),
+    "close": _("Close"),
     "quick": _("Quick choices"),
     "which": _("Which of the two"),
     "whichOne": _("Which one?"),

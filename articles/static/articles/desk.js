@@ -1,20 +1,19 @@
-// Lets those parts of unfold's frame be used by keyboard and named by a screen reader that only answer to a mouse, and
-// keeps the names of its icons from being read out.
+// Lets those parts of unfold's frame be used by keyboard and named by a screen reader that only answer to a mouse or
+// show nothing but an icon. Looks again whenever something is added to the page.
 (() => {
-    const NAMES = {
+    // The beginning of what a click does, and what that is called.
+    const ACTIONS = {
         sidebarDesktopOpen: "menu",
         sidebarMobileOpen: "menu",
         openUserLinks: "account",
+        openRelatedWidgetWrapper: "more",
+        showActions: "more",
+        openTheme: "theme",
         "filterOpen = false": "close",
     };
     const NATIVE = "a[href], button, input, select, textarea, label, summary, [role]";
-
-    const nameOf = (element, texts) => {
-        const action = element.getAttribute("x-on:click");
-        const found = Object.keys(NAMES).find((start) => action.startsWith(start));
-        const words = element.querySelector(".truncate")?.textContent.trim();
-        return [words, found && texts[NAMES[found]]].filter(Boolean).join(": ");
-    };
+    const ICON = ".material-symbols-outlined";
+    let texts = null;
 
     const press = (event) => {
         if (event.target !== event.currentTarget || !["Enter", " "].includes(event.key)) return;
@@ -22,20 +21,76 @@
         event.currentTarget.click();
     };
 
-    const makeButton = (element, texts) => {
+    const makeButton = (element) => {
         if (element.matches(NATIVE)) return;
         element.dataset.deskKey = "";
         element.tabIndex = 0;
         element.setAttribute("role", "button");
         element.addEventListener("keydown", press);
-        const name = nameOf(element, texts);
-        if (name) element.setAttribute("aria-label", name);
+    };
+
+    const wordsOf = (element) => {
+        const copy = element.cloneNode(true);
+        copy.querySelectorAll(ICON).forEach((icon) => icon.remove());
+        return copy.textContent.trim();
+    };
+
+    const name = (element, words) => {
+        if (words && !element.hasAttribute("aria-label")) element.setAttribute("aria-label", words);
+    };
+
+    const nameAction = (element) => {
+        const action = element.getAttribute("x-on:click");
+        const found = Object.keys(ACTIONS).find((start) => action.startsWith(start));
+        if (found) name(element, [wordsOf(element), texts[ACTIONS[found]]].filter(Boolean).join(": "));
+    };
+
+    const nameCell = (input) => {
+        const row = input.closest("tr").querySelector("th");
+        name(input, `${input.closest("[data-label]").dataset.label}: ${row ? row.textContent.trim() : ""}`);
+    };
+
+    const nameSearch = (input) => {
+        const select = input.closest(".select2-container")?.previousElementSibling;
+        name(input, select?.labels?.[0]?.textContent.trim() || texts.search);
+    };
+
+    // What is chosen may change, so the name is made again each time.
+    const nameChoice = (box) => {
+        const select = box.closest(".select2-container")?.previousElementSibling;
+        const words = [select?.labels?.[0], select?.selectedOptions?.[0]].map((element) => element?.textContent.trim());
+        const label = words.filter(Boolean).join(": ");
+        if (label && box.getAttribute("aria-label") !== label) box.setAttribute("aria-label", label);
+    };
+
+    const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
+
+    const mend = () => {
+        each("[x-on\\:click]", (element) => {
+            makeButton(element);
+            nameAction(element);
+        });
+        each("#searchbar-submit", (element) => name(element, texts.search));
+        each("a[href], button", (element) => element.querySelector(ICON) && !wordsOf(element) && name(element, element.title || texts.start));
+        each(".result-list td[data-label] input:not([type=hidden])", nameCell);
+        each(".select2-search__field", nameSearch);
+        each(".select2-selection--single .select2-selection__rendered", nameChoice);
+        each("ul.select2-selection__rendered, ul.select2-selection__rendered > li", (element) => element.setAttribute("role", "presentation"));
+        each(".help-tooltip[aria-label]:not([role])", (element) => element.setAttribute("role", "img"));
+        each(`${ICON}:not([role], [aria-hidden])`, (icon) => icon.setAttribute("aria-hidden", "true"));
     };
 
     document.addEventListener("DOMContentLoaded", () => {
-        const texts = document.querySelector("meta[name=desk-texts]").dataset;
-        document.querySelectorAll("[x-on\\:click]").forEach((element) => makeButton(element, texts));
-        const icons = document.querySelectorAll(".material-symbols-outlined:not([role])");
-        icons.forEach((icon) => icon.setAttribute("aria-hidden", "true"));
+        texts = document.querySelector("meta[name=desk-texts]").dataset;
+        mend();
+        let isPlanned = false;
+        new MutationObserver(() => {
+            if (isPlanned) return;
+            isPlanned = true;
+            requestAnimationFrame(() => {
+                isPlanned = false;
+                mend();
+            });
+        }).observe(document.body, { childList: true, subtree: true });
     });
 })();

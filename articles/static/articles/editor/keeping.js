@@ -3,7 +3,7 @@
 import { announce, element, say, told } from "articles/editor/told";
 
 const EVERY = 3000;
-const NEVER_SENT = ["csrfmiddlewaretoken", "window", "overwrite"];
+const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked"];
 
 const form = document.getElementById("article_form");
 const place = document.getElementById("keeping");
@@ -14,7 +14,7 @@ const csrf = () => document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || fo
 const typed = () => {
     const values = {};
     for (const [name, value] of new FormData(form)) {
-        if (!NEVER_SENT.includes(name) && !/^_/.test(name)) (values[name] ||= []).push(value);
+        if (!NEVER_SENT.includes(name) && !/^(_|keep_)/.test(name)) (values[name] ||= []).push(value);
     }
     return values;
 };

@@ -1,5 +1,5 @@
 // Says every few seconds that the article is open here, and shows who else has it open or has saved it meanwhile.
-import { element, told } from "articles/editor/told";
+import { element, say, told } from "articles/editor/told";
 
 const EVERY = 8000;
 const place = document.getElementById("presence");
@@ -16,12 +16,14 @@ const show = (news) => {
     const text = news.join("\n");
     if (place.dataset.text === text) return; // said once
     place.dataset.text = text;
-    place.replaceChildren(...news.map((line) => element("p", { textContent: line })));
+    const close = element("button", { type: "button", className: "notice-action", textContent: say("close") });
+    close.addEventListener("click", () => (place.hidden = true)); // until there is something else to say
+    place.replaceChildren(...news.map((line) => element("p", { textContent: line })), close);
     place.hidden = !news.length;
 };
 
 const ask = async () => {
-    const seen = form.querySelector("[name=seen]")?.value || "";
+    const seen = (form.querySelector("[name=merged_with]") || form.querySelector("[name=seen]"))?.value || "";
     const answer = await fetch(told.addresses.presence, { method: "POST", body: message({ seen }) });
     if (answer.ok) show((await answer.json()).news);
 };
@@ -33,6 +35,7 @@ const run = () => {
     timer = setTimeout(run, EVERY);
 };
 
+document.getElementById("merging")?.focus();
 if (told.addresses.presence) {
     run();
     window.addEventListener("focus", run);

@@ -1,0 +1,68 @@
+"""Asks one newsroom for pages of its calendar and prints their costs as JSON: for `bench.calendar`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "headline.settings")
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402 (models need a Django that is set up)
+from django.test import Client  # noqa: E402
+
+from articles.models import Article, CalendarFeed, Channel  # noqa: E402
+
+MONTH = datetime(datetime.now(UTC).year + 1, 1, 1, tzinfo=UTC)
+STATUSES = [Article.Status.APPROVED, Article.Status.MANUALLY_APPROVED, Article.Status.MANUAL_REVIEW]
+
+
+def main() -> None:
+    """`calendar_pages ARTICLES REPETITIONS`."""
+    size, repetitions = map(int, sys.argv[1:])
+    if not Article.objects.exists():
+        load(size)
+    client, person = Client(headers={"host": "127.0.0.1"}), User.objects.get()
+    client.force_login(person)
+    feed = CalendarFeed.objects.renew(person)
+    pages = {view: f"/admin/calendar/?view={view}&date={MONTH:%Y-%m}-15" for view in ("month", "week", "day")}
+    pages["feed"] = f"/calendar/{feed.secret}.ics"
+    print(json.dumps({name: [cost(client, page) for _ in range(repetitions)] for name, page in pages.items()}))
+
+
+def load(size: int) -> None:
+    """So many articles, over a month and eight channels."""
+    User.objects.create_superuser("bench")
+    channels = [Channel.objects.create(name=f"Channel {number}") for number in range(8)]
+    apart = timedelta(days=31) / size
+    Article.objects.bulk_create(
+        (
+            Article(
+                title=f"No. {number}: a headline of the usual length, about the harbour",
+                status=STATUSES[number % len(STATUSES)],
+                channel=channels[number % len(channels)],
+                publish_at=MONTH + number * apart,
+            )
+            for number in range(size)
+        ),
+        batch_size=1000,
+    )
+
+
+def cost(client: Client, page: str) -> float:
+    """Milliseconds until the page is whole, without a network."""
+    began = time.perf_counter()
+    answer = client.get(page)
+    taken = (time.perf_counter() - began) * 1000
+    if answer.status_code != 200:
+        raise SystemExit(f"{page} answered {answer.status_code}")
+    return taken
+
+
+if __name__ == "__main__":
+    main()

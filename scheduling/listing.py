@@ -1,0 +1,82 @@
+"""What the engine's lists share: counting no further than they must, filters, and names for what tasks are about."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
+from unfold.views import ChangeList
+
+from scheduling import registry
+from scheduling.clock import read_database_clock
+from scheduling.models import TaskInfo, TaskInfoLog, topics_with_tasks
+from scheduling.services.measuring import COUNT_LIMIT, overdue_tasks
+
+
+class CappedPaginator(Paginator[Any]):
+    """Counts to `COUNT_LIMIT`: to count a million rows takes longer than anybody looks at them."""
+
+    @cached_property
+    def count(self) -> int:
+        """How many rows there are, up to the limit."""
+        return cast("QuerySet[Any]", self.object_list).order_by().values_list("pk")[:COUNT_LIMIT].count()
+
+
+class TypeFilter(admin.SimpleListFilter):
+    """One type of task; reads the types from the head of an index instead of every row."""
+
+    title = _("type")
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The types there are."""
+        return sorted(
+            ((task_type, registry.label_of(task_type)) for task_type in types_in(model_admin.model)),
+            key=lambda choice: choice[1],
+        )
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Rows of the chosen type."""
+        return queryset.filter(task_type=self.value()) if self.value() else queryset
+
+
+class OverdueFilter(admin.SimpleListFilter):
+    """What should have run by now."""
+
+    title = _("overdue")
+    parameter_name = "overdue"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """One choice: the others are not worth a list."""
+        return [("yes", _("Overdue"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The overdue rows."""
+        return queryset & overdue_tasks(read_database_clock()) if self.value() else queryset
+
+
+class TaskChangeList(ChangeList):
+    """Names what the tasks of a page are about, a type at a time."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """The rows, each with its `subject_name`."""
+        super().get_results(request)
+        rows = list(self.result_list)
+        for task_type in {row.task_type for row in rows}:
+            mine = [row for row in rows if row.task_type == task_type]
+            names = registry.names_of(task_type, [row.key for row in mine if row.key])
+            for row in mine:
+                row.subject_name = names.get(row.key or "", "")
+        self.result_list = rows
+
+
+def types_in(model: type[Model]) -> set[str]:
+    """The types that the tasks, or the records, have."""
+    if model is TaskInfo:
+        return {task_type for task_type, _, _ in topics_with_tasks()}
+    return set(TaskInfoLog.objects.order_by().values_list("task_type", flat=True).distinct())

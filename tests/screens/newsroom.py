@@ -1,0 +1,87 @@
+"""The demo newsroom with something on every screen, so that no page is looked at empty."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from articles import services
+from articles.demo.founding import found
+from articles.models import Article, Notice, SavedView, Word
+from articles.services import batching
+from articles.workflow import Step
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
+from scheduling.services import read_database_clock
+
+Status = Article.Status
+PASSWORD = "headline"
+
+
+def fill() -> User:
+    """Fill an empty database; returns the administrator, who may see all of it."""
+    found(now=timezone.now(), password=PASSWORD)
+    admin = User.objects.get(username="admin")
+    _trouble()
+    _history(admin)
+    Word.objects.create(text="miracle cure", level=Word.Level.BLOCK)
+    SavedView.objects.create(owner=admin, name="City, this week", query="channel=1&stage=scheduled")
+    for article in Article.objects.filter(status=Status.REJECTED):
+        Notice.objects.create(
+            person=admin, kind=Notice.Kind.REFUSED, article=article, article_title=article.title, at=timezone.now()
+        )
+    _batches(admin)
+    _releases(admin)
+    return admin
+
+
+def _trouble() -> None:
+    """An overdue article, one at risk, one that failed, a punctual day and a worker that lives."""
+    now = read_database_clock()
+    first, second = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("pk")[:2]
+    Article.objects.filter(pk=first.pk).update(publish_at=now - timedelta(minutes=40))
+    Article.objects.filter(pk=second.pk).update(publish_at=now + timedelta(hours=3))
+    logs = TaskInfoLog.objects.filter(task_type="articles.publish").order_by("execute_time")
+    for number, log in enumerate(logs[:6]):
+        late = timedelta(milliseconds=[4, 7, 3, 85, 12, 1300][number])
+        ran = now - timedelta(hours=3 * number, minutes=10)
+        TaskInfoLog.objects.filter(pk=log.pk).update(
+            status=TaskInfoLog.Status.EXECUTED, executed_at=ran, updated_at=ran, lateness=late
+        )
+    failed = logs.last()
+    assert failed is not None
+    error = "Traceback …\nOSError: [Errno 28] No space left on device"
+    TaskInfoLog.objects.filter(pk=failed.pk).update(status=TaskInfoLog.Status.FAILED, error=error, updated_at=now)
+    TaskInfo.objects.filter(pk=failed.pk).delete()
+    WorkerHeartbeat.objects.create(name="newsroom-1:4711", started_at=now, seen_at=now, task_types=["articles.publish"])
+
+
+def _history(admin: User) -> None:
+    article = Article.objects.filter(status=Status.PUBLISHED).order_by("pk")[0]
+    services.edit(article, by=admin, changes={"summary": f"{article.summary} (Updated.)"}, note="The figure was old.")
+
+
+def _batches(admin: User) -> None:
+    articles = Article.objects.filter(status__in=(Status.DRAFT, Status.PUBLISHED)).order_by("pk")
+    chosen = list(articles.values_list("pk", "title")[:12])
+    batch = batching.gather(Step.SUBMIT, chosen, by=admin)
+    batching.start(batch)
+    while batching.advance(batch.pk):
+        pass
+    batching.gather(Step.SCHEDULE, chosen, by=admin)
+
+
+def _releases(admin: User) -> None:
+    """One that waits and lacks something, and one that is out."""
+    ready, draft = (
+        Article.objects.filter(status=status).order_by("-pk")[0] for status in (Status.APPROVED, Status.DRAFT)
+    )
+    waiting = services.create_release(name="Budget day, 11 o’clock", by=admin)
+    for article in (ready, draft):
+        services.add_member(waiting, article=article, by=admin)
+    services.schedule_release(waiting, publish_at=timezone.now() + timedelta(hours=26), by=admin)
+    out = services.create_release(name="Elections", by=admin)
+    result = Article.objects.create(title="The count is in", status=Status.APPROVED, author=admin)
+    services.add_member(out, article=result, by=admin)
+    services.publish_release_now(out, by=admin)

@@ -1,0 +1,67 @@
+"""Takes the pictures of `docs/screens`, which is no test: `make screens`, or `SCREENS=start,articles make screens`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Literal
+
+import pytest
+from django.test import Client
+from PIL import Image
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.conftest import Site
+from tests.harness import base_dir
+from tests.screens import addresses
+from tests.screens.newsroom import fill
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.screens]
+
+FOLDER = base_dir / "docs" / "screens"
+HEIGHTS = {1440: 900, 390: 844}
+MOST = 60_000  # bytes of a picture
+SETTLED = 500  # milliseconds until fonts are there and scripts have run
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+def test_every_screen_is_photographed(browser: Browser, site: Site) -> None:
+    client = Client()
+    client.force_login(fill())
+    wanted = os.environ.get("SCREENS", "").split(",")
+    session = client.cookies["sessionid"].value
+    FOLDER.mkdir(exist_ok=True)
+    for screens, cookies in ((addresses.desk(), session), (addresses.readers(), "")):
+        chosen = {name: address for name, address in screens.items() if name in wanted or wanted == [""]}
+        for page, look in pages(browser, site, cookies):
+            for name, address in chosen.items():
+                page.goto(address)
+                page.wait_for_timeout(SETTLED)
+                (FOLDER / f"{name}-{look}.webp").write_bytes(small(page.screenshot()))
+
+
+def pages(browser: Browser, site: Site, session: str) -> Iterator[tuple[Page, str]]:
+    """A window for each width and scheme; with a session or, if that is empty, without."""
+    for width, height in HEIGHTS.items():
+        for scheme in SCHEMES:
+            viewport = {"width": width, "height": height}
+            with browser.new_context(base_url=site.url, viewport=viewport, color_scheme=scheme) as context:  # type: ignore[arg-type]
+                if session:
+                    log_in(context, site, session)
+                yield context.new_page(), f"{width}-{scheme}"
+
+
+def log_in(context: BrowserContext, site: Site, session: str) -> None:
+    context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
+
+
+def small(picture: bytes) -> bytes:
+    """As WebP, as good as fits into `MOST`."""
+    image = Image.open(BytesIO(picture)).convert("RGB")
+    for quality in (80, 65, 50, 35, 20):
+        made = BytesIO()
+        image.save(made, "WEBP", quality=quality, method=6)
+        if made.tell() <= MOST:
+            break
+    return made.getvalue()
