@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.utils.html import strip_tags
 from playwright.sync_api import Browser, Page, expect
 
 from articles.models import Article, Release
 from articles.roles import Role
 from tests.articles.factories import APPROVED, make_article, make_person, soon
-from tests.articles.newsroom import LIST, Newsroom, address_of, approve, body_of, press, set_time, write
+from tests.articles.newsroom import LIST, Newsroom, address_of, approve, body_of, press, set_time
 from tests.articles.test_release_races import reader as reader_of_the_database
 from tests.conftest import Site, StartManage
 
@@ -75,38 +76,47 @@ def schedule(page: Page, *, seconds: int) -> None:
 
 
 def test_two_editors_of_one_article_lose_nothing(newsroom: Newsroom) -> None:
-    article = make_article("Harbour bridge reopens", body="<p>The bridge is open.</p>")
+    article = make_article("Bridge opens", body="<p>The bridge is open.</p><p>Lorries wait.</p>")
     anna, bela = newsroom.member(Role.EDITOR, "anna"), newsroom.member(Role.EDITOR, "bela")
     anna.goto(address_of(article))
     bela.goto(address_of(article))
     expect(bela.locator("#presence")).to_contain_text("anna has this article open too")
     come_back(anna)
     expect(anna.locator("#presence")).to_contain_text("bela has this article open too")
-    write(anna, "Cars cross the bridge again.")
+    change(anna, "Bridge opens to cars", "Control+Home", "At last: ")
+    change(bela, "Bridge opens at last", "Control+End", " Until May.")
     press(anna.locator("[name=_continue]"))
-    write(bela, "Lorries have to wait.", summary="From Monday on.")
     come_back(bela)
     expect(bela.locator("#presence")).to_contain_text("anna has saved this article since you opened it")
     press(bela.locator("[name=_continue]"))
-    expect(bela.get_by_text("Somebody else has changed the article").first).to_be_visible()
-    assert bodies(article) == {"The bridge is open.", "Cars cross the bridge again.", "Lorries have to wait."}
 
-    with bela.expect_popup() as window:
-        bela.get_by_role("link", name="Open the other version").click()
-    expect(body_of(window.value)).to_have_text("Cars cross the bridge again.")
-    expect(body_of(bela)).to_have_text("Lorries have to wait.")
-    bela.locator("[name=overwrite]").check()
+    question = bela.get_by_role("region", name="anna has saved this article since you opened it")
+    headlines = question.get_by_role("group", name="Headline")
+    expect(headlines).to_contain_text("to cars")
+    expect(headlines).to_contain_text("at last")
+    assert texts_of(article) == {
+        ("Bridge opens", "The bridge is open. Lorries wait."),
+        ("Bridge opens to cars", "At last: The bridge is open. Lorries wait."),
+        ("Bridge opens at last", "The bridge is open. Lorries wait. Until May."),
+    }
+    headlines.locator("[value=theirs]").check()
+    question.get_by_role("group", name="Body").locator("[value=both]").check()
     press(bela.locator("[name=_continue]"))
-    expect(body_of(bela)).to_have_text("Lorries have to wait.")
+    expect(bela.locator("[name=title]")).to_have_value("Bridge opens to cars")
+    expect(body_of(bela)).to_have_text("At last: The bridge is open.Lorries wait. Until May.")
 
-    come_back(anna)
-    expect(anna.locator("#presence")).to_contain_text("bela has saved this article since you opened it")
-    press(anna.get_by_role("link", name="Revisions"))
-    press(anna.get_by_role("row", name="anna").get_by_role("link"))
-    expect(anna.locator("ins").first).to_have_text("Cars cross the")
-    press(anna.get_by_role("button", name="Go on with this text"))
-    expect(body_of(anna)).to_have_text("Cars cross the bridge again.")
-    assert bodies(article) == {"The bridge is open.", "Cars cross the bridge again.", "Lorries have to wait."}
+    press(bela.get_by_role("link", name="Revisions"))
+    press(bela.get_by_role("row", name="at last").get_by_role("link"))
+    press(bela.get_by_role("button", name="Go on with this text"))
+    expect(bela.locator("[name=title]")).to_have_value("Bridge opens at last")
+    assert ("Bridge opens to cars", "At last: The bridge is open. Lorries wait. Until May.") in texts_of(article)
+
+
+def change(page: Page, title: str, key: str, words: str) -> None:
+    """Give the article another headline, and write words at its beginning or end, where the key leads."""
+    page.locator("[name=title]").fill(title)
+    body_of(page).press(key)
+    page.keyboard.insert_text(words)
 
 
 def come_back(page: Page) -> None:
@@ -114,6 +124,7 @@ def come_back(page: Page) -> None:
     page.evaluate("window.dispatchEvent(new Event('focus'))")
 
 
-def bodies(article: Article) -> set[str]:
-    """All texts that are kept."""
-    return {body.removeprefix("<p>").removesuffix("</p>") for body in article.revisions.values_list("body", flat=True)}
+def texts_of(article: Article) -> set[tuple[str, str]]:
+    """Headline and text of all revisions."""
+    found = article.revisions.values_list("title", "body")
+    return {(title, strip_tags(body.replace("</p><p>", " "))) for title, body in found}
