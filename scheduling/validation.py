@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from scheduling.conf import conf
 from scheduling.exceptions import InvalidTask, NaiveTime, TimeOutOfRange
@@ -21,7 +22,9 @@ PRIORITIES = range(-32_768, 32_768)
 def checked_time(value: Any) -> datetime:
     """`value` in UTC. Raises `NaiveTime`, `TimeOutOfRange` or `InvalidTask`."""
     if not isinstance(value, datetime):
-        raise InvalidTask(f"execute_time must be a datetime, not {type(value).__name__}")
+        raise InvalidTask(
+            _("%(name)s must be a datetime, not %(kind)s") % {"name": "execute_time", "kind": type(value).__name__}
+        )
     if timezone.is_naive(value):
         raise NaiveTime
     try:
@@ -36,13 +39,21 @@ def checked_time(value: Any) -> datetime:
 def checked_name(value: Any, *, what: str, length: int) -> str:
     """A type or key: any characters, but storable, not empty and without blanks at its ends."""
     if not isinstance(value, str) or not value:
-        raise InvalidTask(f"{what} must be a text that is not empty")
+        raise InvalidTask(_("%(name)s must be a text that is not empty") % {"name": what})
     if len(value) > length:
-        raise InvalidTask(f"{what} has {len(value)} characters; at most {length} are stored")
+        raise InvalidTask(
+            _("%(name)s has %(found)d characters; at most %(most)d are stored")
+            % {"name": what, "found": len(value), "most": length}
+        )
     if value != value.strip():
-        raise InvalidTask(f"{what} {value!r} begins or ends with white space, which databases compare differently")
+        raise InvalidTask(
+            _("%(name)s %(value)r begins or ends with white space, which databases compare differently")
+            % {"name": what, "value": value}
+        )
     if "\0" in value or not _is_storable(value):
-        raise InvalidTask(f"{what} {value!r} holds characters that no database stores")
+        raise InvalidTask(
+            _("%(name)s %(value)r holds characters that no database stores") % {"name": what, "value": value}
+        )
     return value
 
 
@@ -59,7 +70,10 @@ def checked_key(value: Any) -> str | None:
 def checked_priority(value: Any) -> int:
     """A small integer; lower runs first."""
     if isinstance(value, bool) or not isinstance(value, int) or value not in PRIORITIES:
-        raise InvalidTask(f"priority must be a whole number from -32768 to 32767, not {value!r}")
+        raise InvalidTask(
+            _("%(name)s must be a whole number from %(least)d to %(most)d, not %(value)r")
+            % {"name": "priority", "least": PRIORITIES[0], "most": PRIORITIES[-1], "value": value}
+        )
     return value
 
 
@@ -69,12 +83,10 @@ def checked_parameters(value: Any) -> Any:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False)
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidTask(f"parameters must be plain JSON: {error}") from error
+        raise InvalidTask(_("parameters must be plain JSON: %s") % error) from error
     if size > conf.MAX_PARAMETERS_BYTES:
-        raise InvalidTask(
-            f"parameters take {size} bytes as JSON; at most {conf.MAX_PARAMETERS_BYTES} are stored: "
-            "store the data elsewhere and pass its id"
-        )
+        text = _("parameters take %(size)d bytes as JSON; %(most)d at most: store the data elsewhere and pass its id")
+        raise InvalidTask(text % {"size": size, "most": conf.MAX_PARAMETERS_BYTES})
     return value
 
 
@@ -86,7 +98,10 @@ def checked_seconds(value: float, *, what: str, most: float) -> float:
         or not math.isfinite(value)
         or not 0 < value <= most
     ):
-        raise InvalidTask(f"{what} must be more than 0 and at most {most:g} seconds, not {value!r}")
+        raise InvalidTask(
+            _("%(name)s must be more than 0 and at most %(most)g seconds, not %(value)r")
+            % {"name": what, "most": most, "value": value}
+        )
     return float(value)
 
 

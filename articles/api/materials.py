@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, status
 from rest_framework.decorators import action
@@ -62,7 +63,7 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         request={"multipart/form-data": UploadSerializer},
         responses={
             201: MaterialSerializer,
-            200: OpenApiResponse(MaterialSerializer, description="The same file was there already."),
+            200: OpenApiResponse(MaterialSerializer, description=gettext_lazy("The same file was there already.")),
         },
     )
     def create(self, request: Request) -> Response:

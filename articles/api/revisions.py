@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins
 from rest_framework.decorators import action
@@ -48,7 +49,9 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
     @extend_schema(
         operation_id="desk_revisions_diff",
         summary="What changed",
-        parameters=[OpenApiParameter("against", int, description="A revision's number; the one before if left out.")],
+        parameters=[
+            OpenApiParameter("against", int, description=_("A revision's number; the one before if left out."))
+        ],
         responses=FieldDiffSerializer(many=True),
     )
     @action(detail=True, methods=["get"], pagination_class=None)

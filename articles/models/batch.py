@@ -18,9 +18,10 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         """One's own, the latest first."""
         return self.filter(person=person.pk).order_by("-pk")
 
-    def never_started(self, before: datetime) -> Self:
-        """Chosen before that, but nothing was done with them."""
-        return self.filter(started_at__isnull=True, created_at__lt=before)
+    def outdated(self, now: datetime) -> Self:
+        """Chosen the day before but never begun, or so old that nobody asks any more."""
+        forgotten = Q(started_at__isnull=True, created_at__lt=now - timedelta(days=1))
+        return self.filter(forgotten | Q(created_at__lt=now - Batch.KEPT_FOR))
 
 
 class Batch(models.Model):
@@ -28,6 +29,9 @@ class Batch(models.Model):
 
     UNDO_WITHIN = timedelta(hours=1)
     """How long after its end a batch can be undone."""
+
+    KEPT_FOR = timedelta(days=30)
+    """How long people can look it up; the audit record keeps what was done."""
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="batches")
     step = models.CharField(max_length=32)

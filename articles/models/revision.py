@@ -27,7 +27,7 @@ def unless_pending(collector: Any, field: Any, sub_objs: Any, using: str) -> Non
     named = update._default_manager.using(using).filter(Q(draft__in=sub_objs) | Q(approved__in=sub_objs))
     pending: set[models.Model] = {one.article for one in named.select_related("article")}
     if pending:
-        raise models.ProtectedError("Newer texts name this channel.", pending)
+        raise models.ProtectedError(str(_("Newer texts name this channel.")), pending)
     models.SET_NULL(collector, field, sub_objs, using)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import models
 from django.db.models import Lookup
+from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
 
@@ -80,10 +81,10 @@ class SearchEntry(models.Model):
     article = models.OneToOneField(
         Article, on_delete=models.CASCADE, primary_key=True, related_name="search", db_constraint=False
     )
-    heading = TermsField(help_text="Terms of the headline.")
-    whole = TermsField(help_text="Terms of all of its text, the headline's too.")
-    digest = models.CharField(max_length=32, help_text="Stands for the text that was indexed.")
-    seen = models.DateTimeField(help_text="The article's `updated_at` when its text was last compared.")
+    heading = TermsField(help_text=_("Terms of the headline."))
+    whole = TermsField(help_text=_("Terms of all of its text, the headline's too."))
+    digest = models.CharField(max_length=32, help_text=_("Stands for the text that was indexed."))
+    seen = models.DateTimeField(help_text=_("The article's `updated_at` when its text was last compared."))
 
     class Meta:
         default_permissions = ()

@@ -51,7 +51,7 @@ def gather(step: Step, articles: Iterable[tuple[int, str]], *, by: Person) -> Ba
         raise TooMany(_("Choose at most %d articles at once.") % MOST)
     now = read_database_clock()
     with transaction.atomic():
-        Batch.objects.never_started(before=now - timedelta(days=1)).delete()
+        Batch.objects.outdated(now).delete()
         batch = Batch.objects.create(person_id=_id_of(by), step=step, created_at=now)
         _fill(batch, [BatchItem(batch=batch, article_id=pk, title=title) for pk, title in chosen])
     return batch

@@ -33,6 +33,7 @@ def put_out(release: Release, members: Sequence[ReleaseMember], *, at: datetime,
         changes = zip(map(article_of, chosen), standings, strict=True)
         record_many(name, list(changes), by=by, release=release)
     ReleaseMember.objects.bulk_update(members, ["old_status", "old_revision", "title"])
+    note_uses([article_of(member).pk for member in members if member.action == Action.UPDATE])
     sync_tasks([article_of(member).pk for member in members])
 
 
@@ -60,7 +61,6 @@ def _update(release: Release, members: Sequence[ReleaseMember], at: datetime) ->
         adopt(article.update, at=at)
         write_columns(article, at)
     ids = [article_of(member).pk for member in members]
-    note_uses(ids)
     announce_published(ids)
 
 

@@ -59,7 +59,7 @@ def move_many(articles: Iterable[Article], *, shift: timedelta, by: Person) -> i
         try:
             return old and checked_time(old + shift)
         except OverflowError as error:
-            raise InvalidSchedule(TimeOutOfRange.__doc__ or "") from error
+            raise InvalidSchedule(TimeOutOfRange.message) from error
 
     return _retime(Step.MOVE, articles, by, moved, F("publish_at") + shift)
 
@@ -115,13 +115,13 @@ def cancel_schedule(article: Article, *, by: Person) -> None:
 def checked_time(value: datetime) -> datetime:
     """`value` in UTC. Raises `InvalidSchedule`."""
     if timezone.is_naive(value):
-        raise InvalidSchedule(NaiveTime.__doc__ or "")
+        raise InvalidSchedule(NaiveTime.message)
     try:
         moment = value.astimezone(UTC)
     except OverflowError as error:
-        raise InvalidSchedule(TimeOutOfRange.__doc__ or "") from error
+        raise InvalidSchedule(TimeOutOfRange.message) from error
     if not EARLIEST <= moment < LATEST:
-        raise InvalidSchedule(TimeOutOfRange.__doc__ or "")
+        raise InvalidSchedule(TimeOutOfRange.message)
     return moment
 
 

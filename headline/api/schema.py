@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
@@ -16,20 +17,20 @@ from headline.api.models import KEY_LENGTH
 class ErrorSerializer(serializers.Serializer[Any]):
     """Why a request was refused. An invalid field is named by a key of its own, with a list of messages."""
 
-    code = serializers.CharField(help_text="For programs: stays the same in every language.")
-    detail = serializers.CharField(required=False, help_text="For people, unless single fields are to blame.")
+    code = serializers.CharField(help_text=_("For programs: stays the same in every language."))
+    detail = serializers.CharField(required=False, help_text=_("For people, unless single fields are to blame."))
 
 
 DESCRIPTIONS = {
-    "400": "The request cannot be understood, or a value in it is invalid.",
-    "401": "Nobody is signed in.",
-    "403": "The signed-in user may not do this.",
-    "404": "There is no such thing, or not for you.",
-    "409": "The present state does not allow this, or a request with the same Idempotency-Key is running.",
-    "413": "The body is too large.",
-    "415": "The body is not of the documented kind.",
-    "422": "The Idempotency-Key was used for another request before.",
-    "429": "Too many requests; `Retry-After` says when to come back.",
+    "400": _("The request cannot be understood, or a value in it is invalid."),
+    "401": _("Nobody is signed in."),
+    "403": _("The signed-in user may not do this."),
+    "404": _("There is no such thing, or not for you."),
+    "409": _("The present state does not allow this, or a request with the same Idempotency-Key is running."),
+    "413": _("The body is too large."),
+    "415": _("The body is not of the documented kind."),
+    "422": _("The Idempotency-Key was used for another request before."),
+    "429": _("Too many requests; `Retry-After` says when to come back."),
 }
 
 
@@ -42,7 +43,7 @@ class Schema(AutoSchema):
         if operation is not None:
             error = {"application/json": {"schema": self.resolve_serializer(ErrorSerializer, "response").ref}}
             for status in self._refusals(operation):
-                operation["responses"].setdefault(status, {"description": DESCRIPTIONS[status], "content": error})
+                operation["responses"].setdefault(status, {"description": str(DESCRIPTIONS[status]), "content": error})
         return operation
 
     def get_override_parameters(self) -> list[Any]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask
@@ -68,7 +69,7 @@ def add_tasks(tasks: Iterable[Mapping[str, Any]]) -> list[TaskInfo]:
             drafts.append(Draft.checked(**values))
         except (InvalidTask, TypeError) as error:
             kind = type(error) if isinstance(error, InvalidTask) else InvalidTask
-            raise kind(f"task {position}: {error}") from error
+            raise kind(_("task %(position)d: %(error)s") % {"position": position, "error": error}) from error
     _refuse_repeated_keys(drafts)
     return _add(drafts) if drafts else []
 
@@ -77,7 +78,8 @@ def _refuse_repeated_keys(drafts: Sequence[Draft]) -> None:
     seen = set()
     for position, draft in enumerate(drafts):
         if draft.key is not None and (draft.task_type, draft.key) in seen:
-            raise InvalidTask(f"task {position}: {draft.task_type!r} with key {draft.key!r} is there twice")
+            values = {"position": position, "type": draft.task_type, "key": draft.key}
+            raise InvalidTask(_("task %(position)d: %(type)r with key %(key)r is there twice") % values)
         seen.add((draft.task_type, draft.key))
 
 

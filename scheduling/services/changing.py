@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask, TaskNotPending
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, delete_by_ids
@@ -77,9 +79,12 @@ def retry_task(task_id: int) -> TaskInfo:
     closed = TaskInfoLog.objects.filter(status__in=[TaskInfoLog.Status.FAILED, TaskInfoLog.Status.CANCELLED])
     log = closed.select_for_update().filter(task_id=task_id).first()
     if log is None:
-        raise TaskNotPending("Only a task that failed or was cancelled can be retried; this one is neither.")
+        raise TaskNotPending(_("Only a task that failed or was cancelled can be retried; this one is neither."))
     if log.key is not None and TaskInfo.objects.filter(task_type=log.task_type, key=log.key).exists():
-        raise InvalidTask(f"Another task for {log.task_type!r} with key {log.key!r} is pending already.")
+        raise InvalidTask(
+            _("Another task for %(type)r with key %(key)r is pending already.")
+            % {"type": log.task_type, "key": log.key}
+        )
     now = read_database_clock()
     task = TaskInfo(**{field.attname: getattr(log, field.attname) for field in TaskInfoLog.identity_fields()})
     move(task, now=now, execute_time=now)

@@ -9,6 +9,8 @@ import logging
 import secrets
 from datetime import timedelta
 
+from django.utils.translation import gettext as _
+
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.exceptions import InvalidTask, LeaseLost, QueueUnavailable
@@ -31,7 +33,10 @@ def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None 
     """
     topic = checked_task_type(task_type), checked_priority(priority)
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_POLL:
-        raise InvalidTask(f"limit must be a whole number from 1 to {MAX_POLL}, not {limit!r}")
+        raise InvalidTask(
+            _("%(name)s must be a whole number from %(least)d to %(most)d, not %(value)r")
+            % {"name": "limit", "least": 1, "most": MAX_POLL, "value": limit}
+        )
     seconds = checked_seconds(conf.LEASE if lease is None else lease, what="lease", most=conf.MAX_LEASE)
     _spend_hints(topic[0], limit)
     return _claim(*topic, limit, seconds)

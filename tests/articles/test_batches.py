@@ -230,6 +230,14 @@ def test_more_than_can_be_are_refused_at_once(alice: User, monkeypatch: pytest.M
     assert "Choose at most 2 articles at once." in logged_in(alice).post(LIST, chosen, follow=True).text
 
 
+def test_batches_that_nobody_asks_for_any_more_are_forgotten(alice: User) -> None:
+    kept, forgotten, old = do(alice, Step.SUBMIT), batching.gather(Step.SUBMIT, [], by=alice), do(alice, Step.SUBMIT)
+    Batch.objects.filter(pk=forgotten.pk).update(created_at=soon(days=-2))
+    Batch.objects.filter(pk=old.pk).update(created_at=soon(days=-31))
+    new = batching.gather(Step.SUBMIT, [], by=alice)
+    assert set(Batch.objects.all()) == {kept, new}
+
+
 def test_the_list_leads_back_to_a_step_that_is_going_on(alice: User) -> None:
     batch = batching.gather(Step.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
     batching.start(batch)

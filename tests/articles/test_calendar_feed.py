@@ -206,8 +206,16 @@ def test_many_articles_take_a_few_statements(feed: str, django_assert_max_num_qu
     Article.objects.bulk_create(
         Article(title=f"No. {n}", status=APPROVED, channel=channel, publish_at=soon(days=1)) for n in range(300)
     )
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(36):
         assert len(events(feed)) == 300
+
+
+def test_of_too_many_it_holds_those_that_are_nearest_to_now(feed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("articles.desk.calendar.feed.MOST", 2)
+    for days in (1, 2, 3, -1, -2, -3):
+        make_article(f"{days}", publish_at=soon(days=days))
+    titles = {str(event["SUMMARY"]).partition(": ")[2] for event in events(feed).values()}
+    assert titles == {"1", "2", "-1", "-2"}
 
 
 def test_it_says_how_late_something_went_out_and_when_it_changed(feed: str) -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from articles.models import Article, Preferences
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, publish_tasks
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, publish_tasks, soon
 from tests.conftest import Site, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -146,27 +146,25 @@ def test_escape_leaves_an_entry_where_it_was(desk: Page) -> None:
 
 
 def test_dropping_on_the_past_asks_before_it_publishes(desk: Page) -> None:
-    article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
-    desk.goto(MONTH)
-    carry_to_the_past(desk)
+    article = make_article("Bridge", status=APPROVED, publish_at=(tomorrow := soon(days=1)))
+    desk.goto(f"/admin/calendar/?date={tomorrow:%Y-%m-%d}")
+    carry_to_last_week(desk)
     question = desk.get_by_role("dialog")
     expect(question).to_contain_text("Shall it happen now?")
     question.get_by_role("button", name="Leave it where it was").click()
-    assert Article.objects.values_list("status", "publish_at").get() == (APPROVED, MONDAY)
-    expect(slot(desk, "2030-06-03").locator(".entry")).to_contain_text("Bridge")
-    carry_to_the_past(desk)
+    assert Article.objects.values_list("status", "publish_at").get() == (APPROVED, tomorrow)
+    expect(slot(desk, f"{tomorrow:%Y-%m-%d}").locator(".entry")).to_contain_text("Bridge")
+    carry_to_last_week(desk)
     question.get_by_role("button", name="Publish now").click()
     expect(said(desk)).to_contain_text("“Bridge” is published.")
     article.refresh_from_db()
     assert article.status == Article.Status.PUBLISHED
 
 
-def carry_to_the_past(desk: Page) -> None:
+def carry_to_last_week(desk: Page) -> None:
     entry(desk, "Bridge").locator(".what").focus()
-    desk.keyboard.press("m")
-    for _week in range(260):
-        desk.keyboard.press("ArrowUp")
-    desk.keyboard.press("Enter")
+    for key in ("m", "ArrowUp", "Enter"):
+        desk.keyboard.press(key)
 
 
 @pytest.mark.parametrize(
@@ -218,23 +216,30 @@ def test_without_the_right_the_entry_jumps_back_and_says_why(screen: Page, site:
     assert publish_tasks(article) == [MONDAY]
 
 
-def test_a_finger_drags_the_grip(phone: Page) -> None:
-    article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
-    phone.goto(MONTH)
-    x, y = centre(entry(phone, "Bridge").locator(".grip"))
+def drag_by_finger(phone: Page, title: str, goal: Locator) -> None:
     finger = phone.context.new_cdp_session(phone)
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
         at = [{"x": across, "y": down} for across, down in points]
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
 
+    x, y = centre(entry(phone, title).locator(".grip"))
     touch("touchStart", (x, y))
-    goal = centre(slot(phone, "2030-06-06"))
+    to_x, to_y = centre(goal)
     for part in (0.2, 0.6, 1.0):
-        touch("touchMove", (x + (goal[0] - x) * part, y + (goal[1] - y) * part))
+        touch("touchMove", (x + (to_x - x) * part, y + (to_y - y) * part))
     touch("touchEnd")
+
+
+def test_a_finger_drags_the_grip(phone: Page) -> None:
+    article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
+    phone.goto(MONTH)
+    drag_by_finger(phone, "Bridge", slot(phone, "2030-06-06"))
     expect(said(phone)).to_contain_text("is moved to 6 Jun 2030")
     assert publish_tasks(article) == [MONDAY.replace(day=6)]
+    phone.goto(WEEK)
+    drag_by_finger(phone, "Bridge", slot(phone, "2030-06-05"))
+    expect(said(phone)).to_contain_text("is moved to 5 Jun 2030, 07:00:00")
 
 
 def test_nothing_sticks_out_on_a_phone_and_the_form_is_a_tap_away(phone: Page) -> None:

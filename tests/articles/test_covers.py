@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -188,7 +189,8 @@ def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Ma
     services.approve(article, by=make_editor("bob"))
     if by_the_clock:
         services.schedule_update(article, publish_at=soon(), by=editor)
-        services.update_due([article.pk])
+        with transaction.atomic():
+            services.update_due([article.pk])
     else:
         services.publish_update(article, by=editor)
     article.refresh_from_db()

@@ -11,8 +11,9 @@ import pytest
 from django.db import connection, transaction
 
 from articles import services
-from articles.exceptions import StaleEdit, WrongState
+from articles.exceptions import MovedMeanwhile, StaleEdit, WrongState
 from articles.models import Article
+from articles.services.moving import Moment
 from scheduling.models import TaskInfoLog
 from scheduling.services import refresh, run_due
 from tests.articles.factories import APPROVED, make_article, make_editor, publish_tasks, soon
@@ -140,3 +141,20 @@ def test_scheduling_overlapping_lists_in_opposite_order_does_not_deadlock() -> N
         lambda: services.schedule_many(articles[::-1], publish_at=soon(hours=2), by=editor),
     )
     assert outcomes == [30, 30]
+
+
+def test_of_two_editors_who_move_one_article_at_once_one_is_told() -> None:
+    article = make_article(status=APPROVED, publish_at=(seen := soon(hours=1)))
+    times = {name: soon(hours=number + 2) for number, name in enumerate(("bob", "carol"))}
+    editors = {name: make_editor(name) for name in times}
+
+    def mover(name: str) -> Callable[[], Any]:
+        copy = Article.objects.get()
+        return lambda: services.move(copy, Moment.PUBLISH, to=times[name], seen=seen, by=editors[name])
+
+    answers = dict(zip(times, together(*map(mover, times)), strict=True))
+    (winner,) = [name for name, answer in answers.items() if answer is None]
+    (refusal,) = [answer for answer in answers.values() if answer is not None]
+    assert isinstance(refusal, MovedMeanwhile)
+    assert str(refusal).startswith(winner)
+    assert publish_tasks(article) == [times[winner]]

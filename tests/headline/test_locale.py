@@ -1,4 +1,4 @@
-"""The Chinese translation is whole, fresh and in use."""
+"""The Chinese translation is whole, fresh and in use, and no text for people is out of its reach."""
 
 from __future__ import annotations
 
@@ -12,9 +12,20 @@ from django.conf import settings
 from django.test import Client
 
 from tests.harness import base_dir, python
+from tests.headline import texts
 
 PO = Path("headline/locale/zh_Hans/LC_MESSAGES/django.po")
 SOURCES = ("articles", "headline", "scheduling", "templates")
+FINDERS = {".html": texts.in_template, ".txt": texts.in_template, ".py": texts.in_python, ".js": texts.in_script}
+ENGLISH = (
+    "headline/env.py",
+    "headline/media.py",
+    "scheduling/management",
+    "scheduling/queues",
+    "scheduling/registry.py",
+    "scheduling/worker.py",
+)
+"""What speaks to operators alone: before Django can translate, on the engine's command line, and in its log."""
 
 
 def run(*command: str, cwd: Path = base_dir) -> str:
@@ -55,6 +66,62 @@ def test_placeholders_survive_and_the_compiled_file_is_fresh(tmp_path: Path) -> 
     run("msgfmt", "--check", "-o", str(compiled), str(PO))
 
     assert compiled.read_bytes() == (base_dir / PO).with_suffix(".mo").read_bytes()
+
+
+def unmarked() -> list[str]:
+    """The texts of the sources that people see in English whatever their language, each with its place."""
+    paths = sorted(path for name in SOURCES for path in (base_dir / name).rglob("*") if path.suffix in FINDERS)
+    places = {str(path.relative_to(base_dir)): path for path in paths if "migrations" not in path.parts}
+    return [
+        f"{place}:{line}: {text}"
+        for place, path in places.items()
+        if not place.startswith(ENGLISH)
+        for line, text in FINDERS[path.suffix](path.read_text(encoding="utf-8"))
+    ]
+
+
+def test_no_text_for_people_is_left_unmarked() -> None:
+    assert unmarked() == []
+
+
+@pytest.mark.parametrize(
+    ("suffix", "source"),
+    [
+        (".html", "<p>Nothing here</p>"),
+        (".html", '<a title="Open it">{{ article }}</a>'),
+        (".html", '<button aria-label="{% translate "Move" %} up"></button>'),
+        (".html", '<input placeholder="Search">'),
+        (".html", '{% include "label.html" with text="Overdue" %}'),
+        (".html", '{{ name|default:"Nobody" }}'),
+        (".py", 'messages.success(request, "Saved.")'),
+        (".py", 'messages.error(request, f"{count} failed")'),
+        (".py", 'raise ValidationError("Too long")'),
+        (".py", 'raise ArticleError("Too late")'),
+        (".py", 'CharField(help_text="Lower comes first.")'),
+        (".py", "class Meta:\n    verbose_name = 'Channel'"),
+        (".py", "class Status(IntegerChoices):\n    DRAFT = 0, 'Draft'"),
+        (".py", 'render(request, "page.html", {"title": "My drafts"})'),
+        (".py", "from django.utils.translation import gettext as translated"),
+        (".js", 'button.textContent = "Undo";'),
+        (".js", 'row.setAttribute("aria-label", "Close")'),
+        (".js", "say(`The connection is lost since ${time}`)"),
+    ],
+)
+def test_an_unmarked_text_is_found(suffix: str, source: str) -> None:
+    assert list(FINDERS[suffix](source)) != []
+
+
+@pytest.mark.parametrize(
+    ("suffix", "source"),
+    [
+        (".html", '<p title="{% translate "Open" %}">{% blocktranslate %}Nothing here{% endblocktranslate %}</p>'),
+        (".html", '<script>const a = "Nothing here";</script><span class="material-symbols-outlined">home</span>'),
+        (".py", 'messages.success(request, _("Saved %s.") % name)\nraise ValueError("no such thing")'),
+        (".js", "// Nothing to see here\nelement.className = 'desk-button desk-main'; fetch(`/admin/${address}`)"),
+    ],
+)
+def test_what_is_marked_or_for_machines_is_left_alone(suffix: str, source: str) -> None:
+    assert list(FINDERS[suffix](source)) == []
 
 
 @pytest.mark.django_db

@@ -47,6 +47,16 @@ class DrawnDay:
         return not any(cell.earlier or cell.later for cell in self.cells)
 
 
+def heading(period: Period) -> str:
+    """The period in words."""
+    if period.view is View.MONTH:
+        # Translators: a month such as November 2026, in the letters of Django's date filter
+        return formats.date_format(period.day, _("F Y"))
+    if period.view is View.DAY:
+        return formats.date_format(period.day, _("l, j F Y"))
+    return f"{formats.date_format(period.first, _('j M Y'))} – {formats.date_format(period.last, _('j M Y'))}"
+
+
 def zone(period: Period) -> str:
     """The zone's name, with its distance from UTC on the day that was asked for."""
     return zone_label(datetime.combine(period.day, time(12), timezone.get_current_timezone()))
@@ -99,13 +109,3 @@ def _more(slot: Slot, sheet: Sheet) -> str:
     """A day for a month's day; that hour of the day, in full, for an hour."""
     address = sheet.choice.address(view=View.DAY, day=slot.span.day, open=slot.span.hour)
     return address if slot.span.hour is None else f"{address}#h{slot.span.hour}"
-
-
-def heading(period: Period) -> str:
-    """The period in words."""
-    if period.view is View.MONTH:
-        # Translators: a month such as November 2026, in the letters of Django's date filter
-        return formats.date_format(period.day, _("F Y"))
-    if period.view is View.DAY:
-        return formats.date_format(period.day, _("l, j F Y"))
-    return f"{formats.date_format(period.first, _('j M Y'))} – {formats.date_format(period.last, _('j M Y'))}"

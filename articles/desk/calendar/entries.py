@@ -9,6 +9,7 @@ from django.db.models import TextChoices
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from articles.times import happens_twice, offset_name
 
@@ -42,7 +43,11 @@ class Mark(TextChoices):
         return str(_SHORT[self])
 
 
-_SHORT = {Mark.AT_RISK: _("at risk"), Mark.OVERDUE: _("overdue"), Mark.CLASH: _("clash")}
+_SHORT = {
+    Mark.AT_RISK: _("at risk"),
+    Mark.OVERDUE: pgettext_lazy("of something on the calendar", "overdue"),
+    Mark.CLASH: _("clash"),
+}
 
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)

@@ -23,7 +23,7 @@ from articles.services.steps import Person
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
 """How far the feed looks."""
 MOST = 2000
-"""Entries of one source, the earliest first."""
+"""Entries of one source ahead, and as many behind: those that are nearest to now."""
 REFRESH = timedelta(minutes=15)
 """How often programs are asked to look again."""
 
@@ -36,9 +36,10 @@ class Roll(Collector):
         self.entries: list[Entry] = []
 
     def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
-        """Put an entry for each row in this span: one query."""
-        inside = {f"{time}__gte": self.now - BACK, f"{time}__lt": self.now + AHEAD}
-        self.entries += [entry(row, self) for row in rows.filter(**inside).order_by(time, "pk")[:MOST]]
+        """Put an entry for each row in this span: two queries."""
+        ahead = rows.filter(**{f"{time}__gte": self.now, f"{time}__lt": self.now + AHEAD}).order_by(time, "pk")
+        behind = rows.filter(**{f"{time}__gte": self.now - BACK, f"{time}__lt": self.now}).order_by(f"-{time}", "-pk")
+        self.entries += [entry(row, self) for row in (*ahead[:MOST], *behind[:MOST])]
 
 
 def feed(choice: Choice, *, by: Person, now: datetime) -> bytes:

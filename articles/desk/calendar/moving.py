@@ -131,7 +131,7 @@ def _misunderstood(form: MoveForm) -> Answer:
 
 
 def _past(subject: Subject, refusal: TimePast, by: Person) -> Answer:
-    step = subject_named(subject.key).step_at_once(by)
+    step = subject_named(subject.key).step_at_once(by)  # read anew: the refused move has left its marks on the instance
     if step is None:
         return Answer(str(refusal), refusal.code)
     return Answer(

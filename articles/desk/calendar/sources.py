@@ -48,7 +48,7 @@ def take_offs(collector: Collector) -> None:
 
 
 def taken_off(collector: Collector) -> None:
-    """Articles that were."""
+    """Articles that were taken off at a set time."""
     collector.put(_articles(collector, {Status.WITHDRAWN}), "unpublish_at", _taken_off)
 
 
@@ -118,6 +118,7 @@ def _update(update: Update, collector: Collector) -> Entry:
 
 
 def release_entry(release: Release, collector: Collector) -> Entry:
+    """An entry about a release; it can be moved while it is scheduled."""
     at, status = release.publish_at or collector.now, release.status
     is_out, is_scheduled = status == Release.Status.PUBLISHED, status == Release.Status.SCHEDULED
     marks = () if is_out else _marks(at, collector, is_approved=is_scheduled)
