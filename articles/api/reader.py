@@ -22,7 +22,7 @@ from articles.api.live_serializers import (
 from articles.illustrating import gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
-from articles.search import RANKED, Query, matching
+from articles.search import RANKED, Query, gather_bodies, matching
 from scheduling.services import database_now
 
 Articles = TypeVar("Articles", bound="QuerySet[Article]")
@@ -72,9 +72,11 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
             raise
 
     def paginate_queryset(self, queryset: Any) -> Any:
-        """The rows of a page, with their covers."""
+        """The rows of a page, with their covers, and the texts that show what was found."""
         rows = super().paginate_queryset(queryset)
         gather_covers(rows or [])
+        if self.query is not None:
+            gather_bodies(rows or [])
         return rows
 
     def get_serializer_class(self) -> type[BaseSerializer[Article]]:
@@ -100,7 +102,7 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
         if "q" not in wanted:
             return articles
         self.query, self.ordering = Query(wanted["q"]), RANKED
-        return matching(articles.defer(None), self.query)
+        return matching(articles, self.query)
 
 
 @extend_schema_view(list=extend_schema(summary="Channels, in the order of the site"))

@@ -202,7 +202,6 @@ class Article(Covered, SavesOnlyChanges):
             models.Index(fields=["updated_at"], name="article_changed"),
             models.Index(fields=["channel", "publish_at", "id"], name="article_channel_newest"),
             models.Index(fields=["author", "publish_at", "id"], name="article_author_newest"),
-            models.Index(fields=["embargo_until"], name="article_embargo"),
         ]
 
     def __str__(self) -> str:

@@ -47,7 +47,7 @@ def _around(text: str, place: int, query: Query) -> SafeString:
 
 def _spans(text: str, query: Query) -> Iterator[Span]:
     """Where `text`, which is composed, has words or neighbouring characters of the query."""
-    words = {word(piece.plain) for piece in query.pieces if piece.is_word}
+    words = {word(piece.plain) for piece in query.pieces if piece.is_word and not piece.is_common}
     runs = [piece.plain for piece in query.pieces if not piece.is_word]
     singles = {run for run in runs if len(run) == 1}
     pairs = {pair for run in runs for pair in pairwise(run)}

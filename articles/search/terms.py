@@ -47,6 +47,11 @@ class Piece:
         """Whether it is a word."""
         return is_narrow(self.plain[0])
 
+    @property
+    def is_common(self) -> bool:
+        """Whether it is a word that stands in every text and so says nothing."""
+        return self.plain in _COMMON
+
 
 def composed(text: str) -> str:
     """`text` with each letter and its accents in one character: the form that `pieces` wants."""
@@ -83,7 +88,7 @@ def _terms(piece: Piece) -> Iterator[str]:
     if not piece.is_word:
         yield from map(pair, pairwise(piece.plain))
         yield single(piece.plain[-1])
-    elif piece.plain not in _COMMON:
+    elif not piece.is_common:
         yield word(piece.plain)
 
 

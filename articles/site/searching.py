@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from articles.models import Channel
 from articles.models.article import ArticleQuerySet
-from articles.search import RANKED, Query, matching
+from articles.search import RANKED, Query, gather_bodies, matching
 from articles.site.pages import Page, older_than, page_from
 from articles.site.views import live_articles
 
@@ -54,7 +54,7 @@ class SearchForm(forms.Form):
             narrowed = narrowed.filter(tags__slug=wanted["tag"])
         if wanted["author"]:
             narrowed = narrowed.signed_by(wanted["author"])
-        return matching(narrowed, self.query).order_by(*RANKED)
+        return matching(narrowed.defer("body"), self.query).order_by(*RANKED)
 
     @property
     def query(self) -> Query:
@@ -86,7 +86,9 @@ def _page(found: ArticleQuerySet, before: str) -> Page:
     last: Any = found.filter(pk=before).first() if before.isdecimal() and len(before) < 19 else None
     if last is not None:
         found = found.filter(Q(rank__lt=last.rank) | Q(older_than(last), rank=last.rank))
-    return page_from(found, is_first=last is None)
+    page = page_from(found, is_first=last is None)
+    gather_bodies(page.articles)
+    return page
 
 
 def _span(since: date | None, until: date | None) -> Q:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
+from articles.illustrating import absolute, gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
 from articles.site.answers import answer
@@ -33,8 +34,9 @@ NEWS_AGE = timedelta(hours=48)
 NEWS_MOST = 1000
 """What Google News takes: articles of two days, and so many of them."""
 
-_LATELY_CHANGED = 1000  # articles by which the index knows the sections that changed
+_LATELY_CHANGED = 200  # articles by which the index knows the sections that changed
 _SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_IMAGE = "http://www.google.com/schemas/sitemap-image/1.1"
 _NEWS = "http://www.google.com/schemas/sitemap-news/0.9"
 _COLUMNS = ("pk", "slug", "publish_at", "embargo_until", "updated_at")
 
@@ -64,11 +66,15 @@ def section(request: HttpRequest, number: int) -> HttpResponseBase:
     now = read_database_clock()
     if number * SECTION >= 2**62:
         raise Http404
-    articles = _live().filter(pk__gte=number * SECTION, pk__lt=(number + 1) * SECTION).order_by("pk").only(*_COLUMNS)
+    articles = (
+        _live().filter(pk__gte=number * SECTION, pk__lt=(number + 1) * SECTION).order_by("pk").only("cover", *_COLUMNS)
+    )
     found = list(articles)
     if not found and not _live().filter(pk__gte=number * SECTION).exists():
         raise Http404
-    return _xml(request, "urlset", (_element("url", _link(article), _changed(article)) for article in found), now)
+    gather_covers(found)
+    entries = (_element("url", _link(article), _changed(article), _images_of(article)) for article in found)
+    return _xml(request, "urlset", entries, now, f' xmlns:image="{_IMAGE}"')
 
 
 @require_safe
@@ -132,6 +138,11 @@ def _news_of(article: Article, name: str) -> str:
         f"<news:publication_date>{published}</news:publication_date>"
         f"<news:title>{escape(fit_for_xml(article.title))}</news:title></news:news>"
     )
+
+
+def _images_of(article: Article) -> str:
+    addresses = (escape(absolute(cover.address_in_full)) for cover in article.covers)
+    return "".join(f"<image:image><image:loc>{address}</image:loc></image:image>" for address in addresses)
 
 
 def _xml(request: HttpRequest, root: str, elements: Iterable[str], now: datetime, more: str = "") -> HttpResponseBase:

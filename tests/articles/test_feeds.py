@@ -22,6 +22,7 @@ from articles.models import Article, Channel, Tag, Update
 from articles.site.coherence import max_age, next_change
 from articles.site.scopes import everything, scope_of_author, scope_of_channel, scope_of_tag
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.pictures import make_material
 
 pytestmark = pytest.mark.django_db
 
@@ -145,6 +146,16 @@ def test_pages_name_their_feeds() -> None:
     for form in FORMS:
         assert f'href="/feed/{form}"' in Client().get("/").text
         assert f'href="/channel/town/feed/{form}"' in Client().get("/channel/town/").text
+
+
+def test_a_cover_is_in_every_feed() -> None:
+    article, cover = live(), make_material(make_editor())
+    Article.objects.filter(pk=article.pk).update(cover=[str(cover.pk)])
+    address = f"http://127.0.0.1:8000{cover.address_in_full}"
+    for form in FORMS[:2]:
+        (picture,) = feedparser.parse(Client().get(f"/feed/{form}").content).entries[0].enclosures
+        assert (picture.href, picture.type, picture.length) == (address, "image/jpeg", str(len(cover.read())))
+    assert Client().get("/feed/json/").json()["items"][0]["image"] == address
 
 
 def test_control_characters_of_a_text_break_no_feed() -> None:

@@ -11,7 +11,8 @@ from django.test import Client
 
 from articles.models import Article
 from articles.site import sitemaps
-from tests.articles.factories import APPROVED, make_article, make_channel, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.pictures import make_material
 
 pytestmark = pytest.mark.django_db
 
@@ -19,6 +20,7 @@ Status = Article.Status
 SITE = "http://127.0.0.1:8000"
 NAMESPACES = {
     "s": "http://www.sitemaps.org/schemas/sitemap/0.9",
+    "image": "http://www.google.com/schemas/sitemap-image/1.1",
     "news": "http://www.google.com/schemas/sitemap-news/0.9",
 }
 
@@ -67,6 +69,13 @@ def test_an_address_says_when_its_article_came_out_or_changed() -> None:
         moment.astimezone(UTC).isoformat(timespec="seconds") for moment in (article.updated_at, later.embargo_until)
     ]
     assert texts(address, "s:url/s:lastmod") == expected
+
+
+def test_a_cover_is_in_the_sitemap() -> None:
+    article, cover = live(), make_material(make_editor())
+    Article.objects.filter(pk=article.pk).update(cover=[str(cover.pk)])
+    links = texts(f"/sitemap-{article.pk // sitemaps.SECTION}.xml", "s:url/image:image/image:loc")
+    assert links == [f"{SITE}{cover.address_in_full}"]
 
 
 def test_front_page_and_channels_are_in_the_sitemap() -> None:

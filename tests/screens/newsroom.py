@@ -32,6 +32,7 @@ def fill() -> User:
             person=admin, kind=Notice.Kind.REFUSED, article=article, article_title=article.title, at=timezone.now()
         )
     _batches(admin)
+    _releases(admin)
     return admin
 
 
@@ -72,3 +73,18 @@ def _batches(admin: User) -> None:
     while batching.advance(batch.pk):
         pass
     batching.gather(Step.SCHEDULE, chosen, by=admin)
+
+
+def _releases(admin: User) -> None:
+    """One that waits and lacks something, and one that is out."""
+    ready, draft = (
+        Article.objects.filter(status=status).order_by("-pk")[0] for status in (Status.APPROVED, Status.DRAFT)
+    )
+    waiting = services.create_release(name="Budget day, 11 o’clock", by=admin)
+    for article in (ready, draft):
+        services.add_member(waiting, article=article, by=admin)
+    services.schedule_release(waiting, publish_at=timezone.now() + timedelta(hours=26), by=admin)
+    out = services.create_release(name="Elections", by=admin)
+    result = Article.objects.create(title="The count is in", status=Status.APPROVED, author=admin)
+    services.add_member(out, article=result, by=admin)
+    services.publish_release_now(out, by=admin)

@@ -70,7 +70,7 @@ class Json(Watched):
         )
 
     def _item(self, item: dict[str, Any]) -> dict[str, Any]:
-        entry = {
+        entry: dict[str, Any] = {
             "id": item["unique_id"],
             "url": iri_to_uri(item["link"]),
             "title": item["title"],
@@ -79,7 +79,11 @@ class Json(Watched):
             "date_modified": item["updateddate"].isoformat(),
             "tags": item["categories"],
         }
-        return entry | ({"authors": [{"name": item["author_name"]}]} if item["author_name"] else {})
+        if item["author_name"]:
+            entry["authors"] = [{"name": item["author_name"]}]
+        if item["enclosures"]:
+            entry["image"] = item["enclosures"][0].url
+        return entry
 
 
 FORMS: dict[str, type[Rss | Atom | Json]] = {"rss": Rss, "atom": Atom, "json": Json}

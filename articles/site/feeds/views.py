@@ -9,12 +9,14 @@ from typing import Any
 from django.conf import settings
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.feedgenerator import Enclosure
 from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
-from articles.models import Article
+from articles.illustrating import absolute, gather_covers
+from articles.models import Article, Material
 from articles.site.answers import answer
 from articles.site.feeds.formats import FORMS, Atom, Json, Rss, address, fit_for_xml
 from articles.site.scopes import Scope, author_scope, channel_scope, everything, tag_scope
@@ -54,8 +56,9 @@ def _feed(request: HttpRequest, scope_named: Callable[..., Scope], form: str, *n
     with override(settings.LANGUAGE_CODE):  # one feed for all readers
         scope = scope_named(*name)
         feed = _empty(scope, form)
-        articles = scope.live().select_related("channel", "author").prefetch_related("tags").defer("body")
-        for article in articles[:ENTRIES]:
+        newest = scope.live().select_related("channel", "author").prefetch_related("tags").defer("body")[:ENTRIES]
+        gather_covers(newest)
+        for article in newest:
             feed.add_item(**_entry(article))
     text = StringIO()
     feed.write(text, "utf-8")
@@ -89,4 +92,9 @@ def _entry(article: Article) -> dict[str, Any]:
         "unique_id": f"{settings.SITE_URL}/article/{article.pk}/",
         "unique_id_is_permalink": False,
         "categories": [fit_for_xml(category) for category in categories],
+        "enclosures": [_enclosure(cover) for cover in article.covers[:1]],  # RSS allows one
     }
+
+
+def _enclosure(picture: Material) -> Enclosure:
+    return Enclosure(absolute(picture.address_in_full), str(picture.size), f"image/{picture.format}")

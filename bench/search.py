@@ -1,0 +1,122 @@
+"""Whether finding among many articles costs more than among few: `python -m bench.search`.
+
+Two databases on one durable MariaDB are asked in turn for the same pages of search, feeds, sitemaps and lists. Texts
+are random words, some of which stand in so many articles whatever the size, others in a part of all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections import defaultdict
+from typing import Any
+
+from bench.figures import table
+from bench.stand import keep, machine, stand
+from tests.harness import Stand, base_dir, connect
+
+YEARS = 10 * 365 * 24 * 3600  # seconds over which the articles spread
+WORDS = 40  # of one text, drawn from 20,000 with the common ones far more often
+
+
+def main() -> None:
+    """Load, measure in turn, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--few", type=int, default=10_000)
+    parser.add_argument("--many", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=10, help="calls in each round")
+    options = parser.parse_args()
+    print(f"{options.few} and {options.many} articles on {machine()}.\n")
+    with stand() as servers:
+        sizes = {size: database(servers, size) for size in (options.few, options.many)}
+        costs = measure(servers, sizes, options.rounds, options.repetitions)
+        plans = servers.run("bench.search_costs", "plans", env=sizes[options.many])
+    print(report(costs, plans, options.few, options.many))
+    print(f"Kept in {keep('search', {'costs': costs, 'plans': plans}).relative_to(base_dir)}")
+
+
+def database(servers: Stand, size: int) -> dict[str, str]:
+    """A database with so many live articles; returns the environment of processes that work on it."""
+    name = f"search_{size}"
+    servers.rows(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+    env = {"DATABASE_URL": servers.mariadb.url.rpartition("/")[0] + f"/{name}", "REDIS_URL": "", "REDIS_CACHE_URL": ""}
+    servers.call("manage.py", "migrate", "--verbosity", "0", env=env)
+    servers.call("manage.py", "shell", "-c", _CAST, env=env)
+    connection = connect(env["DATABASE_URL"])
+    with connection.cursor() as cursor:
+        for statement in _ROWS:
+            cursor.execute(statement.format(size=size, apart=YEARS // size, words=_words()))
+    connection.close()
+    return env
+
+
+_CAST = """
+from django.contrib.auth.models import User
+from articles.models import Channel, Tag
+User.objects.create_user("author", first_name="Ada")
+for name in ("Town", "Sport", "Culture", "Markets"): Channel.objects.create(name=name)
+for name in ("often", "seldom"): Tag.objects.create(name=name)
+"""
+
+_RARE = "IF(seq % ({size} DIV 20) = 0, ' qrare qseldom x0gev0fjg x0fjg0hlz x0hlz0i1y x0i1y', '')"
+_ROWS = [
+    "INSERT INTO articles_article (title, slug, summary, body, byline, status, status_reason, publish_at, published_at,"
+    " unpublish_at, external_digest, created_at, updated_at, revision, kill_notice, cover_mode, cover, channel_id,"
+    " author_id) SELECT CONCAT('News ', seq), 'news', 'In short', REPEAT('All the news that fits. ', 80), '', 9, '',"
+    " UTC_TIMESTAMP(6) - INTERVAL {size} * {apart} SECOND + INTERVAL seq * {apart} SECOND, UTC_TIMESTAMP(6),"
+    " IF(seq % 10 = 0, UTC_TIMESTAMP(6) + INTERVAL 1 DAY + INTERVAL seq SECOND, NULL), '', UTC_TIMESTAMP(6),"
+    " UTC_TIMESTAMP(6) - INTERVAL {size} * {apart} SECOND + INTERVAL seq * {apart} SECOND, 1, '', 'auto', '[]',"
+    " (SELECT MIN(id) FROM articles_channel) + seq % 4, IF(seq % 50 = 0, (SELECT MIN(id) FROM auth_user), NULL)"
+    " FROM seq_1_to_{size}",
+    "INSERT INTO articles_article_tags (article_id, tag_id) SELECT id,"
+    " (SELECT id FROM articles_tag WHERE slug = 'often') FROM articles_article WHERE id % 10 = 0",
+    "INSERT INTO articles_article_tags (article_id, tag_id) SELECT id,"
+    " (SELECT id FROM articles_tag WHERE slug = 'seldom') FROM articles_article WHERE id % ({size} DIV 20) = 0",
+    # Indexing all at once is quicker, but MariaDB 10.11 indexes nothing in a table that lost such indexes before.
+    "CREATE TABLE entries AS SELECT * FROM articles_searchentry",
+    "DROP TABLE articles_searchentry",
+    "RENAME TABLE entries TO articles_searchentry",
+    "ALTER TABLE articles_searchentry ADD PRIMARY KEY (article_id)",
+    "INSERT INTO articles_searchentry (article_id, heading, whole, digest, seen) SELECT seq, CONCAT('qnew q', seq),"
+    f" CONCAT({{words}}, IF(seq % 100 = 0, ' qcommon', ''), {_RARE}), '', UTC_TIMESTAMP(6) FROM seq_1_to_{{size}}",
+    "ALTER TABLE articles_searchentry ADD FULLTEXT search_heading (heading)",
+    "ALTER TABLE articles_searchentry ADD FULLTEXT search_whole (whole)",
+    "ANALYZE TABLE articles_article, articles_article_tags, articles_searchentry",
+]
+
+
+def _words() -> str:
+    """SQL for random terms; the cube makes low numbers frequent, as in any language."""
+    return ", ".join(f"' qw', FLOOR(POW(RAND(seq * {number}), 3) * 20000)" for number in range(1, WORDS + 1))
+
+
+def measure(servers: Stand, sizes: dict[int, dict[str, str]], rounds: int, repetitions: int) -> dict[int, Any]:
+    """Medians of each cost in milliseconds, by number of articles."""
+    samples: dict[int, defaultdict[str, list[float]]] = {size: defaultdict(list) for size in sizes}
+    for _ in range(rounds):
+        for size, env in sizes.items():
+            for name, costs in servers.run("bench.search_costs", repetitions, env=env).items():
+                samples[size][name] += costs
+    return {
+        size: {name: round(statistics.median(costs), 2) for name, costs in named.items()}
+        for size, named in samples.items()
+    }
+
+
+def report(costs: dict[int, Any], plans: list[dict[str, Any]], few: int, many: int) -> str:
+    """The costs side by side, and the plans that walk over many rows."""
+    compared = [
+        (name, costs[few][name], costs[many][name], f"{costs[many][name] / costs[few][name]:.1f}")
+        for name in costs[few]
+    ]
+    bad = [plan for plan in plans if plan["bad"]]
+    lines = [
+        f"BAD: {plan['work']}: {plan['statement']} ({plan['type']}, {plan['rows']} rows, {plan['extra']})"
+        for plan in bad
+    ]
+    return "\n".join([table(compared, ("median ms", str(few), str(many), "ratio")), "", *lines, ""])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Child of `bench.search`: milliseconds of each address by its name, or with `plans`, how MariaDB goes about it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import quote
+
+import django
+
+django.setup()
+
+from django.conf import settings  # noqa: E402 (models need a Django that is set up)
+from django.contrib.auth import get_user_model  # noqa: E402
+from django.test import Client  # noqa: E402
+
+from articles.models import Article  # noqa: E402
+from articles.site.coherence import next_change  # noqa: E402
+from articles.site.scopes import author_scope, channel_scope, everything, tag_scope  # noqa: E402
+from bench.plans import plans_of  # noqa: E402
+from scheduling.services import read_database_clock  # noqa: E402
+
+
+def main() -> None:
+    """Print JSON."""
+    logging.disable(logging.WARNING)
+    settings.ALLOWED_HOSTS.append("testserver")
+    works = all_works()
+    if sys.argv[1] == "plans":
+        print(json.dumps([plan for name, work in works.items() for plan in plans_of(name, work)]))
+    else:
+        print(json.dumps({name: costs(work, int(sys.argv[1])) for name, work in works.items()}))
+
+
+def all_works() -> dict[str, Callable[[], object]]:
+    """What is measured, by its name."""
+    newest, author = Article.objects.order_by("-pk")[0], get_user_model().objects.get(username="author")
+    middle = Article.objects.filter(pk__gte=newest.pk // 2).order_by("pk")[0].publish_at
+    assert middle is not None
+    now = read_database_clock()
+    addresses = {
+        "search: in 20 articles": "/search/?q=rare",
+        "search: 北京大学, in 20 articles": f"/search/?q={quote('北京大学')}",
+        "search: two words, in 20 articles": "/search/?q=rare+seldom",
+        "search: in 1 of 100 articles": "/search/?q=common",
+        "search: in a channel, 1 of 100": "/search/?q=common&channel=town",
+        "search by programs: in 20 articles": "/api/v1/articles/?q=rare",
+        "list of programs": "/api/v1/articles/",
+        "list of programs, in the middle": f"/api/v1/articles/?until={quote(middle.isoformat())}",
+        "feed of the site": "/feed/",
+        "feed of a channel": "/channel/town/feed/",
+        "feed of a tag of 1 in 10": "/tag/often/feed/",
+        "feed of a tag of 20": "/tag/seldom/feed/",
+        "feed of an author": f"/author/{author.pk}/feed/",
+        "index of sitemaps": "/sitemap.xml",
+        "sitemap of a section": f"/sitemap-{newest.pk // 5000 // 2}.xml",
+        "news sitemap": "/news-sitemap.xml",
+    }
+    scopes = {
+        "site": everything(),
+        "channel": channel_scope("town"),
+        "tag": tag_scope("often"),
+        "author": author_scope(author.pk),
+    }
+    requests = {name: partial(get, address) for name, address in addresses.items()}
+    changes = {f"next change of a {name}": partial(next_change, scope, now) for name, scope in scopes.items()}
+    return {**requests, **changes}
+
+
+def get(address: str) -> None:
+    """Ask for an address, which must be there."""
+    answer = Client().get(address)
+    assert answer.status_code == 200, (address, answer.status_code)
+
+
+def costs(work: Callable[[], object], repetitions: int) -> list[float]:
+    """Milliseconds of each repetition, after one that warms up."""
+    taken = []
+    for _ in range(repetitions + 1):
+        began = time.perf_counter()
+        work()
+        taken.append((time.perf_counter() - began) * 1000)
+    return taken[1:]
+
+
+if __name__ == "__main__":
+    main()
