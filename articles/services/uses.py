@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from articles.exceptions import AltMissing, UnknownMaterial, WrongCover
-from articles.models import Article, CoverMode, Material, MaterialUse, Revision, Text, Update
+from articles.models import Article, CoverMode, Material, MaterialUse, Release, ReleaseMember, Revision, Text, Update
 from articles.models.material import as_id
 from articles.pictures import references
 
@@ -52,11 +53,16 @@ def _refuse_cover(text: Text) -> None:
 
 
 def _shown_by(article_ids: Collection[int]) -> set[tuple[UUID, int]]:
-    """Pairs of picture and article, of all that the columns and the newer texts show."""
+    """Pairs of picture and article, of all that the columns, the newer texts and those to roll back to show."""
     columns = Article.objects.filter(pk__in=article_ids).values_list("pk", "body", "cover")
     newer = Update.objects.filter(article__in=article_ids).values_list("draft", "approved")
     kept = Revision.objects.filter(pk__in=[pk for pair in newer for pk in pair if pk])
-    texts = [*columns, *kept.values_list("article_id", "body", "cover")]
+    released = ReleaseMember.objects.exclude(release__status=Release.Status.ROLLED_BACK).filter(
+        article__in=article_ids, old_revision__isnull=False
+    )
+    before = Revision.objects.filter(article__memberships__in=released, number=F("article__memberships__old_revision"))
+    old = [row for rows in (kept, before) for row in rows.values_list("article_id", "body", "cover")]
+    texts = [*columns, *old]
     named = {(as_id(pk), article) for article, body, cover in texts for pk in [*cover, *references(body)]}
     there = set(Material.objects.filter(pk__in={pk for pk, _article in named if pk}).values_list("pk", flat=True))
     return {(pk, article) for pk, article in named if pk is not None and pk in there}

@@ -12,7 +12,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.test import Client
+from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
 from articles import services
@@ -41,8 +43,8 @@ def ids(materials: list[Material]) -> list[str]:
     return [str(material.pk) for material in materials]
 
 
-def live(**values: Any) -> Article:
-    return make_article(status=Status.PUBLISHED, publish_at=soon(minutes=-1), **values)
+def live(title: str = "Ships", **values: Any) -> Article:
+    return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(minutes=-1), **values})
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,8 @@ def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Ma
     services.approve(article, by=make_editor("bob"))
     if by_the_clock:
         services.schedule_update(article, publish_at=soon(), by=editor)
-        services.update_due([article.pk])
+        with transaction.atomic():
+            services.update_due([article.pk])
     else:
         services.publish_update(article, by=editor)
     article.refresh_from_db()
@@ -239,3 +242,12 @@ def test_the_files_of_pictures_are_reviewed(editor: User, content: bytes | None,
         (Path(settings.MEDIA_ROOT) / material.path(material.original)).write_bytes(content)
     services.submit(article, by=editor)
     assert (article.status, "harbour" in article.status_reason) == (status, True)
+
+
+def test_three_pictures_stand_in_a_row(page: Page, editor: User, materials: list[Material]) -> None:
+    live("Newer")
+    live("Ships", cover=ids(materials), cover_mode=CoverMode.THREE, publish_at=soon(hours=-1))
+    page.goto("/")
+    boxes = [image.bounding_box() for image in page.locator(".cover img").all()]
+    assert len({box["y"] for box in boxes if box}) == 1
+    assert len({box["x"] for box in boxes if box}) == 3

@@ -25,10 +25,10 @@ from articles.exceptions import (
     UnknownMaterial,
     WrongMaterial,
 )
-from articles.models import Article, AuditEntry, CoverMode, Material, Word
+from articles.models import Article, AuditEntry, CoverMode, Material, MaterialUse, Word
 from articles.review.images import inspect
 from articles.roles import Role
-from tests.articles.factories import make_article, make_editor, make_member
+from tests.articles.factories import make_article, make_editor, make_member, make_release, soon
 from tests.articles.pictures import GPS, make_material, picture, sent, shown
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -220,6 +220,23 @@ def test_what_may_still_go_live_is_in_use() -> None:
         services.restore_revision(article, number=2, by=editor)
     article.delete()
     services.delete_material(old, by=editor)
+
+
+def test_what_a_release_can_roll_back_to_is_in_use() -> None:
+    editor = make_editor()
+    old, new = make_material(editor), make_material(editor)
+    article = make_article(body=shown(old), status=Article.Status.PUBLISHED, publish_at=soon(days=-1))
+    services.edit(article, by=editor, changes={"body": shown(new)})
+    services.submit(article, by=editor)
+    services.approve(article, by=editor)
+    release = make_release(Article.objects.get(), by=editor)
+    services.publish_release_now(release, by=editor)
+    with pytest.raises(MaterialUsed):
+        services.delete_material(old, by=editor)
+    services.roll_back_release(release, by=editor)
+    services.discard_update(Article.objects.get(), by=editor)
+    services.delete_material(new, by=editor)
+    assert MaterialUse.objects.get().material == old
 
 
 def test_authors_change_and_delete_their_own() -> None:

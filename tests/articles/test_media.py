@@ -40,9 +40,10 @@ def bucket() -> Iterator[Bucket]:
     server.start()
     url = "http://{}:{}".format(*server.get_host_and_port())
     keys = {"aws_access_key_id": "key", "aws_secret_access_key": "s/ecret", "region_name": "eu-central-1"}
-    objects = boto3.resource("s3", endpoint_url=url, **keys).Bucket("pictures")
+    name = f"pictures-{uuid4()}"  # what is in the buckets outlives the server
+    objects = boto3.resource("s3", endpoint_url=url, **keys).Bucket(name)
     objects.create(CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
-    yield Bucket(server, objects, f"s3://key:s%2Fecret@pictures/desk?endpoint={url}&region=eu-central-1")
+    yield Bucket(server, objects, f"s3://key:s%2Fecret@{name}/desk?endpoint={url}&region=eu-central-1")
     server.stop()
 
 
