@@ -54,7 +54,10 @@ def _trouble() -> None:
     error = "Traceback …\nOSError: [Errno 28] No space left on device"
     TaskInfoLog.objects.filter(pk=failed.pk).update(status=TaskInfoLog.Status.FAILED, error=error, updated_at=now)
     TaskInfo.objects.filter(pk=failed.pk).delete()
-    WorkerHeartbeat.objects.create(name="newsroom-1:4711", started_at=now, seen_at=now, task_types=["articles.publish"])
+    alive = now + timedelta(hours=1)  # as long as it takes to look at all screens
+    WorkerHeartbeat.objects.create(
+        name="newsroom-1:4711", started_at=now, seen_at=alive, task_types=["articles.publish"]
+    )
 
 
 def _history(admin: User) -> None:
