@@ -85,8 +85,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[str]:
         """What this person only reads: the text of others, and who wrote it."""
-        hidden = {"body", "cover"}
-        shown = [] if _may_write(obj, request.user) else ["body_shown", "cover_shown", *sorted(Text.NAMES - hidden)]
+        shown = [] if _may_write(obj, request.user) else ["body_shown", "cover_shown", *sorted(Text.NAMES)]
         return shown if allows(EDIT_ANY, request.user) else [*shown, "author"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:

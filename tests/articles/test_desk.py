@@ -350,6 +350,16 @@ def test_what_is_out_is_taken_away_although_a_correction_went_live_meanwhile(
     assert Article.objects.values_list("title", "status").get() == ("Newer", status)
 
 
+def test_who_only_reads_the_text_schedules_a_correction_of_it(desk: Client) -> None:
+    article = make_article("Old", body="Old.", status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    press(desk, article, Step.SUBMIT, body="<p>Newer.</p>")
+    press(desk, article, Step.APPROVE)
+    publisher, later = logged_in(make_member(Role.PUBLISHER)), soon(hours=1).replace(microsecond=0)
+    assert not {"body", "cover"} & form_of(publisher, article).keys()
+    press(publisher, article, Step.SCHEDULE_UPDATE, update_at=wall(later))
+    assert Article.objects.get().update.publish_at == later
+
+
 def test_killing_takes_a_notice(desk: Client) -> None:
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     assert "Say what readers are told" in press(desk, article, Step.KILL).text
