@@ -42,6 +42,7 @@ bench: packages .venv/test  ## how late, how many
 	$(BIN)/python -m bench.promote
 	$(BIN)/python -m bench.scale
 	$(BIN)/python -m bench.words
+	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.calendar
 
 chaos: packages .venv/test  ## the long fault proof: killed workers, lost servers, wrong clocks

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.functional import Promise
-from django.utils.html import format_html
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
@@ -147,8 +147,8 @@ class AuditAdmin(ModelAdmin):
     def more(self, entry: AuditEntry) -> str | None:
         """Whatever else the entry knows, and the ids that outlive names."""
         facts = {"article": entry.article_id, "person": entry.user_id, **entry.facts}
-        text = json.dumps({name: value for name, value in facts.items() if value}, ensure_ascii=False, indent=2)
-        return format_html('<pre class="whitespace-pre-wrap">{}</pre>', text)
+        lines = ((name.replace("_", " "), _plain(value)) for name, value in facts.items() if value)
+        return format_html_join(SafeString("<br>"), "{}: {}", lines)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Links lead to all that happened to one article or release, or was done by one person."""
@@ -166,3 +166,8 @@ class AuditAdmin(ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
         """Nobody deletes it."""
         return False
+
+
+def _plain(value: Any) -> str:
+    """A fact as people read it: two values in a list are the old and the new one."""
+    return " → ".join(str(one or "—") for one in value) if isinstance(value, list) else str(value)

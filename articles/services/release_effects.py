@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from articles.models import Article, Correction, Release, ReleaseMember, Update
+from articles.search import index
 from articles.services.announcing import announce_published, announce_withdrawn
 from articles.services.recording import PUBLISHED, TAKEN_OFF, UPDATED, Person, Standing, record_many, recorded
-from articles.services.revisions import adopt, pinned, put_into_columns
+from articles.services.revisions import pin_all, pinned, put_into_columns
 from articles.services.scheduling import refuse_embargo
 from articles.services.tasks import sync_tasks
-from articles.services.updating import write_columns
+from articles.services.updating import adopt_all
 from articles.services.uses import note_uses
 
 Action = ReleaseMember.Action
@@ -54,14 +55,14 @@ def _publish(release: Release, members: Sequence[ReleaseMember], at: datetime) -
 
 
 def _update(release: Release, members: Sequence[ReleaseMember], at: datetime) -> None:
+    articles = {article_of(member).pk: article_of(member) for member in members}
+    pin_all(list(articles.values()))
     for member in members:
         article = article_of(member)
-        member.old_status, member.title = article.status, article.title
-        member.old_revision = pinned(article).number
-        adopt(article.update, at=at)
-        write_columns(article, at)
-    ids = [article_of(member).pk for member in members]
-    announce_published(ids)
+        member.old_status, member.title, member.old_revision = article.status, article.title, article.revision
+    adopt_all([article.update for article in articles.values()], articles, at)
+    index(articles)
+    announce_published(articles)
 
 
 def _withdraw(release: Release, members: Sequence[ReleaseMember], at: datetime) -> None:

@@ -73,7 +73,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     outcome.void = dict.fromkeys(locked.keys() - updates.keys(), "no approved update waits")
     sort_missing(set(article_ids) - locked.keys(), outcome)
     if due:
-        _adopt_all(due, outcome.done, now)
+        adopt_all(due, outcome.done, now)
         index(outcome.done)
         note_uses(outcome.done)
         record_due(UPDATED, outcome.done)
@@ -81,8 +81,8 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     return outcome
 
 
-def _adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datetime) -> None:
-    """As `adopt` for many, but not by `save()`, whose hook would take back the very tasks that are running."""
+def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datetime) -> None:
+    """As `adopt` for many locked articles. Not by `save()`, whose hook would take back the tasks that are running."""
     pin_all(list(articles.values()))
     texts = {update.article_id: cast(Revision, update.approved) for update in due}
     newer = Update.objects.filter(article=OuterRef("pk"))
@@ -99,12 +99,6 @@ def _adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: date
     done.filter(draft__isnull=True).delete()
     for pk, revision in texts.items():
         articles[pk].title = revision.title
-
-
-def write_columns(article: Article, now: datetime) -> None:
-    """Store the text of a locked article. Not by `save()`, whose hook would take back the very task that is running."""
-    columns = {name: getattr(article, name) for name in (*Text.COLUMNS, "revision")}
-    Article.objects.filter(pk=article.pk).update(**columns, updated_at=now)
 
 
 def _set_time(update: Update, moment: datetime | None) -> None:

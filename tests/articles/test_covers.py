@@ -14,6 +14,7 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.test import Client
+from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
 from articles import services
@@ -42,8 +43,8 @@ def ids(materials: list[Material]) -> list[str]:
     return [str(material.pk) for material in materials]
 
 
-def live(**values: Any) -> Article:
-    return make_article(status=Status.PUBLISHED, publish_at=soon(minutes=-1), **values)
+def live(title: str = "Ships", **values: Any) -> Article:
+    return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(minutes=-1), **values})
 
 
 @pytest.mark.parametrize(
@@ -241,3 +242,12 @@ def test_the_files_of_pictures_are_reviewed(editor: User, content: bytes | None,
         (Path(settings.MEDIA_ROOT) / material.path(material.original)).write_bytes(content)
     services.submit(article, by=editor)
     assert (article.status, "harbour" in article.status_reason) == (status, True)
+
+
+def test_three_pictures_stand_in_a_row(page: Page, editor: User, materials: list[Material]) -> None:
+    live("Newer")
+    live("Ships", cover=ids(materials), cover_mode=CoverMode.THREE, publish_at=soon(hours=-1))
+    page.goto("/")
+    boxes = [image.bounding_box() for image in page.locator(".cover img").all()]
+    assert len({box["y"] for box in boxes if box}) == 1
+    assert len({box["x"] for box in boxes if box}) == 3

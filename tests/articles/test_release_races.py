@@ -190,7 +190,7 @@ def test_a_worker_killed_in_mid_release_leaves_nothing_and_the_next_one_does_all
     irene: User, start_manage: StartManage
 ) -> None:
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(days=-1), published_at=soon(days=-1))
-    services.edit(out, by=irene, changes={"body": "Better"}, correction="It was worse.")
+    services.edit(out, by=irene, changes={"body": "Better"})
     Update.objects.update(status=Status.MANUAL_REVIEW)
     services.approve(Article.objects.get(), by=irene)
     new = [make_article(f"No. {number}", status=APPROVED) for number in range(20)]
@@ -198,7 +198,7 @@ def test_a_worker_killed_in_mid_release_leaves_nothing_and_the_next_one_does_all
     services.schedule_release(release, publish_at=soon(), by=irene)
 
     with reader() as seen:
-        doomed = start_manage("poll", env={"TEST_SETTINGS": '{"PROBE_DIES_OF_CORRECTIONS": true}'})
+        doomed = start_manage("poll", env={"TEST_SETTINGS": '{"PROBE_DIES_OF_UPDATES": true}'})
         assert doomed.wait() == -9
         release.refresh_from_db()
         assert release.status == Release.Status.SCHEDULED

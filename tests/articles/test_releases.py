@@ -24,6 +24,7 @@ from articles.exceptions import (
 from articles.handlers import release as release_handler
 from articles.models import Article, AuditEntry, Correction, Notice, Release, ReleaseMember, Update
 from articles.roles import Role
+from articles.search.indexing import mend_index
 from articles.services.release_tasks import RELEASE, mend_releases
 from articles.services.tasks import TASK_TYPES, mend_tasks
 from articles.services.watching import tell_of_trouble
@@ -120,6 +121,7 @@ def test_articles_newer_texts_and_take_offs_go_live_at_one_instant(irene: User) 
     )
     assert (updated.body, off.status, release.status) == ("Better", Status.WITHDRAWN, Release.Status.PUBLISHED)
     assert not ReleaseMember.objects.filter(holds=True).exists()
+    assert mend_index() == 0
 
 
 def test_one_member_that_is_not_approved_stops_all_and_everybody_concerned_is_told(irene: User) -> None:

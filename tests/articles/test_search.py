@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from articles import services
 from articles.models import Article, SearchEntry, Tag
@@ -132,6 +133,14 @@ def test_an_approved_article_is_found_at_its_second_and_gone_after_its_end_witho
     Article.objects.update(unpublish_at=None)
     article.delete()
     assert found("bridge") == []
+
+
+def test_going_live_writes_nothing_to_the_index() -> None:
+    articles = [make_article(f"{HARBOUR} {n}", status=APPROVED, publish_at=soon(seconds=-1)) for n in range(3)]
+    with CaptureQueriesContext(connection) as queries, transaction.atomic():
+        assert len(services.publish_due([article.pk for article in articles]).done) == 3
+    assert not [query for query in queries.captured_queries if SearchEntry._meta.db_table in query["sql"]]
+    assert len(found("bridge")) == 3
 
 
 def test_imports_are_found_and_drafts_are_not_indexed(tmp_path: Path) -> None:

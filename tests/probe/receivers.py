@@ -7,14 +7,15 @@ import signal
 from typing import Any
 
 from django.conf import settings
-from django.db.models.signals import post_save
-from django.dispatch import receiver
+from django.db.models.signals import post_delete
 
-from articles.models import Correction
+from articles.models import Update
 
 
-@receiver(post_save, sender=Correction)
 def die(**kwargs: Any) -> None:
-    """With `PROBE_DIES_OF_CORRECTIONS`: as a power cut would have it, with half of the work written."""
-    if getattr(settings, "PROBE_DIES_OF_CORRECTIONS", False):
-        os.kill(os.getpid(), signal.SIGKILL)
+    """As a power cut would have it, with half of the work written."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if getattr(settings, "PROBE_DIES_OF_UPDATES", False):
+    post_delete.connect(die, sender=Update)

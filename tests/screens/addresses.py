@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.contrib.auth.models import Group, User
 from django.urls import reverse
 
-from articles.models import Article, AuditEntry, Batch, Channel, Word
+from articles.models import Article, AuditEntry, Batch, Channel, Release, Word
+from articles.workflow import ReleaseStep
 from scheduling.models import TaskInfo, TaskInfoLog
 
 Status = Article.Status
@@ -34,7 +35,14 @@ LISTS = {
 def desk() -> dict[str, str]:
     """Name to address of the desk's screens, in the newsroom that `fill` makes."""
     lists = {name: reverse(f"admin:{model}_changelist") for name, model in LISTS.items()}
-    return {"start": reverse("admin:index"), **lists, **_forms(), **_of_an_article(), **_of_the_desk()}
+    return {
+        "start": reverse("admin:index"),
+        **lists,
+        **_forms(),
+        **_of_an_article(),
+        **_of_releases(),
+        **_of_the_desk(),
+    }
 
 
 def readers() -> dict[str, str]:
@@ -63,6 +71,16 @@ def _of_an_article() -> dict[str, str]:
 
 
 _WANTED = (("update__isnull", False), ("status", Status.MANUAL_REVIEW))
+
+
+def _of_releases() -> dict[str, str]:
+    waiting, out = Release.objects.order_by("pk")
+    return {
+        "release-new": reverse("admin:articles_release_add"),
+        "release": f"{_change('articles_release', waiting.pk)}?q=harbour",
+        "release-out": _change("articles_release", out.pk),
+        "release-roll-back": reverse("admin:articles_release_ask", args=[out.pk, ReleaseStep.ROLL_BACK]),
+    }
 
 
 def _of_the_desk() -> dict[str, str]:

@@ -32,6 +32,7 @@ def fill() -> User:
             person=admin, kind=Notice.Kind.REFUSED, article=article, article_title=article.title, at=timezone.now()
         )
     _batches(admin)
+    _releases(admin)
     return admin
 
 
@@ -53,7 +54,10 @@ def _trouble() -> None:
     error = "Traceback …\nOSError: [Errno 28] No space left on device"
     TaskInfoLog.objects.filter(pk=failed.pk).update(status=TaskInfoLog.Status.FAILED, error=error, updated_at=now)
     TaskInfo.objects.filter(pk=failed.pk).delete()
-    WorkerHeartbeat.objects.create(name="newsroom-1:4711", started_at=now, seen_at=now, task_types=["articles.publish"])
+    alive = now + timedelta(hours=1)  # as long as it takes to look at all screens
+    WorkerHeartbeat.objects.create(
+        name="newsroom-1:4711", started_at=now, seen_at=alive, task_types=["articles.publish"]
+    )
 
 
 def _history(admin: User) -> None:
@@ -69,3 +73,18 @@ def _batches(admin: User) -> None:
     while batching.advance(batch.pk):
         pass
     batching.gather(Step.SCHEDULE, chosen, by=admin)
+
+
+def _releases(admin: User) -> None:
+    """One that waits and lacks something, and one that is out."""
+    ready, draft = (
+        Article.objects.filter(status=status).order_by("-pk")[0] for status in (Status.APPROVED, Status.DRAFT)
+    )
+    waiting = services.create_release(name="Budget day, 11 o’clock", by=admin)
+    for article in (ready, draft):
+        services.add_member(waiting, article=article, by=admin)
+    services.schedule_release(waiting, publish_at=timezone.now() + timedelta(hours=26), by=admin)
+    out = services.create_release(name="Elections", by=admin)
+    result = Article.objects.create(title="The count is in", status=Status.APPROVED, author=admin)
+    services.add_member(out, article=result, by=admin)
+    services.publish_release_now(out, by=admin)

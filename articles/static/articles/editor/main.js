@@ -40,6 +40,8 @@ for (const textarea of document.querySelectorAll("[data-editor]")) {
     const told = JSON.parse(textarea.dataset.editor);
     const editor = createTextareaEditor(textarea, extensions(told));
     name(editor, textarea, told.words);
+    // The line being written stays clear of the toolbar above and of the buttons below, in pixels.
+    editor.setOptions({ editorProps: { scrollThreshold: 130, scrollMargin: 130 } });
     textarea.editor = editor;
     textarea.dispatchEvent(new CustomEvent("editor:ready", { bubbles: true, detail: editor }));
 }
