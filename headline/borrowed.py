@@ -33,5 +33,8 @@ CONTINENTS = [
 ]
 """How the zone database groups places."""
 
+DJANGO = [_(":")]
+"""What stands between the label of a field and the field."""
+
 ROLES = [_("Author"), _("Editor"), _("Reviewer"), _("Publisher"), _("Editor-in-chief"), _("Operator")]
 """The groups that every newsroom begins with; `articles.roles` makes them."""
