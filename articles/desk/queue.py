@@ -26,15 +26,17 @@ Status = Article.Status
 
 SINCE = Coalesce(F("update__updated_at"), F("updated_at"))
 """When a waiting text was last changed or handed in."""
+HEADLINE = Coalesce(F("update__draft__title"), F("title"))
+"""That of the text to be decided."""
 
 
 @admin.register(QueuedArticle)
 class ReviewQueueAdmin(DecidingScreen):
     """The list; a row leads to the screen on which a reviewer reads the text and decides."""
 
-    list_display = ["title", "why", "writer", "channel", "waiting_since", "claimed"]
+    list_display = ["headline", "why", "writer", "channel", "waiting_since", "claimed"]
     list_filter = ["channel"]
-    search_fields = ["title"]
+    search_fields = ["title", "update__draft__title"]
     ordering = [SINCE.asc(), "pk"]
     list_per_page = 50
     show_full_result_count = False
@@ -43,11 +45,11 @@ class ReviewQueueAdmin(DecidingScreen):
     actions = ["claim", "release"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """What needs a reviewer: articles, and the newer texts of articles; `since` is when the text came in."""
+        """What needs a reviewer: articles, and the newer texts of articles; with its headline and when it came in."""
         newer = Q(update__draft__isnull=False, update__status=Status.MANUAL_REVIEW)
         own = Q(status=Status.MANUAL_REVIEW)
         articles: QuerySet[Any] = super().get_queryset(request)
-        waiting: QuerySet[Any] = articles.filter(own | newer).annotate(since=SINCE)
+        waiting: QuerySet[Any] = articles.filter(own | newer).annotate(since=SINCE, headline=HEADLINE)
         return waiting
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -64,6 +66,11 @@ class ReviewQueueAdmin(DecidingScreen):
 
     has_change_permission = has_view_permission
     has_module_permission = has_view_permission
+
+    @admin.display(description=gettext_lazy("headline"), ordering="headline")
+    def headline(self, article: QueuedArticle) -> str:
+        """What the text is called now."""
+        return str(article.headline)  # type: ignore[attr-defined]
 
     @admin.display(description=gettext_lazy("why"))
     def why(self, article: QueuedArticle) -> str:
