@@ -16,7 +16,7 @@ from articles.desk.audit import history
 from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
-from articles.desk.steps import may_take, offered, standing, standing_of_newer, take
+from articles.desk.steps import TAKING_AWAY, may_take, offered, standing, standing_of_newer, take
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
 from articles.desk.writing.screen import told
@@ -85,8 +85,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[str]:
         """What this person only reads: the text of others, and who wrote it."""
-        hidden = {"body", "cover"}
-        shown = [] if _may_write(obj, request.user) else ["body_shown", "cover_shown", *sorted(Text.NAMES - hidden)]
+        shown = [] if _may_write(obj, request.user) else ["body_shown", "cover_shown", *sorted(Text.NAMES)]
         return shown if allows(EDIT_ANY, request.user) else [*shown, "author"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
@@ -160,7 +159,8 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
         typed = form.cleaned_data
         if change:
             words = {"note": typed["note"], "correction": typed["correction"]}
-            services.edit(obj, by=request.user, changes=form.edits(), seen=form.seen_version(), **words)
+            seen = None if _only_takes_away(request, form) else form.seen_version()
+            services.edit(obj, by=request.user, changes=form.edits(), seen=seen, **words)
         else:
             obj.author = obj.author or cast(Any, request.user)
             services.create(obj, by=request.user, tags=typed["tags"])
@@ -226,6 +226,12 @@ def _button(step: Step) -> UnfoldAction:
 
 def _pressed(request: HttpRequest) -> list[Step]:
     return [step for step in Step if f"{STEP_BUTTON}{step}" in request.POST]
+
+
+def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
+    """Whether nothing is written, and readers are shown nothing that this person has not seen."""
+    pressed = _pressed(request)
+    return bool(pressed) and TAKING_AWAY.issuperset(pressed) and not form.edits()
 
 
 def _back_to(article: Article) -> HttpResponse:

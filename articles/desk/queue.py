@@ -16,6 +16,7 @@ from articles.desk.deciding import DecidingScreen
 from articles.desk.steps import may_take
 from articles.exceptions import ArticleError
 from articles.models import Article, QueuedArticle
+from articles.models.people import named
 from articles.services.claiming import claim, release
 from articles.times import spoken
 from articles.workflow import Step
@@ -25,15 +26,17 @@ Status = Article.Status
 
 SINCE = Coalesce(F("update__updated_at"), F("updated_at"))
 """When a waiting text was last changed or handed in."""
+HEADLINE = Coalesce(F("update__draft__title"), F("title"))
+"""That of the text to be decided."""
 
 
 @admin.register(QueuedArticle)
 class ReviewQueueAdmin(DecidingScreen):
     """The list; a row leads to the screen on which a reviewer reads the text and decides."""
 
-    list_display = ["title", "why", "author", "channel", "waiting_since", "claimed"]
+    list_display = ["headline", "why", "writer", "channel", "waiting_since", "claimed"]
     list_filter = ["channel"]
-    search_fields = ["title"]
+    search_fields = ["title", "update__draft__title"]
     ordering = [SINCE.asc(), "pk"]
     list_per_page = 50
     show_full_result_count = False
@@ -42,11 +45,11 @@ class ReviewQueueAdmin(DecidingScreen):
     actions = ["claim", "release"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """What needs a reviewer: articles, and the newer texts of articles; `since` is when the text came in."""
+        """What needs a reviewer: articles, and the newer texts of articles; with its headline and when it came in."""
         newer = Q(update__draft__isnull=False, update__status=Status.MANUAL_REVIEW)
         own = Q(status=Status.MANUAL_REVIEW)
         articles: QuerySet[Any] = super().get_queryset(request)
-        waiting: QuerySet[Any] = articles.filter(own | newer).annotate(since=SINCE)
+        waiting: QuerySet[Any] = articles.filter(own | newer).annotate(since=SINCE, headline=HEADLINE)
         return waiting
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -64,12 +67,22 @@ class ReviewQueueAdmin(DecidingScreen):
     has_change_permission = has_view_permission
     has_module_permission = has_view_permission
 
+    @admin.display(description=gettext_lazy("headline"), ordering="headline")
+    def headline(self, article: QueuedArticle) -> str:
+        """What the text is called now."""
+        return str(article.headline)  # type: ignore[attr-defined]
+
     @admin.display(description=gettext_lazy("why"))
     def why(self, article: QueuedArticle) -> str:
         """What the automatic review says."""
         newer = article.newer
         reason = newer.status_reason if newer and newer.draft_id else article.status_reason
         return reason or _("A person decides.")
+
+    @admin.display(description=gettext_lazy("author"), ordering="author__username")
+    def writer(self, article: QueuedArticle) -> str:
+        """Who wrote it, by name."""
+        return named(article.author)
 
     @admin.display(description=gettext_lazy("waiting since"), ordering="since")
     def waiting_since(self, article: QueuedArticle) -> str:

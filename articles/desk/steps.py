@@ -35,6 +35,9 @@ TIMED_STEPS: Mapping[Step, Callable[..., None]] = {
 }
 """The steps that need a time."""
 
+TAKING_AWAY = frozenset({Step.CANCEL_SCHEDULE, Step.CANCEL_UPDATE, Step.WITHDRAW, Step.KILL})
+"""The steps that show readers nothing new: whatever was written, or went live, since the form was opened."""
+
 
 def offered(article: Article, by: Person, now: datetime) -> list[Step]:
     """The steps that make sense for this article and that this person may take."""
@@ -43,7 +46,11 @@ def offered(article: Article, by: Person, now: datetime) -> list[Step]:
         senseless.add(Step.CANCEL_SCHEDULE)
     if article.newer is None or article.newer.publish_at is None:
         senseless.add(Step.CANCEL_UPDATE)
-    return [step for step in open_steps(article, now) if may_take(step, by, article) and step not in senseless]
+    steps = open_steps(article, now)
+    has_draft = article.newer is not None and article.newer.draft_id is not None
+    if article.status in Article.Status.passed() and not has_draft:
+        steps = [Step.SUBMIT, *steps]  # what is typed becomes the newer text, which can be handed in at once
+    return [step for step in steps if may_take(step, by, article) and step not in senseless]
 
 
 def may_take(step: Step, by: Person, article: Article | None = None) -> bool:

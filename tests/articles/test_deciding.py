@@ -214,6 +214,17 @@ def test_the_longest_waiting_comes_first_whichever_text_of_an_article_it_is(desk
     assert [row.pk for row in desk.get(QUEUE).context["cl"].queryset] == [old.pk, new.pk]
 
 
+def test_a_newer_text_waits_under_its_own_headline_and_is_found_by_it_and_by_the_old_one(desk: Client) -> None:
+    editor, article = make_editor(), published()
+    waiting("Another")
+    services.edit(article, by=editor, changes={"title": "Bridge falls"})
+    services.submit(article, by=editor)
+    for word in ("falls", "opens"):
+        page = desk.get(QUEUE, {"q": word})
+        assert [row.pk for row in page.context["cl"].result_list] == [article.pk]
+        assert "Bridge falls" in page.text
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_reviewer_on_a_phone_claims_reads_and_decides_by_keyboard(page: Page) -> None:
     """R5.3"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -204,7 +205,7 @@ def test_a_writer_sees_and_takes_only_their_own_steps() -> None:
     client = logged_in(make_person("bob", *WRITER, "edit_any_article"))
     waiting = make_article(status=APPROVED, publish_at=soon(hours=1))
     page = client.get(form_address(waiting))
-    assert "_step_" not in page.text
+    assert re.findall("_step_[a-z_]+", page.text) == ["_step_submit"], "of a newer text"
     assert "publish_at" not in page.context["adminform"].form.fields
     refused = press(client, waiting, Step.PUBLISH_NOW)
     assert "do not have permission" in refused.text
@@ -324,6 +325,39 @@ def test_an_update_goes_its_way_by_its_buttons(desk: Client) -> None:
     assert Article.objects.values_list("title", "update__publish_at").get() == ("Old", later)
     press(desk, article, Step.PUBLISH_UPDATE)
     assert Article.objects.values_list("title", "corrections__note").get() == ("Newer", "It was old.")
+
+
+def test_a_correction_can_be_submitted_with_the_save_that_writes_it(desk: Client) -> None:
+    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
+    page = press(desk, article, Step.SUBMIT)
+    assert "is not possible" in page.text, "nothing is new yet"
+    page = press(desk, article, Step.SUBMIT, title="Newer", correction="It was old.")
+    assert "_step_submit" not in page.text, "it is in review"
+    stored = Article.objects.get()
+    assert (stored.title, stored.update.status) == ("Old", Status.MANUAL_REVIEW)
+
+
+@pytest.mark.parametrize("step, status", [(Step.WITHDRAW, Status.WITHDRAWN), (Step.KILL, Status.KILLED)])
+def test_what_is_out_is_taken_away_although_a_correction_went_live_meanwhile(
+    desk: Client, step: Step, status: int
+) -> None:
+    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
+    for button in (Step.SUBMIT, Step.APPROVE):
+        press(desk, article, button, title="Newer")
+    old_form = {**form_of(desk, article), "reason": "It is wrong.", f"_step_{step}": "1"}
+    press(desk, article, Step.PUBLISH_UPDATE)
+    desk.post(form_address(article), old_form)
+    assert Article.objects.values_list("title", "status").get() == ("Newer", status)
+
+
+def test_who_only_reads_the_text_schedules_a_correction_of_it(desk: Client) -> None:
+    article = make_article("Old", body="Old.", status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    press(desk, article, Step.SUBMIT, body="<p>Newer.</p>")
+    press(desk, article, Step.APPROVE)
+    publisher, later = logged_in(make_member(Role.PUBLISHER)), soon(hours=1).replace(microsecond=0)
+    assert not {"body", "cover"} & form_of(publisher, article).keys()
+    press(publisher, article, Step.SCHEDULE_UPDATE, update_at=wall(later))
+    assert Article.objects.get().update.publish_at == later
 
 
 def test_killing_takes_a_notice(desk: Client) -> None:
