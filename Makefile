@@ -25,7 +25,7 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 
 test: packages .venv/test  ## all tests, on SQLite and on MariaDB and Redis, with Chromium; installs what they need (as root)
 	@status=0; \
-	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -m "not browser and not chaos and not screens" $(ON_EVERY_DATABASE) || status=$$?; \
+	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -m "not once and not chaos and not screens" $(ON_EVERY_DATABASE) || status=$$?; \
 	$(BIN)/pytest --numprocesses 2 || status=$$?; \
 	exit $$status
 

@@ -35,10 +35,10 @@ class Site:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What a browser shows is the same on every database: `-m "not browser"` leaves those tests out."""
+    """What a browser shows is the same on every database."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker("browser")
+            item.add_marker("once")
 
 
 @pytest.fixture(scope="session")
