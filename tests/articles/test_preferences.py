@@ -15,7 +15,8 @@ from articles import services
 from articles.models import Article, Notice, Preferences, Word
 from articles.services import reviewing
 from articles.services.mailing import mail as send
-from scheduling.services import read_database_clock, run_due
+from articles.services.release_due import release_due
+from scheduling.services import read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_editor, make_person, make_release, soon
 from tests.articles.test_desk import form_address, press
 from tests.articles.test_on_screen import log_in
@@ -102,7 +103,7 @@ def test_why_a_release_failed_is_said_in_the_language_of_who_made_it(editor: Use
     release = make_release(make_article("港口", status=Article.Status.MANUAL_REVIEW), by=editor)
     services.schedule_release(release, publish_at=soon(seconds=-1), by=editor)
 
-    run_due(10)
+    release_due(release.pk)
 
     release.refresh_from_db()
     assert release.reason == "“港口”: 审核人员尚未决定。"
