@@ -5,7 +5,7 @@ SITE_URL ?= http://127.0.0.1:$(PORT)
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
-SUITES_ON_SQLITE := tests/articles tests/harness tests/headline tests/scheduling
+ON_EVERY_DATABASE := tests/articles tests/scheduling $(addprefix tests/headline/test_, api_idempotency.py health.py metrics.py)
 
 export PYTHONUNBUFFERED := 1
 
@@ -25,7 +25,7 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 
 test: packages .venv/test  ## all tests, on SQLite and on MariaDB and Redis, with Chromium; installs what they need (as root)
 	@status=0; \
-	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 $(SUITES_ON_SQLITE) || status=$$?; \
+	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -m "not once and not chaos and not screens" $(ON_EVERY_DATABASE) || status=$$?; \
 	$(BIN)/pytest --numprocesses 2 || status=$$?; \
 	exit $$status
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import transaction
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.models import Article, Batch
@@ -79,7 +80,12 @@ def review(tasks: Sequence[TaskInfo]) -> None:
         reviewing.conclude(_subject(task), ask_a_person=bool(dict(task.parameters or {})["ask_a_person"]))
 
 
-@handler(reviewing.REVIEW_AGAIN, errand=True, label=_("Review with new words"))
+def everything(keys: Collection[str]) -> Mapping[str, str]:
+    """There is one such task, and it is about all that waits."""
+    return dict.fromkeys(keys, gettext("everything that waits"))
+
+
+@handler(reviewing.REVIEW_AGAIN, errand=True, label=_("Review with new words"), namer=everything)
 def review_again(tasks: Sequence[TaskInfo]) -> None:
     """Have everything that waits reviewed with the new words."""
     reviewing.review_again()

@@ -34,6 +34,13 @@ class Site:
     process: Process
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What a browser shows is the same on every database."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("once")
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """A file for SQLite's test database, so that other processes can open it."""

@@ -70,6 +70,21 @@ NAMES: Mapping[str, str | Promise] = {
 }
 """What people call the actions of the record."""
 
+FACTS = {
+    "article": _("article's id"),
+    "person": _("person's id"),
+    "changed": _("changed"),
+    "old": _("before"),
+    "new": _("after"),
+    "notice": _("kill notice"),
+    "planned": _("what happens"),
+    "update": _("update"),
+    "update_at": _("update at"),
+    "unpublish_at": _("take off at"),
+    "embargo_until": _("embargo until"),
+}
+"""What people call the other facts of an entry."""
+
 SHOWN = 20
 """Entries below an article's form."""
 
@@ -147,7 +162,7 @@ class AuditAdmin(ModelAdmin):
     def more(self, entry: AuditEntry) -> str | None:
         """Whatever else the entry knows, and the ids that outlive names."""
         facts = {"article": entry.article_id, "person": entry.user_id, **entry.facts}
-        lines = ((name.replace("_", " "), _plain(value)) for name, value in facts.items() if value)
+        lines = ((FACTS.get(name, name), _plain(value)) for name, value in facts.items() if value)
         return format_html_join(SafeString("<br>"), "{}: {}", lines)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:

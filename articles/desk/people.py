@@ -6,10 +6,12 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, User
-from django.db.models import QuerySet
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models import ManyToManyField, Model, QuerySet
+from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -21,15 +23,54 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
+ON_ANY_MODEL = {
+    "add": _("Can add: %s"),
+    "change": _("Can change: %s"),
+    "delete": _("Can delete: %s"),
+    "view": _("Can view: %s"),
+}
+"""What Django's own permissions allow, which are stored in English."""
+
+
+def right_named(right: Model) -> str:
+    """What people call a group, or what a permission allows."""
+    if not isinstance(right, Permission):
+        return gettext(str(right))
+    verb, _underscore, model = right.codename.partition("_")
+    is_plain = verb in ON_ANY_MODEL and model == right.content_type.model
+    name = str(ON_ANY_MODEL[verb]) % right.content_type.name if is_plain else gettext(right.name)
+    return f"{right.content_type.app_labeled_name.partition(' | ')[0]} | {name}"
+
+
+class GroupFilter(admin.RelatedFieldListFilter):
+    """The groups, as people call them."""
+
+    def field_choices(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """Pairs of the group's id and name."""
+        return [(pk, gettext(str(name))) for pk, name in super().field_choices(*args, **kwargs)]
+
+
+class RightsAdmin(ModelAdmin):
+    """Groups and permissions to choose from bear their names in the person's language."""
+
+    def formfield_for_manytomany(
+        self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
+    ) -> ModelMultipleChoiceField[Any]:
+        """A choice of groups or permissions."""
+        field: ModelMultipleChoiceField[Any] = super().formfield_for_manytomany(db_field, request, **kwargs)
+        field.label_from_instance = right_named  # type: ignore[method-assign,assignment]
+        return field
+
+
 @admin.register(User)
-class PersonAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg,misc]
+class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     """Who may log in, and what they may do."""
 
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     list_display = ["username", "full_name", "roles", "email", "is_active", "last_seen"]
-    list_filter = ["groups", "is_active", "is_superuser"]
+    list_filter = [("groups", GroupFilter), "is_active", "is_superuser"]
     search_help_text = _("Name or e-mail address")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
@@ -50,7 +91,7 @@ class PersonAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg,misc]
     @admin.display(description=_("roles"))
     def roles(self, person: User) -> str:
         """The groups, or that he or she may do everything."""
-        groups = [str(group) for group in person.groups.all()]
+        groups = [right_named(group) for group in person.groups.all()]
         return ", ".join([*([str(_("Administrator"))] if person.is_superuser else []), *groups])
 
     @admin.display(description=_("last log-in"), ordering="last_login")
@@ -60,5 +101,12 @@ class PersonAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg,misc]
 
 
 @admin.register(Group)
-class PeopleGroupAdmin(GroupAdmin, ModelAdmin):  # type: ignore[misc]
+class PeopleGroupAdmin(GroupAdmin, RightsAdmin):  # type: ignore[misc]
     """What the members of a group may do."""
+
+    list_display = ["title"]
+
+    @admin.display(description=_("name"), ordering="name")
+    def title(self, group: Group) -> str:
+        """What people call it."""
+        return right_named(group)

@@ -95,4 +95,5 @@ def _zones() -> list[tuple[str, list[tuple[str, str]]]]:
     """The zones of the world by continent; those that are named after no place are left out."""
     names = sorted(name for name in available_timezones() if "/" in name and not name.startswith(_NO_PLACES))
     by_continent = groupby(names, key=lambda name: name.partition("/")[0])
-    return [("UTC", [("UTC", "UTC")]), *((group, [(name, name) for name in found]) for group, found in by_continent)]
+    continents = [(gettext(group), [(name, name) for name in found]) for group, found in by_continent]
+    return [("UTC", [("UTC", "UTC")]), *continents]

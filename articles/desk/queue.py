@@ -16,6 +16,7 @@ from articles.desk.deciding import DecidingScreen
 from articles.desk.steps import may_take
 from articles.exceptions import ArticleError
 from articles.models import Article, QueuedArticle
+from articles.models.people import named
 from articles.services.claiming import claim, release
 from articles.times import spoken
 from articles.workflow import Step
@@ -33,7 +34,7 @@ HEADLINE = Coalesce(F("update__draft__title"), F("title"))
 class ReviewQueueAdmin(DecidingScreen):
     """The list; a row leads to the screen on which a reviewer reads the text and decides."""
 
-    list_display = ["headline", "why", "author", "channel", "waiting_since", "claimed"]
+    list_display = ["headline", "why", "writer", "channel", "waiting_since", "claimed"]
     list_filter = ["channel"]
     search_fields = ["title", "update__draft__title"]
     ordering = [SINCE.asc(), "pk"]
@@ -77,6 +78,11 @@ class ReviewQueueAdmin(DecidingScreen):
         newer = article.newer
         reason = newer.status_reason if newer and newer.draft_id else article.status_reason
         return reason or _("A person decides.")
+
+    @admin.display(description=gettext_lazy("author"), ordering="author__username")
+    def writer(self, article: QueuedArticle) -> str:
+        """Who wrote it, by name."""
+        return named(article.author)
 
     @admin.display(description=gettext_lazy("waiting since"), ordering="since")
     def waiting_since(self, article: QueuedArticle) -> str:

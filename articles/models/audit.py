@@ -110,7 +110,7 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.user_name or self.door} {self.action} {self.article_title}"
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.user_name or self.door} {self.article_title}"
 
     def save(self, *args: Any, **options: Any) -> None:
         """Add the entry. Raises `AppendOnly` for one that is there already."""

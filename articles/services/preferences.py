@@ -13,9 +13,9 @@ from articles.services.recording import Person
 
 
 @contextmanager
-def speaking_to(person: Person) -> Iterator[None]:
+def speaking_to(person: Person | None) -> Iterator[None]:
     """In this block times are in this person's zone and texts in this person's language, where they were chosen."""
-    chosen = Preferences.objects.filter(pk=person.pk).first() if person.pk else None
+    chosen = Preferences.objects.filter(pk=person.pk).first() if person and person.pk else None
     with ExitStack() as stack:
         if chosen and (zone := zone_named(chosen.time_zone)):
             stack.enter_context(timezone.override(zone))

@@ -13,6 +13,7 @@ from django.db import OperationalError, connection, transaction
 
 from articles.models import Article, Notice, Release
 from articles.services.noticing import tell_of_release
+from articles.services.preferences import speaking_to
 from articles.services.preflight import find_problems, loaded_members, spoken_problems
 from articles.services.recording import record_release
 from articles.services.release_effects import put_out
@@ -53,7 +54,9 @@ def release_due(release_id: int) -> Verdict | None:
 
 def _run(release: Release, late: timedelta) -> Drop | None:
     members, now = loaded_members(release), read_database_clock()
-    if problems := find_problems(members, now):
+    with speaking_to(release.made_by):
+        problems = find_problems(members, now)
+    if problems:
         fail(release, spoken_problems(problems))
         return Drop(f"the release failed: {release.reason}")
     put_out(release, members, at=now, by=None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from django.db import DatabaseError, transaction
 from django.db.models import F, Q
@@ -20,6 +20,7 @@ from articles.models.article import due_at
 from articles.review import Finding, Opinion, Subject, review, review_words
 from articles.review.opinions import of_findings
 from articles.services.judging import REVIEW, decide
+from articles.services.preferences import speaking_to
 from articles.services.recording import PULLED_BACK, REVIEWED, Door, door, recorded
 from articles.services.revisions import fold_in, pinned, under_review
 from articles.services.steps import Taking, lock
@@ -52,7 +53,9 @@ def _conclude(article_id: int, *, ask_a_person: bool) -> bool:
     revision = _submitted(article_id)
     if revision is None:
         return True
-    stamp, opinion = WordList.current(), review(Subject.of(revision.text))
+    stamp = WordList.current()
+    with _speaking_to_the_author(article_id):
+        opinion = review(Subject.of(revision.text))
     with transaction.atomic(), door(Door.WORKER):
         if (present := _submitted(article_id)) is None:
             return True
@@ -65,9 +68,17 @@ def _conclude(article_id: int, *, ask_a_person: bool) -> bool:
 
 def give_to_a_person(article_id: int) -> None:
     """A text whose review failed is neither stuck nor passed."""
-    with transaction.atomic(), door(Door.WORKER):
+    with transaction.atomic(), door(Door.WORKER), _speaking_to_the_author(article_id):
         if _submitted(article_id) is not None:
             _write(article_id, Opinion(Verdict.UNSURE, _("The automatic review failed.")), ask_a_person=True)
+
+
+@contextmanager
+def _speaking_to_the_author(article_id: int) -> Iterator[None]:
+    """What a review finds is kept in words: they are those of the author, who waits for them."""
+    article = Article.objects.select_related("author").only("author").filter(pk=article_id).first()
+    with speaking_to(article.author if article else None):
+        yield
 
 
 def _submitted(article_id: int) -> Revision | None:
@@ -131,7 +142,7 @@ def _is_suspect(article: Article) -> bool:
 
 def _pull_back(article_id: int) -> bool:
     """Take the approval of an article, or of its newer text, back if it has a new word; the chosen time stays."""
-    with suppress(ArticleGone), transaction.atomic():
+    with suppress(ArticleGone), transaction.atomic(), _speaking_to_the_author(article_id):
         article = _locked(article_id)
         newer, fell = article.newer, False
         if newer and newer.approved and (opinion := _objection(newer.approved)):

@@ -36,6 +36,8 @@ class IdempotentRequest(models.Model):
     objects = IdempotentRequestQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("remembered request")
+        verbose_name_plural = _("remembered requests")
         constraints = [models.UniqueConstraint(fields=["user", "key"], name="idempotent_request_once")]
 
     def __str__(self) -> str:

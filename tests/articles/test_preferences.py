@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,10 +11,13 @@ from django.core import mail
 from django.test import Client
 from playwright.sync_api import Browser, expect
 
-from articles.models import Article, Notice, Preferences
+from articles import services
+from articles.models import Article, Notice, Preferences, Word
+from articles.services import reviewing
 from articles.services.mailing import mail as send
+from articles.services.release_due import release_due
 from scheduling.services import read_database_clock
-from tests.articles.factories import APPROVED, make_article, make_editor
+from tests.articles.factories import APPROVED, make_article, make_editor, make_person, make_release, soon
 from tests.articles.test_desk import form_address, press
 from tests.articles.test_on_screen import log_in
 from tests.conftest import Site
@@ -92,3 +96,57 @@ def test_the_zone_of_the_device_is_offered(browser: Browser, site: Site) -> None
         page.get_by_role("button", name="Use the zone of this device: Asia/Shanghai").press("Enter")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_text("In your zone it is now")).to_contain_text("Asia/Shanghai (UTC+8)")
+
+
+def test_why_a_release_failed_is_said_in_the_language_of_who_made_it(editor: User) -> None:
+    Preferences.objects.create(person=editor, language="zh-hans")
+    release = make_release(make_article("港口", status=Article.Status.MANUAL_REVIEW), by=editor)
+    services.schedule_release(release, publish_at=soon(seconds=-1), by=editor)
+
+    release_due(release.pk)
+
+    release.refresh_from_db()
+    assert release.reason == "“港口”: 审核人员尚未决定。"
+
+
+def test_what_a_review_in_the_background_finds_is_said_in_the_language_of_the_author(
+    editor: User, settings: Any
+) -> None:
+    Preferences.objects.create(person=editor, language="zh-hans")
+    Word.objects.create(text="赌场", level=Word.Level.BLOCK)
+    settings.REVIEW_AT_ONCE = 1
+    article = make_article("新赌场开业", author=editor)
+    services.submit(article, by=editor)
+
+    reviewing.conclude(article.pk)
+
+    article.refresh_from_db()
+    assert article.status_reason == "被拦截的词语：“赌场” (标题)。"
+
+
+@pytest.mark.parametrize(
+    ("address", "content", "said"),
+    [
+        ("/api/v1/desk/articles/", {"title": "x", "publish_at": "2026-11-21T07:00:00"}, "时间没有时区"),
+        ("/api/v1/tasks/", {"task_type": "mail", "execute_time": "2026-11-21T07:00:00"}, "时间没有时区"),
+        ("/api/v1/token/", {}, "必填"),
+    ],
+)
+def test_programs_are_refused_in_the_language_they_ask_for(
+    client: Client, address: str, content: dict[str, str], said: str
+) -> None:
+    client.force_login(make_person("root", is_superuser=True))
+
+    answer = client.post(address, content, "application/json", headers={"accept-language": "zh-CN"})
+
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+
+
+def test_a_preview_is_in_the_language_of_the_browser_like_the_readers_page(client: Client, editor: User) -> None:
+    Preferences.objects.create(person=editor, language="en")
+    article = make_article("港口", author=editor)
+
+    page = client.get(f"/admin/articles/article/{article.pk}/preview/", headers={"accept-language": "zh-CN"})
+
+    assert '<html lang="zh-hans">' in page.content.decode()

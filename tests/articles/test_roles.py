@@ -26,7 +26,7 @@ from articles.workflow import Step
 from scheduling.models import TaskInfo, TaskInfoLog
 from tests.articles.factories import make_article, make_editor, make_member, make_person, soon
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 Status = Article.Status
 

@@ -11,13 +11,16 @@ from django.contrib.auth.models import AnonymousUser, User
 
 from articles import services
 from articles.exceptions import (
+    AltMissing,
     ArticleError,
     ArticleGone,
     InvalidSchedule,
+    MaterialUsed,
     NotAllowed,
     NotEditable,
     ReasonMissing,
     StaleEdit,
+    UnknownMaterial,
     WrongState,
 )
 from articles.models import Article
@@ -272,7 +275,10 @@ def test_a_value_changed_back_after_a_reload_is_saved() -> None:
 def test_every_error_has_a_code_and_a_sentence() -> None:
     kinds = ArticleError.__subclasses__()
     assert len({kind.code for kind in kinds}) == len(kinds)
-    assert all(str(kind()).endswith(".") for kind in kinds)
+    naming = [AltMissing(["Harbour"]), MaterialUsed(["Harbour"]), UnknownMaterial(["Harbour"])]
+    assert all("Harbour" in str(error) for error in naming)
+    errors = [*naming, *(kind() for kind in kinds if kind not in map(type, naming))]
+    assert all(str(error).endswith(".") for error in errors)
 
 
 def test_live_needs_approval_its_time_no_embargo_and_no_end() -> None:

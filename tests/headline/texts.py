@@ -25,7 +25,7 @@ _ARGUMENT = re.compile(
     r"""(?:\|(?:default|default_if_none|yesno|add):|\b(?:text|title|label|description|message)=)(["'])(.*?)\1"""
 )
 _SPOKEN = {"title", "aria-label", "aria-description", "aria-roledescription", "placeholder", "alt", "label", "summary"}
-_QUIET = {"script", "style", "code", "pre", "template-tag"}
+_QUIET = {"script", "style", "code", "pre", "textarea"}
 _VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
 

@@ -1,0 +1,102 @@
+"""Every screen speaks Chinese to whoever chose it: no word of ours, of the admin or of a package is left in English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils.translation import override
+
+from articles.models import Preferences
+from tests.headline.texts import WORD, in_page
+from tests.screens import addresses
+from tests.screens.newsroom import fill
+
+pytestmark = pytest.mark.django_db
+
+CONTENT = {
+    "articles.Article": ("title", "summary", "body", "byline"),
+    "articles.Revision": ("title", "summary", "body", "note", "slug"),
+    "articles.Channel": ("name", "description"),
+    "articles.Tag": ("name", "slug"),
+    "articles.Material": ("title", "alt", "caption", "credit"),
+    "articles.SavedView": ("name",),
+    "articles.Release": ("name",),
+    "articles.AuditEntry": ("reason",),
+    "auth.Group": ("name",),
+    "articles.Word": ("text",),
+    "auth.User": ("username", "first_name", "last_name"),
+    "scheduling.WorkerHeartbeat": ("name",),
+    "scheduling.TaskInfoLog": ("error",),
+}
+"""What people of the newsroom have written, in whatever language."""
+
+NAMES = re.compile(
+    r"[A-Z]\w+/[\w/+-]+|[\w.+-]+@[\w.-]+|https?://\S+|/[\w/-]+|\b\w+(?:[._][a-z]+)+\b|\d [A-Z]{3,4}$"
+    r"|\w+\*{5,}|^Probe .*"
+)
+"""Zones, addresses, identifiers, hidden passwords, and the tests' own app."""
+
+SAME_EVERYWHERE = {
+    *("Headline", "UTC", "API", "RSS", "Atom", "JSON", "Feed", "HTML", "URL", "ID", "MB", "UTF", "Shift", "Esc"),
+    *("JPEG", "PNG", "WebP", "AVIF", "GIF", "Redis", "English", "YouTube", "Bilibili", "Vimeo", "CSV"),
+    *("Python", "Control", "Mac", "Command", "LDAP", "en", "zh", "hans", "esc", "md"),
+}
+
+
+def written() -> list[str]:
+    """Everything that is content, the longest first."""
+    found = set()
+    for model, fields in CONTENT.items():
+        for row in apps.get_model(model)._default_manager.values_list(*fields):
+            found |= {text.strip() for value in row for text in re.split(r"<[^>]*>|\n", value or "")}
+    return sorted((text for text in found if WORD.search(text)), key=len, reverse=True)
+
+
+def left_over(page: str, content: list[str]) -> Iterator[str]:
+    """The texts of a page with words that are neither Chinese nor content nor a name."""
+    whole = "\n".join(content)
+    for _line, text in in_page(page):
+        rest = " ".join(text.split())
+        if len(rest) >= 10 and rest in whole:
+            continue
+        for known in content:
+            rest = re.sub(re.escape(known), "", rest, flags=re.IGNORECASE)
+        if set(WORD.findall(NAMES.sub("", rest))) - SAME_EVERYWHERE:
+            yield text
+
+
+def english(client: Client, screens: Mapping[str, str], **headers: Any) -> dict[str, list[str]]:
+    """Screen to the English that is left on it."""
+    content, found = written(), {}
+    for name, address in screens.items():
+        page = client.get(address, follow=True, **headers)
+        assert page.status_code in {200, 404}, f"{name}: {page.status_code}"
+        found[name] = sorted(set(left_over(page.content.decode(), content)))
+    return {name: texts for name, texts in found.items() if texts}
+
+
+@pytest.fixture
+def admin() -> User:
+    """The administrator of a newsroom with something on every screen, who reads Chinese."""
+    with override("zh-hans"):
+        person = fill()
+    Preferences.objects.create(pk=person.pk, language="zh-hans", time_zone="Asia/Shanghai")
+    return person
+
+
+def test_no_english_is_left_on_the_screens_of_the_desk(client: Client, admin: User) -> None:
+    client.force_login(admin)
+
+    assert english(client, addresses.desk()) == {}
+
+
+def test_no_english_is_left_on_readers_pages(client: Client, admin: User) -> None:
+    missing = {"nothing-found": "/search/?q=nothing", "not-found": "/no-such-page/"}
+
+    assert english(client, {**addresses.readers(), **missing}, headers={"accept-language": "zh-CN"}) == {}
