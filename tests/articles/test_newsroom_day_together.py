@@ -37,20 +37,21 @@ def test_of_a_release_of_20_readers_see_nothing_or_all(newsroom: Newsroom, start
     gather(publisher, "Budget day")
     expect(publisher.locator("#readiness")).to_contain_text("1 article stands in the way")
 
-    with reader_of_the_database(pause=0.002) as counts:
+    with reader_of_the_database() as counts:
         schedule(publisher, seconds=3)
         expect(publisher.get_by_text("Why it failed")).to_be_visible(timeout=20_000)
-        expect(publisher.locator(".release-bad").first).to_contain_text("Budget, part 19")
-        assert set(counts) == {0}
-        expect(seen).to_have_count(0)
+    expect(publisher.locator(".release-bad").first).to_contain_text("Budget, part 19")
+    assert set(counts) == {0}
+    expect(seen).to_have_count(0)
 
-        approve(newsroom.member(Role.REVIEWER, "rita"), "Budget, part 19")
-        publisher.reload()
-        expect(publisher.locator("#readiness")).to_contain_text("Everything is ready")
+    approve(newsroom.member(Role.REVIEWER, "rita"), "Budget, part 19")
+    publisher.reload()
+    expect(publisher.locator("#readiness")).to_contain_text("Everything is ready")
+    with reader_of_the_database() as counts:
         schedule(publisher, seconds=3)
         expect(seen).to_have_count(20, timeout=20_000)
-        expect(publisher.locator("#standing")).to_contain_text("went out on", timeout=20_000)
     assert set(counts) == {0, 20}
+    expect(publisher.locator("#standing")).to_contain_text("went out on", timeout=20_000)
     release = Release.objects.get()
     assert set(Article.objects.values_list("published_at", flat=True)) == {release.published_at}
     assert release.published_at
