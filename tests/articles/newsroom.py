@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from articles.models import Article
+from articles.models import Article, Preferences
 from articles.roles import Role
 from scheduling.services import read_database_clock
 from tests.articles.factories import make_member
@@ -42,16 +42,14 @@ class Newsroom:
         return page
 
     def member(self, role: Role, name: str, *, zone: str = "") -> Page:
-        """Somebody of this role, who has just logged in and set language and zone."""
-        make_member(role, name)
+        """Somebody of this role, who has just logged in; his screens speak the newsroom's language, in his zone."""
+        person = make_member(role, name)
+        Preferences.objects.create(person=person, language=self.language, time_zone=zone)
         page = self._open(locale="en-US", viewport=A_BIG_WINDOW)
         page.goto("/admin/login/?next=/admin/articles/preferences/")
         page.locator("[name=username]").fill(name)
         page.locator("[name=password]").fill("secret")
-        page.keyboard.press("Enter")
-        page.locator("#id_language").select_option(self.language)
-        page.locator("#id_time_zone").select_option(zone)
-        press(page.locator("#preferences_form [type=submit]"))
+        press(page.locator("form [type=submit]"))
         expect(page.locator("html")).to_have_attribute("lang", self.language)
         return page
 

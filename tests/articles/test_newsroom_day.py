@@ -148,7 +148,7 @@ def schedule_and_pull_forward(publisher: Page, article: Article, zone: str, day:
     """Schedule an article for tomorrow, then drag it to today: in a month it keeps its time of day, to the second."""
     publisher.goto(address_of(article))
     expect(standing(publisher)).to_contain_text(day.approved)
-    due = in_seconds(10)
+    due = in_seconds(8)
     set_time(publisher, "publish_at", due + DAY, zone)
     take(publisher, "schedule")
     publisher.goto("/admin/calendar/")
@@ -170,7 +170,7 @@ def correct(editor: Page, article: Article, day: Day) -> None:
 def schedule_the_correction(publisher: Page, article: Article, zone: str) -> datetime:
     """Have it take the place of what readers see."""
     publisher.goto(address_of(article))
-    due = in_seconds(4)
+    due = in_seconds(3)
     set_time(publisher, "update_at", due, zone)
     take(publisher, "schedule_update")
     return due
