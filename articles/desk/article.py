@@ -160,7 +160,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
         if change:
             words = {"note": typed["note"], "correction": typed["correction"]}
             seen = None if _only_takes_away(request, form) else form.seen_version()
-            services.edit(obj, by=request.user, changes=form.edits(), seen=seen, **words)
+            services.edit(obj, by=request.user, changes=_written(request, form), seen=seen, **words)
         else:
             obj.author = obj.author or cast(Any, request.user)
             services.create(obj, by=request.user, tags=typed["tags"])
@@ -232,6 +232,14 @@ def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
     """Whether nothing is written, and readers are shown nothing that this person has not seen."""
     pressed = _pressed(request)
     return bool(pressed) and TAKING_AWAY.issuperset(pressed) and not form.edits()
+
+
+def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:
+    """What was changed by hand; the time to go live is no edit when it is what the article is scheduled at."""
+    changes = form.edits()
+    if Step.SCHEDULE in _pressed(request):
+        changes.pop("publish_at", None)
+    return changes
 
 
 def _back_to(article: Article) -> HttpResponse:

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from articles import services
 from articles.desk.timefield import ZonedTimeWidget
-from articles.models import Article, Channel
+from articles.models import Article, AuditEntry, Channel
 from articles.models.article import BODY_LENGTH
 from articles.roles import Role
 from articles.workflow import Step
@@ -101,6 +101,8 @@ def test_an_article_goes_from_draft_to_schedule_by_its_buttons(desk: Client) -> 
     assert (article.title, article.status, article.publish_at) == ("A better headline", Status.MANUALLY_APPROVED, later)
     assert publish_tasks(article) == [later]
     assert "Goes live on" in page.text
+    recorded = AuditEntry.objects.of(article).values_list("action", flat=True)
+    assert list(recorded) == ["schedule", "approve", "submit", "edit", "create"], "choosing the time is no edit"
 
 
 def test_saving_a_new_time_of_a_scheduled_article_moves_it(desk: Client) -> None:
