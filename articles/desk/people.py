@@ -11,7 +11,7 @@ from django.db.models import ManyToManyField, Model, QuerySet
 from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -83,7 +83,7 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         is_choosing = request.path == reverse("admin:autocomplete") and request.user.has_perm(EDIT_ANY)
         return is_choosing or super().has_view_permission(request, obj)
 
-    @admin.display(description=_("name"), ordering="first_name")
+    @admin.display(description=pgettext_lazy("of a person", "name"), ordering="first_name")
     def full_name(self, person: User) -> str:
         """What people call him or her."""
         return person.get_full_name()

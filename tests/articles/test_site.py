@@ -160,6 +160,14 @@ def test_pages_speak_chinese_to_those_who_ask_for_it(client: Client) -> None:
     assert '<html lang="zh-hans">' in client.get("/").text
 
 
+def test_readers_get_no_cookie_before_they_choose_a_language() -> None:
+    client = Client(enforce_csrf_checks=True)
+    assert not client.get("/").cookies
+    answer = client.post("/i18n/setlang/", {"language": "zh-hans", "next": "/search/"})
+    assert (answer["Location"], list(answer.cookies)) == ("/search/", ["django_language"])
+    assert "Cookie" in client.get("/")["Vary"]
+
+
 @time_machine.travel("2026-11-21 23:30Z", tick=False)
 def test_the_masthead_carries_the_date_of_the_sites_zone(client: Client) -> None:
     with timezone.override(ZoneInfo("Asia/Shanghai")):

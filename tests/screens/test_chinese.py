@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pytest
 from django.apps import apps
@@ -18,7 +17,7 @@ from tests.headline.texts import WORD, in_page
 from tests.screens import addresses
 from tests.screens.newsroom import fill
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 CONTENT = {
     "articles.Article": ("title", "summary", "body", "byline"),
@@ -72,11 +71,11 @@ def left_over(page: str, content: list[str]) -> Iterator[str]:
             yield text
 
 
-def english(client: Client, screens: Mapping[str, str], **headers: Any) -> dict[str, list[str]]:
+def english(client: Client, screens: Mapping[str, str]) -> dict[str, list[str]]:
     """Screen to the English that is left on it."""
     content, found = written(), {}
     for name, address in screens.items():
-        page = client.get(address, follow=True, **headers)
+        page = client.get(address, follow=True)
         assert page.status_code in {200, 404}, f"{name}: {page.status_code}"
         found[name] = sorted(set(left_over(page.content.decode(), content)))
     return {name: texts for name, texts in found.items() if texts}
@@ -111,13 +110,10 @@ def others() -> dict[str, str]:
     }
 
 
-def test_no_english_is_left_on_the_screens_of_the_desk(client: Client, admin: User) -> None:
+def test_no_english_is_left_on_any_screen(client: Client, admin: User) -> None:
+    reader = Client(headers={"accept-language": "zh-CN"})
+    found_nothing = {"nothing-found": "/search/?q=nothing", "not-found": "/no-such-page/"}
     client.force_login(admin)
 
     assert english(client, {**addresses.desk(), **others()}) == {}
-
-
-def test_no_english_is_left_on_readers_pages(client: Client, admin: User) -> None:
-    missing = {"nothing-found": "/search/?q=nothing", "not-found": "/no-such-page/"}
-
-    assert english(client, {**addresses.readers(), **missing}, headers={"accept-language": "zh-CN"}) == {}
+    assert english(reader, {**addresses.readers(), **found_nothing}) == {}

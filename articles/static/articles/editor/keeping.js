@@ -30,7 +30,7 @@ const show = (...parts) => {
     place.hidden = !parts.length;
 };
 
-const clock = (time) => time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clock = (time) => time.toLocaleTimeString(document.documentElement.lang, { timeStyle: "medium", hourCycle: "h23" });
 
 const shelve = (text) => {
     const copy = { article: told.article, number: Date.now(), typed: JSON.parse(text) };
