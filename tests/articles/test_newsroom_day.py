@@ -23,7 +23,7 @@ DAY = timedelta(days=1)
 ZONES = ("Asia/Shanghai", "Pacific/Kiritimati", "Pacific/Pago_Pago")
 WHAT_HAPPENED = [
     *("anna create", "anna submit", "anna edit", "anna submit", "rita approve"),
-    *("paul edit", "paul schedule", "paul schedule", " published"),
+    *("paul schedule", "paul schedule", " published"),
     *("edda edit", "edda submit", "rita approve", "paul schedule_update", " updated"),
     *("paul withdraw", "paul restore"),
 ]

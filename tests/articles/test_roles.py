@@ -131,10 +131,12 @@ def article_in(status: Status, author: User) -> Article:
     return make_article("Mayor resigns", slug="mayor", author=author, **values)
 
 
-def everything() -> dict[str, Any]:
-    """All that an action could have left behind."""
+def everything(article: Article) -> dict[str, Any]:
+    """All that an action could have left behind: the article whole, and how many rows there are of anything."""
     models = (Article, Revision, AuditEntry, Notice, TaskInfo, TaskInfoLog)
-    return {model.__name__: list(model.objects.order_by("pk").values()) for model in models}
+    counts = {model.__name__: model.objects.count() for model in models}
+    tasks = TaskInfo.objects.filter(key=str(article.pk)).order_by("pk").values()
+    return counts | {"article": Article.objects.filter(pk=article.pk).values().get(), "tasks": list(tasks)}
 
 
 def expected(role: Role, status: Status, action: str) -> str:
@@ -152,7 +154,7 @@ def test_each_right_from_each_door(door: str, role: Role) -> None:
     for action in actions:
         for status in Status:
             article = article_in(status, member if role == Role.AUTHOR else other)
-            before, wanted = everything(), expected(role, status, action)
+            before, wanted = everything(article), expected(role, status, action)
             outcome = DOORS[door](member, article, action, moment)
             case = f"{role} {action} {status.name}"
             if wanted == DONE:
@@ -160,7 +162,7 @@ def test_each_right_from_each_door(door: str, role: Role) -> None:
                 assert (outcome, entry.action, entry.door, entry.user_id) == (DONE, action, door, member.pk), case
             else:
                 assert outcome in {wanted, REFUSED}, case
-                assert everything() == before, case
+                assert everything(article) == before, case
 
 
 def claim_by_python(person: User, article: Article, verb: str) -> bool:
@@ -207,10 +209,10 @@ def test_reviewers_claim_what_waits_for_them_from_every_door(
 @pytest.mark.parametrize("door", DOORS)
 def test_an_author_changes_and_submits_nothing_of_others(door: str) -> None:
     wen, article = make_member(Role.AUTHOR), article_in(Status.DRAFT, make_person("other"))
-    before = everything()
+    before = everything(article)
     for action in (Step.SUBMIT,) if door == "command" else (Step.SUBMIT, EDIT):
         assert DOORS[door](wen, article, action, soon()) in {NotAllowed.code, REFUSED}
-    assert everything() == before
+    assert everything(article) == before
 
 
 @pytest.mark.parametrize("role", [Role.REVIEWER, Role.CHIEF])
@@ -219,10 +221,10 @@ def test_nobody_reviews_his_own_article(door: str, role: Role) -> None:
     """R5.3"""
     nadia = make_member(role)
     article = article_in(Status.MANUAL_REVIEW, nadia)
-    before = everything()
+    before = everything(article)
     for action in (Step.APPROVE, Step.REFUSE):
         assert DOORS[door](nadia, article, action, soon()) in {NotAllowed.code, REFUSED}
-    assert everything() == before
+    assert everything(article) == before
 
 
 def test_the_reason_says_why_not() -> None:

@@ -26,6 +26,7 @@ def test_make_alone_lists_every_command() -> None:
         "lint",
         "bench",
         "chaos",
+        "screens",
         "clean",
     ]
 
