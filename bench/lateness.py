@@ -10,7 +10,8 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from bench.figures import summary, table
@@ -22,7 +23,8 @@ Lateness in milliseconds, on {machine}.
 MariaDB flushes at each commit, Redis has an append-only file. Nothing runs early on purpose: n counts what was due.
 "stamped" is published_at, written inside the transaction, minus publish_at. "seen" is what a process of its own that
 keeps asking MariaDB saw, hence after the commit; it adds up to 2 ms.
-Headline: one worker process, `manage.py poll --forever`, the handler articles.publish, real articles.
+Headline: `manage.py poll --forever` in one process unless --processes says otherwise, the handler articles.publish,
+real articles whose author is told of each.
 Celery {celery}: two worker processes, Redis as broker, apply_async(eta=...), one plain UPDATE a task on an open
 connection, results ignored, other settings default. Both start and fill their queues before anything is due.
 """
@@ -45,7 +47,8 @@ def main() -> None:
     options = _options()
     with stand() as servers:
         print(SETUP.format(machine=machine(), celery=celery_version()))  # noqa: T201
-        contestants = [HEADLINE, CELERY] if options.celery else [HEADLINE]
+        ours = replace(HEADLINE, running=partial(headline, processes=options.processes))
+        contestants = [ours, CELERY] if options.celery else [ours]
         figures = {one.name: measure(servers, one, options) for one in contestants}
     print(report(figures, options))  # noqa: T201
     print(f"Kept in {keep('lateness', figures).relative_to(base_dir)}")  # noqa: T201
@@ -57,6 +60,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--over", type=float, default=20.0, help="seconds over which they spread")
     parser.add_argument("--instant", type=int, default=10_000, help="articles due at one instant")
     parser.add_argument("--lead", type=float, default=25.0, help="seconds for filling the queue before anything is due")
+    parser.add_argument("--processes", type=int, default=1, help="worker processes of Headline; Celery has two")
     parser.add_argument("--no-celery", dest="celery", action="store_false")
     return parser.parse_args()
 
@@ -99,9 +103,9 @@ def stamped(stand: Stand, first: int, count: int) -> dict[str, float]:
 
 
 @contextmanager
-def headline(stand: Stand) -> Iterator[Process]:
-    """One worker process."""
-    with stand.start("manage.py", "poll", "--forever") as worker:
+def headline(stand: Stand, processes: int = 1) -> Iterator[Process]:
+    """So many worker processes."""
+    with stand.start("manage.py", "poll", "--forever", "--processes", str(processes)) as worker:
         worker.wait_for("articles.publish")
         yield worker
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.utils.translation import gettext as _
@@ -83,7 +84,7 @@ class Outcome:
     """What became of a batch of articles at the instant `at`, by the database's clock."""
 
     at: datetime | None = None
-    done: dict[int, Article] = field(default_factory=dict)
+    done: dict[int, Any] = field(default_factory=dict)  #: articles, or rows with their `pk`, `title` and `author_id`
     early: list[int] = field(default_factory=list)  #: in the right status, but its time has not come
     void: dict[int, str] = field(default_factory=dict)  #: nothing to do, and why
     busy: set[int] = field(default_factory=set)  #: somebody else holds the row
@@ -120,12 +121,12 @@ def _take(article_ids: Collection[int], statuses: Collection[Status], condition:
     is_due = ExpressionWrapper(condition, output_field=BooleanField())
     rows = Article.objects.filter(pk__in=article_ids).locked_if_free().annotate(is_due=is_due, now=database_now())
     missing = set(article_ids)
-    for article in rows.only("title", "author", "status"):
+    for article in rows.values_list("pk", "title", "author_id", "status", "is_due", "now", named=True):
         missing.discard(article.pk)
-        outcome.at = article.now  # type: ignore[attr-defined]
+        outcome.at = article.now
         if article.status not in statuses:
             outcome.void[article.pk] = f"the article is {Status(article.status).name.lower()}"
-        elif article.is_due:  # type: ignore[attr-defined]
+        elif article.is_due:
             outcome.done[article.pk] = article
         else:
             outcome.early.append(article.pk)
