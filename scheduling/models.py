@@ -138,10 +138,6 @@ class TaskInfoLogQuerySet(models.QuerySet["TaskInfoLog"]):
         """Tasks that ran at or after `since`."""
         return self.filter(status=TaskInfoLog.Status.EXECUTED, updated_at__gte=since)
 
-    def closed_before(self, cutoff: datetime) -> Self:
-        """Records of tasks that ended before `cutoff`."""
-        return self.exclude(status=TaskInfoLog.Status.SCHEDULED).filter(updated_at__lt=cutoff)
-
 
 class TaskInfoLog(TaskIdentity):
     """What became of a task: one row for every task ever, kept after the task is gone."""
