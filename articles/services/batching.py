@@ -37,7 +37,6 @@ SHARE = 10.0  # seconds a worker goes on with one batch before others have their
 
 State = BatchItem.State
 _TIMES = ("publish_at", "embargo_until", "unpublish_at")
-Parameters = Mapping[str, Any]
 
 
 def gather(step: Step, articles: Iterable[tuple[int, str]], *, by: Person) -> Batch:
