@@ -130,6 +130,7 @@ class ActionFilter(admin.SimpleListFilter):
 class AuditAdmin(ModelAdmin):
     """The whole record, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` narrow it down."""
 
+    counted = _("audit entries")
     fields = [
         "moment", "deed", "user_name", "door", "article_title", "release_name", "change", "reason", "revision", "more",
     ]  # fmt: skip

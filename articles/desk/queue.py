@@ -34,6 +34,7 @@ HEADLINE = Coalesce(F("update__draft__title"), F("title"))
 class ReviewQueueAdmin(DecidingScreen):
     """The list; a row leads to the screen on which a reviewer reads the text and decides."""
 
+    counted = gettext_lazy("articles for review")
     list_display = ["headline", "why", "writer", "channel", "waiting_since", "claimed"]
     list_filter = ["channel"]
     search_fields = ["title", "update__draft__title"]
