@@ -8,6 +8,7 @@ from typing import Any, cast
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import UnfoldAction
 
@@ -75,7 +76,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
     @admin.display(description=_("pictures of the cover"), empty_value="—")
     def cover_shown(self, article: Article) -> str | None:
         """Their titles, for those who only read them."""
-        return ", ".join(map(str, article.covers)) or None
+        return gettext(", ").join(map(str, article.covers)) or None
 
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
         """Whether this person may do anything with the article: write, or take one of its steps."""
@@ -174,7 +175,9 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
         writing.drop_copy(window_of(request), by=request.user)
         if tags := form.taken_out():
             text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
-            self.message_user(request, text % {"tags": ", ".join(f"<{tag}>" for tag in tags)}, messages.WARNING)
+            self.message_user(
+                request, text % {"tags": gettext(", ").join(f"<{tag}>" for tag in tags)}, messages.WARNING
+            )
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Nothing is left to do: tags belong to the text, which the services have saved."""

@@ -132,7 +132,10 @@ class AuditEntry(models.Model):
 
 def _words(levels: dict[str, str]) -> str:
     """Some words with what finding them means, and how many more there are."""
-    shown = [f"{word} ({Word.Level(level).label})" for word, level in list(levels.items())[:SHOWN_WORDS]]
+    shown = [
+        gettext("%(word)s (%(level)s)") % {"word": word, "level": Word.Level(level).label}
+        for word, level in list(levels.items())[:SHOWN_WORDS]
+    ]
     if (more := len(levels) - SHOWN_WORDS) > 0:
         shown.append(gettext("… and %d more.") % more)
-    return ", ".join(shown)
+    return gettext(", ").join(shown)
