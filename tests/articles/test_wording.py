@@ -18,6 +18,10 @@ JOINED = re.compile(r"""["'][,;]\s["']\.join|join:["'],""")
 """A list joined with the comma of one language."""
 
 
+SIGN = re.compile("[\u2194-\u21ff\u2300-\u2bff]")
+"""Arrows beyond the four plain ones, shapes, Braille: many systems have no glyph for them."""
+
+
 @pytest.mark.django_db
 def test_the_foot_of_a_list_counts_what_is_in_it(client: Client) -> None:
     client.force_login(make_person("ada", is_superuser=True))
@@ -41,6 +45,13 @@ def test_chinese_lists_have_no_western_commas() -> None:
 def test_no_screen_joins_with_the_comma_of_one_language(folder: str) -> None:
     files = [path for path in Path(folder).rglob("*.*") if path.suffix in {".py", ".html"}]
     assert [str(path) for path in files if JOINED.search(path.read_text("utf-8"))] == []
+
+
+@pytest.mark.parametrize("folder", ["articles/static", "articles/templates", "articles/templatetags", "templates"])
+def test_signs_come_from_the_icon_font(folder: str) -> None:
+    files = [path for path in Path(folder).rglob("*.*") if path.suffix in {".py", ".html", ".css", ".js"}]
+    assert files
+    assert [str(path) for path in files if SIGN.search(path.read_text("utf-8"))] == []
 
 
 def _spoken(client: Client, address: str) -> str:
