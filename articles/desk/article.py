@@ -17,7 +17,7 @@ from articles.desk.audit import history
 from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
-from articles.desk.reading import READING
+from articles.desk.reading import READING, Row, author_shown
 from articles.desk.steps import TAKING_AWAY, may_take, offered, standing, standing_of_newer, take
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
@@ -25,7 +25,8 @@ from articles.desk.writing.screen import told
 from articles.desk.writing.stale import merge_shown, taking_over
 from articles.desk.writing.timing import TimingScreens
 from articles.exceptions import ArticleError, StaleEdit
-from articles.models import Article, Text
+from articles.models import Article
+from articles.models.people import named_among_all
 from articles.services import writing
 from articles.services.editing import TIMES
 from articles.services.membership import kept_steps
@@ -75,9 +76,16 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
         return _may_write(obj, request.user) or any(may_take(step, request.user, obj) for step in Step)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[Any]:
-        """What this person only reads: the text of others, and who wrote it."""
-        shown = [] if _may_write(obj, request.user) else [*sorted(Text.NAMES), *READING.values()]
-        return shown if allows(EDIT_ANY, request.user) else [*shown, "author"]
+        """What this person only reads, and what shows it instead of a field."""
+        rows = _only_read(obj, request.user)
+        return [*rows, *rows.values()]
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """The author is chosen by name."""
+        field: Any = super().formfield_for_foreignkey(db_field, request, **options)
+        if db_field.name == "author":
+            field.label_from_instance = named_among_all
+        return field
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """The text, its place, and those of its times that this person may set; no empty cover to who only reads."""
@@ -90,7 +98,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
             (_("Placement"), ["channel", "tags", "author", "byline", "slug"]),
             (_("This revision"), ["note", "correction"] if obj and may_write else []),
         ]
-        rows = {} if may_write else READING
+        rows = _only_read(obj, request.user)
         return [(title, {"fields": [rows.get(name, name) for name in names]}) for title, names in shown if names]
 
     def get_form(self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any) -> Any:
@@ -187,6 +195,12 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
 def _may_write(article: Article | None, by: Person) -> bool:
     """Whether this person may write the text of an article, or a new one."""
     return article is None or allows(CHANGE, by, article)
+
+
+def _only_read(article: Article | None, by: Person) -> dict[str, Row]:
+    """The fields that this person only reads, with the row that shows each: the text of others, and who wrote it."""
+    text = {} if _may_write(article, by) else READING
+    return {**text, **({} if allows(EDIT_ANY, by) else {"author": author_shown})}
 
 
 def _settable_times(article: Article | None, by: Person) -> list[str]:

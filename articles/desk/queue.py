@@ -94,7 +94,7 @@ class ReviewQueueAdmin(DecidingScreen):
     def claimed(self, article: QueuedArticle) -> str | None:
         """Who is on it."""
         found = getattr(article, "claim", None)
-        return str(found.person) if found and found.counts_at(read_database_clock()) else None
+        return named(found.person) if found and found.counts_at(read_database_clock()) else None
 
     @admin.action(description=gettext_lazy("Claim"))
     def claim(self, request: HttpRequest, chosen: QuerySet[Any]) -> HttpResponse | None:

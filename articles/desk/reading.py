@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import admin
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from articles.models import Article, Channel, CoverMode, Material, Text
+from articles.models.people import named
 from articles.showing import newest_text
 from articles.templatetags.newsroom import prose
 
@@ -46,3 +47,9 @@ READING: Mapping[str, Row] = {
     "slug": _row("slug", lambda text: text.slug),
 }
 """Name of a field that is part of the text to its row."""
+
+
+@admin.display(description=gettext_lazy("author"))
+def author_shown(article: Article) -> str:
+    """Who wrote it, by name."""
+    return named(article.author)

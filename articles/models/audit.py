@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
+from django.contrib.auth import get_user_model
 from django.db import connections, models
 from django.db.models.expressions import Combinable
+from django.db.models.functions import Concat, Trim
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -39,6 +41,12 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
     def latest_first(self) -> Self:
         """In the order in which people look for them."""
         return self.order_by("-id")
+
+    def with_names(self) -> Self:
+        """With what the people are called now: the record keeps the names by which they logged in then."""
+        person = get_user_model()._default_manager.filter(pk=models.OuterRef("user_id"))
+        name = Trim(Concat("first_name", models.Value(" "), "last_name"))
+        return self.annotate(full_name=models.Subquery(person.values(name=name)[:1]))
 
     def add_for_each(self, articles: models.QuerySet[Article], **columns: Combinable) -> None:
         """Add an entry for each of `articles` in one statement, whatever their number.
@@ -121,6 +129,11 @@ class AuditEntry(models.Model):
     def delete(self, *args: Any, **options: Any) -> NoReturn:
         """Refused. Raises `AppendOnly`."""
         raise AppendOnly
+
+    @property
+    def who(self) -> str:
+        """Whose deed it is; what nobody did was done by the clock, or by a program."""
+        return getattr(self, "full_name", "") or self.user_name or self.get_door_display()
 
     def differences(self) -> list[str]:
         """The status, the time to go live and the words, each as "before → after", where they differ."""
