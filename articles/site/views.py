@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from http import HTTPStatus
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import get_language
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import condition, require_safe
+from django.views.decorators.http import require_safe
 
+from articles.caching.pages import cached
+from articles.caching.tags import NEWS, article_tag, channel_tag, tagged
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
 from articles.showing import page_of_article
@@ -19,24 +19,24 @@ from scheduling.services import database_now
 
 
 @require_safe
-@cache_control(no_cache=True)
-def home(request: HttpRequest) -> HttpResponse:
+@cached("before")
+def home(request: HttpRequest) -> HttpResponseBase:
     """The front page: the newest of all channels."""
-    return render(request, "articles/home.html", {"page": _page(request, live_articles())})
+    return tagged(render(request, "articles/home.html", {"page": _page(request, live_articles())}), NEWS)
 
 
 @require_safe
-@cache_control(no_cache=True)
-def channel(request: HttpRequest, slug: str) -> HttpResponse:
+@cached("before")
+def channel(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The newest of one channel."""
     found = get_object_or_404(Channel.objects.enabled(), slug=slug)
     page = _page(request, live_articles().filter(channel=found))
-    return render(request, "articles/channel.html", {"channel": found, "page": page})
+    return tagged(render(request, "articles/channel.html", {"channel": found, "page": page}), channel_tag(found.pk))
 
 
 @require_safe
-@cache_control(no_cache=True)
-def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponse:
+@cached()
+def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
     """One article, at the one address that carries its present slug; from any other it leads there.
 
     It says so for good (301), but nobody may keep that answer: a slug that was changed may be changed back.
@@ -47,21 +47,15 @@ def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponse:
         return render(request, "articles/killed.html", {"article": killed}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
         return redirect(found, permanent=True)
-    return render(request, "articles/article.html", page_of_article(found))
-
-
-def version_of_latest(request: HttpRequest, slug: str | None = None) -> str:
-    """Changes when the list does: which articles, in which version, in which language."""
-    rows = _of_channel(slug).newest_first().values_list("pk", "updated_at")[: Page.SIZE + 1]
-    return f'"{sha256(repr((list(rows), get_language())).encode()).hexdigest()[:32]}"'
+    page = render(request, "articles/article.html", page_of_article(found))
+    return tagged(page, article_tag(pk), channel_tag(found.channel_id) if found.channel_id else NEWS)
 
 
 @require_safe
-@cache_control(no_cache=True)
-@condition(etag_func=version_of_latest)
-def latest(request: HttpRequest, slug: str | None = None) -> HttpResponse:
-    """The list of a front page alone, for pages that are open; it costs one small query while nothing changes."""
-    return render(request, "articles/cards.html", {"page": page_of(_of_channel(slug))})
+@cached()
+def latest(request: HttpRequest, slug: str | None = None) -> HttpResponseBase:
+    """The list of a front page alone, for pages that are open."""
+    return tagged(render(request, "articles/cards.html", {"page": page_of(_of_channel(slug))}), NEWS)
 
 
 def live_articles() -> ArticleQuerySet:
