@@ -1,11 +1,14 @@
-"""The readers' pages. Each asks for `live` articles by the database's clock, so none shows anything early."""
+"""The readers' pages. Each asks for `live` articles by the database's clock, so none shows anything early.
+
+Nothing on them depends on who reads, but for the language: any cache may give one reader's page to the next.
+"""
 
 from __future__ import annotations
 
 from hashlib import sha256
 from http import HTTPStatus
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import get_language
 from django.views.decorators.cache import cache_control
@@ -14,24 +17,46 @@ from django.views.decorators.http import condition, require_safe
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
 from articles.showing import page_of_article
-from articles.site.pages import Page, page_of
+from articles.site.front import front_of
+from articles.site.pages import is_asked, page_of, size_asked
+from articles.site.scopes import Scope, author_scope, channel_scope, everything, tag_scope
 from scheduling.services import database_now
+
+JUST_IN = 25
+"""Headlines that open pages are told of."""
 
 
 @require_safe
 @cache_control(no_cache=True)
 def home(request: HttpRequest) -> HttpResponse:
-    """The front page: the newest of all channels."""
-    return render(request, "articles/home.html", {"page": _page(request, live_articles())})
+    """The front page; further pages of it are lists of all channels."""
+    if is_asked(request.GET):
+        return _list(request, everything())
+    channels = list(Channel.objects.enabled())
+    front = front_of(channels, size=size_asked(request.GET))
+    context = {"scope": everything(), "channels": channels, "front": front, "page": front.page}
+    return render(request, "articles/home.html", context)
 
 
 @require_safe
 @cache_control(no_cache=True)
 def channel(request: HttpRequest, slug: str) -> HttpResponse:
     """The newest of one channel."""
-    found = get_object_or_404(Channel.objects.enabled(), slug=slug)
-    page = _page(request, live_articles().filter(channel=found))
-    return render(request, "articles/channel.html", {"channel": found, "page": page})
+    return _list(request, channel_scope(slug))
+
+
+@require_safe
+@cache_control(no_cache=True)
+def tag(request: HttpRequest, slug: str) -> HttpResponse:
+    """The newest with one tag."""
+    return _list(request, tag_scope(slug))
+
+
+@require_safe
+@cache_control(no_cache=True)
+def author(request: HttpRequest, pk: int) -> HttpResponse:
+    """The newest by one author."""
+    return _list(request, author_scope(pk))
 
 
 @require_safe
@@ -41,7 +66,7 @@ def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponse:
 
     It says so for good (301), but nobody may keep that answer: a slug that was changed may be changed back.
     """
-    found = live_articles().prefetch_related("tags", "corrections").filter(pk=pk).first()
+    found = live_articles().filter(pk=pk).first()
     if found is None:
         killed = get_object_or_404(Article.objects.killed(), pk=pk)
         return render(request, "articles/killed.html", {"article": killed}, status=HTTPStatus.GONE)
@@ -50,18 +75,19 @@ def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponse:
     return render(request, "articles/article.html", page_of_article(found))
 
 
-def version_of_latest(request: HttpRequest, slug: str | None = None) -> str:
-    """Changes when the list does: which articles, in which version, in which language."""
-    rows = _of_channel(slug).newest_first().values_list("pk", "updated_at")[: Page.SIZE + 1]
+def version_of_latest(request: HttpRequest) -> str:
+    """Changes when the newest headlines do: which articles, in which version, in which language."""
+    rows = live_articles().newest_first().values_list("pk", "updated_at")[:JUST_IN]
     return f'"{sha256(repr((list(rows), get_language())).encode()).hexdigest()[:32]}"'
 
 
 @require_safe
 @cache_control(no_cache=True)
 @condition(etag_func=version_of_latest)
-def latest(request: HttpRequest, slug: str | None = None) -> HttpResponse:
-    """The list of a front page alone, for pages that are open; it costs one small query while nothing changes."""
-    return render(request, "articles/cards.html", {"page": page_of(_of_channel(slug))})
+def latest(request: HttpRequest) -> HttpResponse:
+    """The newest headlines, for pages that are open: the same for all of them, and one small query while they last."""
+    articles = list(live_articles().defer("body").newest_first()[:JUST_IN])
+    return render(request, "articles/latest.html", {"articles": articles, "are_all": len(articles) < JUST_IN})
 
 
 def live_articles() -> ArticleQuerySet:
@@ -69,14 +95,6 @@ def live_articles() -> ArticleQuerySet:
     return Article.objects.live(database_now()).select_related("channel", "author")
 
 
-def _of_channel(slug: str | None) -> ArticleQuerySet:
-    return live_articles() if slug is None else live_articles().filter(channel__slug=slug, channel__enabled=True)
-
-
-def _page(request: HttpRequest, articles: ArticleQuerySet) -> Page:
-    before = request.GET.get("before", "")
-    if not before:
-        return page_of(articles)
-    if not before.isdecimal():
-        raise Http404
-    return page_of(articles, before=get_object_or_404(live_articles(), pk=before))
+def _list(request: HttpRequest, scope: Scope) -> HttpResponse:
+    page = page_of(scope.of(live_articles()), request.GET)
+    return render(request, "articles/list.html", {"scope": scope, "page": page})
