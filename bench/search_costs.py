@@ -14,12 +14,12 @@ import django
 
 django.setup()
 
+from articles.site.coherence import next_change  # noqa: E402
 from django.conf import settings  # noqa: E402 (models need a Django that is set up)
 from django.contrib.auth import get_user_model  # noqa: E402
 from django.test import Client  # noqa: E402
 
 from articles.models import Article  # noqa: E402
-from articles.site.coherence import next_change  # noqa: E402
 from articles.site.scopes import author_scope, channel_scope, everything, tag_scope  # noqa: E402
 from bench.plans import plans_of  # noqa: E402
 from scheduling.services import read_database_clock  # noqa: E402

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import OuterRef, Q
 from django.db.models.expressions import Combinable
 from django.urls import reverse
 from django.utils.text import slugify
@@ -59,7 +59,7 @@ class ArticleQuerySet(TellingQuerySet["Article"]):
         missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
         return self.filter(missed | Q(due_at(now - NOTED_WITHIN), status__in=Article.Status.waiting()))
 
-    def signed_by(self, author_id: int) -> Self:
+    def signed_by(self, author_id: int | OuterRef) -> Self:
         """What names this person to readers: a byline stands instead of a name, and without one nobody is named."""
         return self.filter(author=author_id, byline="").exclude(author__first_name="", author__last_name="")
 

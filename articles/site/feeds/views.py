@@ -72,7 +72,7 @@ def _empty(scope: Scope, form: str = "rss") -> Rss | Atom | Json:
     name = _("Headline")
     return FORMS[form](
         title=fit_for_xml(name if scope.title == name else f"{scope.title} · {name}"),
-        link=settings.SITE_URL + scope.page,
+        link=settings.SITE_URL + scope.path,
         description=fit_for_xml(scope.description),
         language=settings.LANGUAGE_CODE,
         author_name=name,
