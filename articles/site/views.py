@@ -72,12 +72,9 @@ def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
         return render(request, "articles/killed.html", {"article": killed}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
         return redirect(found, permanent=True)
-    page, _found_tags = (shown := page_of_article(found)), shown["tags"]
-    related = [
-        channel_tag(found.channel_id) if found.channel_id else NEWS,
-        *(topic_tag(tag.pk) for tag in page["tags"]),
-    ]
-    return tagged(render(request, "articles/article.html", page), article_tag(pk), *related)
+    page = page_of_article(found)
+    lists = [channel_tag(found.channel_id) if found.channel_id else NEWS, *(topic_tag(tag.pk) for tag in page["tags"])]
+    return tagged(render(request, "articles/article.html", page), article_tag(pk), *lists)
 
 
 @require_safe
