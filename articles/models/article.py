@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import OuterRef, Q
 from django.db.models.expressions import Combinable
 from django.urls import reverse
 from django.utils.text import slugify
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.models.changes import SavesOnlyChanges
 from articles.models.cover import Covered
 from articles.models.revision import Revision, Text
+from articles.models.telling import TellingQuerySet
 from scheduling.fields import ExactCharField
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ BODY_LENGTH = 1_000_000
 """Characters; the longest novels of the paper's weekend pages have a tenth of that."""
 
 
-class ArticleQuerySet(models.QuerySet["Article"]):
+class ArticleQuerySet(TellingQuerySet["Article"]):
     """The words in which the house asks for articles. `now` is an aware datetime or `database_now()`."""
 
     def live(self, now: Instant) -> Self:
@@ -58,7 +59,7 @@ class ArticleQuerySet(models.QuerySet["Article"]):
         missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
         return self.filter(missed | Q(due_at(now - NOTED_WITHIN), status__in=Article.Status.waiting()))
 
-    def signed_by(self, author_id: int) -> Self:
+    def signed_by(self, author_id: int | OuterRef) -> Self:
         """What names this person to readers: a byline stands instead of a name, and without one nobody is named."""
         return self.filter(author=author_id, byline="").exclude(author__first_name="", author__last_name="")
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, Self
 
 from django.contrib.auth import get_user_model
-from django.db import connections, models
-from django.db.models.expressions import Combinable
+from django.db import models
 from django.db.models.functions import Concat, Trim
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -47,20 +46,6 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         person = get_user_model()._default_manager.filter(pk=models.OuterRef("user_id"))
         name = Trim(Concat("first_name", models.Value(" "), "last_name"))
         return self.annotate(full_name=models.Subquery(person.values(name=name)[:1]))
-
-    def add_for_each(self, articles: models.QuerySet[Article], **columns: Combinable) -> None:
-        """Add an entry for each of `articles` in one statement, whatever their number.
-
-        `columns` are expressions over an article; all of the table's are named, but for the id.
-        """
-        rows = articles.order_by("pk").values_list(*columns.values())
-        select, parameters = rows.query.get_compiler(self.db).as_sql()
-        connection = connections[self.db]
-        quote = connection.ops.quote_name
-        names = ", ".join(quote(name) for name in columns)
-        with connection.cursor() as cursor:
-            # The statement is the ORM's own, the names are the model's: nothing of it came from outside.
-            cursor.execute(f"INSERT INTO {quote(self.model._meta.db_table)} ({names}) {select}", parameters)  # noqa: S608
 
     def update(self, **values: Any) -> NoReturn:
         """Refused. Raises `AppendOnly`."""

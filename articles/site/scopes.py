@@ -6,14 +6,14 @@ A tag or an author of whom nothing is live does not exist, or a name in a draft 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from django.contrib.auth import get_user_model
-from django.http import Http404
+from django.db.models import Exists, OuterRef
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from articles.caching.tags import NEWS, author_tag, channel_tag, topic_tag
 from articles.models import Article, Channel, Tag
 from articles.models.article import ArticleQuerySet
 from scheduling.services import database_now
@@ -21,15 +21,28 @@ from scheduling.services import database_now
 
 @dataclass(frozen=True)
 class Scope:
-    """A part of the news. `path` is what the addresses of its feeds begin with, `page` is its page for people."""
+    """A part of the news. `path` is its page for people, and what the addresses of its feeds begin with."""
 
     path: str
-    page: str
     title: str
     description: str
     channel: int | None = None
     tag: int | None = None
     author: int | None = None
+
+    @property
+    def surrogate(self) -> str:
+        """The tag of what shows it."""
+        if self.channel is not None:
+            return channel_tag(self.channel)
+        if self.tag is not None:
+            return topic_tag(self.tag)
+        return NEWS if self.author is None else author_tag(self.author)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether its articles may be of several channels."""
+        return self.channel is None
 
     def of(self, articles: ArticleQuerySet) -> ArticleQuerySet:
         """Those of `articles` that belong to it."""
@@ -41,12 +54,12 @@ class Scope:
 
     def live(self) -> ArticleQuerySet:
         """What readers may see of it now, newest first."""
-        return self.of(Article.objects.live(database_now())).newest_first()
+        return self.of(_live()).newest_first()
 
 
 def everything() -> Scope:
     """The whole site."""
-    return Scope("/", reverse("home"), _("Headline"), _("News, on the second."))
+    return Scope(reverse("home"), _("Headline"), _("News, on the second."))
 
 
 def channel_scope(slug: str) -> Scope:
@@ -56,40 +69,33 @@ def channel_scope(slug: str) -> Scope:
 
 def scope_of_channel(channel: Channel) -> Scope:
     """A channel."""
-    page = channel.get_absolute_url()
-    return Scope(page, page, channel.name, channel.description or channel.name, channel=channel.pk)
+    description = channel.description or channel.name
+    return Scope(channel.get_absolute_url(), channel.name, description, channel=channel.pk)
 
 
 def tag_scope(slug: str) -> Scope:
     """What has a tag. Raises `Http404`."""
-    return _with_news(scope_of_tag(get_object_or_404(Tag, slug=slug)))
+    has_news = Exists(_live().filter(tags=OuterRef("pk")))
+    return scope_of_tag(get_object_or_404(Tag.objects.filter(has_news), slug=slug))
 
 
 def scope_of_tag(tag: Tag) -> Scope:
     """What has a tag, whether anything has or not."""
-    path = reverse("tag-feed", kwargs={"slug": tag.slug}).removesuffix("feed/")
-    title = _("Articles on %(name)s") % {"name": tag.name}
-    return Scope(path, _found_by(tag=tag.slug), tag.name, title, tag=tag.pk)
+    description = _("Articles on %(name)s") % {"name": tag.name}
+    return Scope(reverse("tag", kwargs={"slug": tag.slug}), tag.name, description, tag=tag.pk)
 
 
 def author_scope(pk: int) -> Scope:
     """What names a person as its author. Raises `Http404`."""
-    person = get_object_or_404(get_user_model(), pk=pk)
-    return _with_news(scope_of_author(pk, person.get_full_name()))
+    people = get_user_model()._default_manager.filter(Exists(_live().signed_by(OuterRef("pk"))))
+    return scope_of_author(pk, get_object_or_404(people, pk=pk).get_full_name())
 
 
 def scope_of_author(pk: int, name: str) -> Scope:
     """What names a person as its author, whether anything does or not."""
-    path = reverse("author-feed", kwargs={"pk": pk}).removesuffix("feed/")
-    title = _("Articles by %(name)s") % {"name": name}
-    return Scope(path, _found_by(author=pk), name, title, author=pk)
+    description = _("Articles by %(name)s") % {"name": name}
+    return Scope(reverse("author", kwargs={"pk": pk}), name, description, author=pk)
 
 
-def _found_by(**filters: object) -> str:
-    return f"{reverse('search')}?{urlencode(filters)}"
-
-
-def _with_news(scope: Scope) -> Scope:
-    if not scope.live().exists():
-        raise Http404
-    return scope
+def _live() -> ArticleQuerySet:
+    return Article.objects.live(database_now())
