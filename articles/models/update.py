@@ -36,3 +36,9 @@ class Update(models.Model):
 
     def __str__(self) -> str:
         return f"{self.article_id}"
+
+    @property
+    def headline(self) -> str:
+        """That of the text which takes its place next: the approved one, or else the draft."""
+        text = self.approved or self.draft
+        return text.title if text else ""
