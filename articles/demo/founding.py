@@ -78,7 +78,7 @@ def found(*, now: datetime, password: str) -> None:
 
 @transaction.atomic
 def renew_missed(*, now: datetime) -> int:
-    """Give new times to bulletins that went past theirs while no worker ran; returns how many. The same for a release."""
+    """Give new times to bulletins, and a release, that missed theirs as no worker ran; returns how many bulletins."""
     missed = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__lte=now)
     articles = list(missed.locked().order_by("publish_at"))
     for number, article in enumerate(articles):
