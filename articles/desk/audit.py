@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.html import format_html_join
@@ -103,11 +104,11 @@ def history(subject: Article | Release) -> list[dict[str, str]]:
             "about": entry.article_title,
             "when": spoken_exactly(entry.at),
             "name": name_of(entry.action),
-            "who": entry.user_name or entry.get_door_display(),
+            "who": entry.who,
             "change": " · ".join(entry.differences()),
             "reason": entry.reason,
         }
-        for entry in entries[:SHOWN]
+        for entry in entries.with_names()[:SHOWN]
     ]
 
 
@@ -130,11 +131,12 @@ class ActionFilter(admin.SimpleListFilter):
 class AuditAdmin(ModelAdmin):
     """The whole record, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` narrow it down."""
 
+    counted = _("audit entries")
     fields = [
-        "moment", "deed", "user_name", "door", "article_title", "release_name", "change", "reason", "revision", "more",
+        "moment", "deed", "person", "door", "article_title", "release_name", "change", "reason", "revision", "more",
     ]  # fmt: skip
-    readonly_fields = ["moment", "deed", "change", "more"]
-    list_display = ["moment", "deed", "article_title", "release_name", "user_name", "door", "change", "reason"]
+    readonly_fields = ["moment", "deed", "person", "change", "more"]
+    list_display = ["moment", "deed", "article_title", "release_name", "person", "door", "change", "reason"]
     list_display_links = ["moment"]
     list_filter = ["door", ActionFilter, ("at", admin.DateFieldListFilter)]
     list_per_page = 50
@@ -152,6 +154,17 @@ class AuditAdmin(ModelAdmin):
     def deed(self, entry: AuditEntry) -> str:
         """What was done."""
         return name_of(entry.action)
+
+    @admin.display(description=_("person"), ordering="user_name", empty_value="—")
+    def person(self, entry: AuditEntry) -> str | None:
+        """Who did it, unless it was the clock."""
+        return entry.who if entry.user_name else None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        """With the names of people."""
+        entries: Any = super().get_queryset(request)
+        rows: QuerySet[AuditEntry] = entries.with_names()
+        return rows
 
     @admin.display(description=_("change"))
     def change(self, entry: AuditEntry) -> str | None:

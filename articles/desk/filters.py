@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from articles.models import Article, Channel
-from articles.models.people import named
+from articles.models.people import named_apart
 from articles.times import zone_label
 from scheduling.services import read_database_clock
 
@@ -136,8 +136,8 @@ class AuthorFilter(ChoiceFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
         """Whoever has written something, by name."""
         writes = Exists(Article.objects.filter(author=OuterRef("pk")))
-        people = get_user_model().objects.filter(writes)
-        return sorted(((str(person.pk), named(person)) for person in people), key=lambda choice: choice[1].lower())
+        people = named_apart(get_user_model().objects.filter(writes))
+        return sorted(((str(pk), name) for pk, name in people.items()), key=lambda choice: choice[1].lower())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """What this author wrote."""

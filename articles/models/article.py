@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.models.changes import SavesOnlyChanges
 from articles.models.cover import Covered
 from articles.models.revision import Revision, Text
+from articles.models.telling import TellingQuerySet
 from scheduling.fields import ExactCharField
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ BODY_LENGTH = 1_000_000
 """Characters; the longest novels of the paper's weekend pages have a tenth of that."""
 
 
-class ArticleQuerySet(models.QuerySet["Article"]):
+class ArticleQuerySet(TellingQuerySet["Article"]):
     """The words in which the house asks for articles. `now` is an aware datetime or `database_now()`."""
 
     def live(self, now: Instant) -> Self:

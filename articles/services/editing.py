@@ -70,7 +70,7 @@ def edit(
     what `refuse_pictures` raises.
     """
     if unknown := changes.keys() - EDITABLE:
-        raise NotEditable(_("Not editable: %(names)s") % {"names": ", ".join(sorted(unknown))})
+        raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
     _refuse_form(changes)
     with transaction.atomic():
         lock(article)
@@ -171,7 +171,7 @@ def _put_aside(article: Article, changes: Mapping[str, Any], by: Person) -> None
 
 def _refuse_form(changes: Mapping[str, Any]) -> None:
     if changes.get("cover_mode", CoverMode.AUTO) not in CoverMode.values:
-        raise WrongCover(_("A cover is one of: %(modes)s.") % {"modes": ", ".join(CoverMode.values)})
+        raise WrongCover(_("A cover is one of: %(modes)s.") % {"modes": _(", ").join(CoverMode.values)})
     if len(changes.get("body", "")) > BODY_LENGTH:
         raise TooLong(_("The body is longer than %(most)d characters; split the article.") % {"most": BODY_LENGTH})
 

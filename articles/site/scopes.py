@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from articles.caching.tags import NEWS, author_tag, channel_tag, topic_tag
 from articles.models import Article, Channel, Tag
 from articles.models.article import ArticleQuerySet
 from scheduling.services import database_now
@@ -28,6 +29,15 @@ class Scope:
     channel: int | None = None
     tag: int | None = None
     author: int | None = None
+
+    @property
+    def surrogate(self) -> str:
+        """The tag of what shows it."""
+        if self.channel is not None:
+            return channel_tag(self.channel)
+        if self.tag is not None:
+            return topic_tag(self.tag)
+        return NEWS if self.author is None else author_tag(self.author)
 
     @property
     def is_mixed(self) -> bool:

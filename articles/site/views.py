@@ -5,15 +5,15 @@ Nothing on them depends on who reads, but for the language: any cache may give o
 
 from __future__ import annotations
 
-from hashlib import sha256
 from http import HTTPStatus
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import get_language
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import condition, require_safe
+from django.views.decorators.http import require_safe
 
+from articles.caching.pages import cached
+from articles.caching.tags import NEWS, article_tag, channel_tag, tagged, topic_tag
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
 from articles.showing import page_of_article
@@ -27,41 +27,41 @@ JUST_IN = 25
 
 
 @require_safe
-@cache_control(no_cache=True)
-def home(request: HttpRequest) -> HttpResponse:
+@cached("after", "before", "page_size")
+def home(request: HttpRequest) -> HttpResponseBase:
     """The front page; further pages of it are lists of all channels."""
     if is_asked(request.GET):
         return _list(request, everything())
     channels = list(Channel.objects.enabled())
     front = front_of(channels, size=size_asked(request.GET))
     context = {"scope": everything(), "channels": channels, "front": front, "page": front.page}
-    return render(request, "articles/home.html", context)
+    return tagged(render(request, "articles/home.html", context), NEWS)
 
 
 @require_safe
-@cache_control(no_cache=True)
-def channel(request: HttpRequest, slug: str) -> HttpResponse:
+@cached("after", "before", "page_size")
+def channel(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The newest of one channel."""
     return _list(request, channel_scope(slug))
 
 
 @require_safe
-@cache_control(no_cache=True)
-def tag(request: HttpRequest, slug: str) -> HttpResponse:
+@cached("after", "before", "page_size")
+def tag(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The newest with one tag."""
     return _list(request, tag_scope(slug))
 
 
 @require_safe
-@cache_control(no_cache=True)
-def author(request: HttpRequest, pk: int) -> HttpResponse:
+@cached("after", "before", "page_size")
+def author(request: HttpRequest, pk: int) -> HttpResponseBase:
     """The newest by one author."""
     return _list(request, author_scope(pk))
 
 
 @require_safe
-@cache_control(no_cache=True)
-def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponse:
+@cached()
+def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
     """One article, at the one address that carries its present slug; from any other it leads there.
 
     It says so for good (301), but nobody may keep that answer: a slug that was changed may be changed back.
@@ -72,22 +72,18 @@ def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponse:
         return render(request, "articles/killed.html", {"article": killed}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
         return redirect(found, permanent=True)
-    return render(request, "articles/article.html", page_of_article(found))
-
-
-def version_of_latest(request: HttpRequest) -> str:
-    """Changes when the newest headlines do: which articles, in which version, in which language."""
-    rows = live_articles().newest_first().values_list("pk", "updated_at")[:JUST_IN]
-    return f'"{sha256(repr((list(rows), get_language())).encode()).hexdigest()[:32]}"'
+    page = page_of_article(found)
+    lists = [channel_tag(found.channel_id) if found.channel_id else NEWS, *(topic_tag(tag.pk) for tag in page["tags"])]
+    return tagged(render(request, "articles/article.html", page), article_tag(pk), *lists)
 
 
 @require_safe
-@cache_control(no_cache=True)
-@condition(etag_func=version_of_latest)
-def latest(request: HttpRequest) -> HttpResponse:
-    """The newest headlines, for pages that are open: the same for all of them, and one small query while they last."""
+@cached()
+def latest(request: HttpRequest) -> HttpResponseBase:
+    """The newest headlines, for pages that are open: the same for all of them, and made once for all."""
     articles = list(live_articles().defer("body").newest_first()[:JUST_IN])
-    return render(request, "articles/latest.html", {"articles": articles, "are_all": len(articles) < JUST_IN})
+    context = {"articles": articles, "are_all": len(articles) < JUST_IN}
+    return tagged(render(request, "articles/latest.html", context), NEWS)
 
 
 def live_articles() -> ArticleQuerySet:
@@ -95,6 +91,6 @@ def live_articles() -> ArticleQuerySet:
     return Article.objects.live(database_now()).select_related("channel", "author")
 
 
-def _list(request: HttpRequest, scope: Scope) -> HttpResponse:
+def _list(request: HttpRequest, scope: Scope) -> HttpResponseBase:
     page = page_of(scope.of(live_articles()), request.GET)
-    return render(request, "articles/list.html", {"scope": scope, "page": page})
+    return tagged(render(request, "articles/list.html", {"scope": scope, "page": page}), scope.surrogate)

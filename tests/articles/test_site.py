@@ -91,7 +91,7 @@ def test_an_old_slug_leads_to_the_present_one(client: Client) -> None:
     article = live("国产大飞机完成高原试飞")
     for address in (f"/article/{article.pk}/old/", f"/article/{article.pk}/"):
         page = client.get(address)
-        assert (page.status_code, page["Cache-Control"]) == (301, "no-cache")
+        assert (page.status_code, page["Cache-Control"]) == (301, "private, no-store")
         assert client.get(page["Location"]).status_code == 200
 
 
@@ -122,16 +122,6 @@ def test_every_article_is_on_exactly_one_page_even_with_equal_times(client: Clie
 @pytest.mark.parametrize("before", ["x", "-1", "999999", "²", "1e3", "9" * 30, "\0", "١"])
 def test_a_page_after_nothing_does_not_exist(client: Client, before: str) -> None:
     assert client.get("/", {"before": before}).status_code == 404
-
-
-def test_an_open_page_costs_one_statement_while_nothing_changes(
-    client: Client, django_assert_num_queries: pytest.FixtureRequest
-) -> None:
-    live()
-    version = client.get("/latest/")["ETag"]
-    with django_assert_num_queries(1):  # type: ignore[operator]
-        again = client.get("/latest/", headers={"If-None-Match": version})
-    assert (again.status_code, again.content) == (304, b"")
 
 
 def test_an_open_page_hears_of_news_edits_and_withdrawals(client: Client) -> None:

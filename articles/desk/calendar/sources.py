@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from articles.desk.calendar.collector import Collector
 from articles.desk.calendar.entries import Entry, Kind, Mark
 from articles.models import Article, Release, ReleaseMember, Update
+from articles.models.people import named
 from articles.services import Moment
 from articles.workflow import TO_COME, WAITING
 
@@ -175,7 +176,7 @@ def entry_about(
         title=article.title,
         address=reverse("admin:articles_article_change", args=[article.pk]),
         channel=str(article.channel or ""),
-        author=(author.get_full_name() or author.get_username()) if author else "",
+        author=named(author) if author else "",
         state=article.get_status_display(),
         note=note,
         seen=seen.isoformat() if seen else "",
