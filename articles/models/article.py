@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
-from django.db.models import OuterRef, Q
+from django.db.models import F, OuterRef, Q
 from django.db.models.expressions import Combinable
 from django.urls import reverse
 from django.utils.text import slugify
@@ -58,6 +58,10 @@ class ArticleQuerySet(TellingQuerySet["Article"]):
         """What should be out: its time is past, but it is not approved, or no worker has noted it for a while."""
         missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
         return self.filter(missed | Q(due_at(now - NOTED_WITHIN), status__in=Article.Status.waiting()))
+
+    def tagged(self, tag: int) -> Self:
+        """Those with this tag; the newest of them are found along an index of their own, see `Tagging`."""
+        return self.filter(taggings__tag=tag, taggings__publish_at=F("publish_at"))
 
     def signed_by(self, author_id: int | OuterRef) -> Self:
         """What names this person to readers: a byline stands instead of a name, and without one nobody is named."""

@@ -49,7 +49,7 @@ class Scope:
         if self.channel is not None:
             return articles.filter(channel=self.channel)
         if self.tag is not None:
-            return articles.filter(tags=self.tag)
+            return articles.tagged(self.tag)
         return articles if self.author is None else articles.signed_by(self.author)
 
     def live(self) -> ArticleQuerySet:
