@@ -101,7 +101,7 @@ def test_nothing_hidden_is_read_next_and_nothing_twice() -> None:
 
 
 def test_a_page_costs_as_much_however_many_articles_have_its_tags() -> None:
-    """With covers, pictures, corrections, tags, related articles, the menu, and a look at how long all that stays true."""
+    """With covers, pictures, corrections, tags, related articles, the menu, and a look at how long that stays true."""
     article = full_article()
     costs = []
     for number in (RELATED, 2 * OF_EACH_TAG):
