@@ -285,6 +285,11 @@ class Article(Covered, SavesOnlyChanges):
         due, end = self.goes_live_at, self.unpublish_at
         return self.status in self.Status.visible() and due is not None and due <= now and (end is None or end > now)
 
+    def is_over_at(self, now: datetime) -> bool:
+        """Whether readers saw it and do no longer, by the clock: a worker may not have noticed yet."""
+        due, end = self.goes_live_at, self.unpublish_at
+        return self.status in self.Status.visible() and due is not None and end is not None and due < end <= now
+
     @property
     def is_waiting(self) -> bool:
         """Whether it is approved and not out yet."""
