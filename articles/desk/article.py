@@ -31,9 +31,9 @@ from articles.services import writing
 from articles.services.editing import TIMES
 from articles.services.membership import kept_steps
 from articles.services.rights import CHANGE, EDIT_ANY, allows
-from articles.services.steps import Person
+from articles.services.steps import Person, position
 from articles.showing import newest_number, newest_text
-from articles.workflow import STEPS, Step
+from articles.workflow import STEPS, Step, may_start
 from scheduling.services import read_database_clock
 
 Status = Article.Status
@@ -206,7 +206,7 @@ def _only_read(article: Article | None, by: Person) -> dict[str, Row]:
 def _settable_times(article: Article | None, by: Person) -> list[str]:
     """The times of an article that this person may set, in the order of the form."""
     names = ["publish_at", "update_at", "embargo_until", "unpublish_at"]
-    if not may_take(Step.SET_EMBARGO, by):
+    if not may_take(Step.SET_EMBARGO, by) or (article and not may_start(Step.SET_EMBARGO, position(article))):
         names.remove("embargo_until")
     if article is None or article.newer is None:
         names.remove("update_at")

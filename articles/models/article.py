@@ -59,9 +59,13 @@ class ArticleQuerySet(TellingQuerySet["Article"]):
         missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
         return self.filter(missed | Q(due_at(now - NOTED_WITHIN), status__in=Article.Status.waiting()))
 
-    def tagged(self, tag: int) -> Self:
+    def tagged(self, tag: int | OuterRef) -> Self:
         """Those with this tag; the newest of them are found along an index of their own, see `Tagging`."""
         return self.filter(taggings__tag=tag, taggings__publish_at=F("publish_at"))
+
+    def tagged_by(self, slug: str) -> Self:
+        """Those with the tag of this slug, found in the same way."""
+        return self.filter(taggings__tag__slug=slug, taggings__publish_at=F("publish_at"))
 
     def signed_by(self, author_id: int | OuterRef) -> Self:
         """What names this person to readers: a byline stands instead of a name, and without one nobody is named."""
@@ -283,6 +287,11 @@ class Article(Covered, SavesOnlyChanges):
         """Whether readers see it, by the clock: a worker may not have noticed yet."""
         due, end = self.goes_live_at, self.unpublish_at
         return self.status in self.Status.visible() and due is not None and due <= now and (end is None or end > now)
+
+    def is_over_at(self, now: datetime) -> bool:
+        """Whether readers saw it and do no longer, by the clock: a worker may not have noticed yet."""
+        due, end = self.goes_live_at, self.unpublish_at
+        return self.status in self.Status.visible() and due is not None and end is not None and due < end <= now
 
     @property
     def is_waiting(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib.auth import get_user_model
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Subquery
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -52,6 +52,10 @@ class Scope:
             return articles.tagged(self.tag)
         return articles if self.author is None else articles.signed_by(self.author)
 
+    def shelf(self) -> ArticleQuerySet:
+        """Its articles, live or not, by the index that holds them in order; an author's also without the name."""
+        return Article.objects.filter(author=self.author) if self.author is not None else self.of(Article.objects.all())
+
     def live(self) -> ArticleQuerySet:
         """What readers may see of it now, newest first."""
         return self.of(_live()).newest_first()
@@ -74,9 +78,13 @@ def scope_of_channel(channel: Channel) -> Scope:
 
 
 def tag_scope(slug: str) -> Scope:
-    """What has a tag. Raises `Http404`."""
-    has_news = Exists(_live().filter(tags=OuterRef("pk")))
-    return scope_of_tag(get_object_or_404(Tag.objects.filter(has_news), slug=slug))
+    """What has a tag. Raises `Http404`.
+
+    One statement, which looks for one row along the tag's index; as EXISTS it would walk through all.
+    """
+    newest = _live().tagged(OuterRef("pk")).newest_first().values("pk")[:1]
+    tags = Tag.objects.alias(newest=Subquery(newest)).filter(newest__isnull=False)
+    return scope_of_tag(get_object_or_404(tags, slug=slug))
 
 
 def scope_of_tag(tag: Tag) -> Scope:

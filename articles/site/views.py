@@ -92,5 +92,5 @@ def live_articles() -> ArticleQuerySet:
 
 
 def _list(request: HttpRequest, scope: Scope) -> HttpResponseBase:
-    page = page_of(scope.of(live_articles()), request.GET)
+    page = page_of(scope, request.GET)
     return tagged(render(request, "articles/list.html", {"scope": scope, "page": page}), scope.surrogate)
