@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
+from articles.desk.facts import facts_of
 from articles.models import Article, AuditEntry, Release
 from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
 from articles.services.previewing import LINK, UNLINK
@@ -70,21 +71,6 @@ NAMES: Mapping[str, str | Promise] = {
     **{step.value: RELEASE_STEPS[step].label for step in ReleaseStep},
 }
 """What people call the actions of the record."""
-
-FACTS = {
-    "article": _("article's id"),
-    "person": _("person's id"),
-    "changed": _("changed"),
-    "old": _("before"),
-    "new": _("after"),
-    "notice": _("kill notice"),
-    "planned": _("what happens"),
-    "update": _("update"),
-    "update_at": _("update at"),
-    "unpublish_at": _("take off at"),
-    "embargo_until": _("embargo until"),
-}
-"""What people call the other facts of an entry."""
 
 SHOWN = 20
 """Entries below an article's form."""
@@ -173,10 +159,8 @@ class AuditAdmin(ModelAdmin):
 
     @admin.display(description=_("more"))
     def more(self, entry: AuditEntry) -> str | None:
-        """Whatever else the entry knows, and the ids that outlive names."""
-        facts = {"article": entry.article_id, "person": entry.user_id, **entry.facts}
-        lines = ((FACTS.get(name, name), _plain(value)) for name, value in facts.items() if value)
-        return format_html_join(SafeString("<br>"), "{}: {}", lines)
+        """Whatever else the entry knows."""
+        return format_html_join(SafeString("<br>"), "{}: {}", facts_of(entry))
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Links lead to all that happened to one article or release, or was done by one person."""
@@ -194,8 +178,3 @@ class AuditAdmin(ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
         """Nobody deletes it."""
         return False
-
-
-def _plain(value: Any) -> str:
-    """A fact as people read it: two values in a list are the old and the new one."""
-    return " → ".join(str(one or "—") for one in value) if isinstance(value, list) else str(value)

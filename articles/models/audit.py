@@ -103,7 +103,7 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.user_name or self.door} {self.article_title}"
+        return f"{spoken_exactly(self.at)} · {self.article_title or self.release_name or self.get_door_display()}"
 
     def save(self, *args: Any, **options: Any) -> None:
         """Add the entry. Raises `AppendOnly` for one that is there already."""

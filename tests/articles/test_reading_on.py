@@ -15,7 +15,7 @@ from articles.models import Article, Tag
 from articles.site.pages import LARGEST, SIZE, place_of
 from tests.articles.factories import APPROVED, make_article, make_channel, make_person, soon
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 Status = Article.Status
 

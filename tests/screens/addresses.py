@@ -85,7 +85,7 @@ _WANTED = (("update__isnull", False), ("status", Status.MANUAL_REVIEW))
 
 
 def _of_releases() -> dict[str, str]:
-    waiting, out = Release.objects.order_by("pk")
+    _ready, waiting, out = Release.objects.order_by("pk")
     return {
         "release-new": reverse("admin:articles_release_add"),
         "release": f"{_change('articles_release', waiting.pk)}?q=harbour",

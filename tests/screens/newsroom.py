@@ -87,7 +87,8 @@ def _batches(admin: User) -> None:
 def _releases(admin: User) -> None:
     """One that waits and lacks something, and one that is out."""
     ready, draft = (
-        Article.objects.filter(status=status).order_by("-pk")[0] for status in (Status.APPROVED, Status.DRAFT)
+        Article.objects.filter(status=status, memberships__isnull=True).order_by("-pk")[0]
+        for status in (Status.APPROVED, Status.DRAFT)
     )
     waiting = services.create_release(name="Budget day, 11 o’clock", by=admin)
     for article in (ready, draft):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db.models import F, Q, QuerySet
@@ -56,9 +57,9 @@ def taken_off(collector: Collector) -> None:
 def updates(collector: Collector) -> None:
     """Newer texts that take the place of what readers see."""
     rows = Update.objects.filter(collector.choice.articles(collector.by, "article__"))
-    related = rows.select_related("article__channel", "article__author")
-    columns = [f"article__{name}" for name in COLUMNS]
-    collector.put(related.only("publish_at", "updated_at", "approved", *columns), "publish_at", _update)
+    related = rows.select_related("article__channel", "article__author", "approved", "draft")
+    columns = [*(f"article__{name}" for name in COLUMNS), "approved__title", "draft__title"]
+    collector.put(related.only("publish_at", "updated_at", *columns), "publish_at", _update)
 
 
 def releases(collector: Collector) -> None:
@@ -115,7 +116,10 @@ def _taken_off(article: Article, collector: Collector) -> Entry:
 def _update(update: Update, collector: Collector) -> Entry:
     at, changed = update.publish_at or collector.now, update.updated_at
     marks = _marks(at, collector, is_approved=update.approved_id is not None)
-    return entry_about(update.article, Kind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed)
+    entry = entry_about(update.article, Kind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed)
+    if update.headline == entry.title:
+        return entry
+    return replace(entry, title=update.headline, note=_("instead of “%(title)s”") % {"title": entry.title})
 
 
 def release_entry(release: Release, collector: Collector) -> Entry:
