@@ -62,7 +62,6 @@ def readers() -> dict[str, str]:
         "article": article.get_absolute_url(),
         "search": f"{reverse('search')}?q={tag.name}",
         "killed": Article.objects.killed()[0].get_absolute_url(),
-        "nothing": "/nothing-is-here/",
         "log-in": reverse("admin:login"),
     }
 
