@@ -62,9 +62,9 @@ def faults(page: Page, options: Mapping[str, Any]) -> list[str]:
     return [f"{fault['id']}: {node['html'][:200]}" for fault in worst for node in fault["nodes"]]
 
 
-def look(page: Page, width: int, scheme: Scheme) -> None:
-    """Have the page in this width and scheme."""
-    page.set_viewport_size({"width": width, "height": 900})
+def look(page: Page, width: int, height: int, scheme: Scheme) -> None:
+    """Have the page in this size and scheme."""
+    page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=scheme)
     page.evaluate("isDark => document.documentElement.classList.toggle('dark', isDark)", scheme == "dark")
 
@@ -73,12 +73,12 @@ def all_faults(context: BrowserContext, screens: Mapping[str, str]) -> dict[str,
     """Screen, width and scheme to what axe finds there; a page is loaded once."""
     page, found = context.new_page(), {}
     for name, address in screens.items():
-        look(page, 1440, "light")
+        look(page, 1440, 900, "light")
         page.goto(address, wait_until="domcontentloaded")
         page.evaluate(AXE)
         page.evaluate(MARK_ALIKE)
         for width, scheme, options in LOOKS:
-            look(page, width, scheme)
+            look(page, width, 900, scheme)
             found[f"{name}, {width}, {scheme}"] = faults(page, options)
     return {name: lines for name, lines in found.items() if lines}
 
