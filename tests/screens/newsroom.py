@@ -97,7 +97,7 @@ def _releases(admin: User) -> None:
     waiting = services.create_release(name="Budget day, 11 o’clock", by=admin)
     for article in (ready, draft):
         services.add_member(waiting, article=article, by=admin)
-    services.schedule_release(waiting, publish_at=timezone.now() + timedelta(hours=20), by=admin)
+    services.schedule_release(waiting, publish_at=timezone.now().replace(microsecond=0) + timedelta(hours=20), by=admin)
     out = services.create_release(name="Elections", by=admin)
     result = Article.objects.create(title="The count is in", status=Status.APPROVED, author=admin)
     services.add_member(out, article=result, by=admin)

@@ -23,6 +23,7 @@ FOLDER = base_dir / "docs" / "screens"
 HEIGHTS = {1440: 900, 390: 844}
 MOST = 60_000  # bytes of a picture
 SETTLED = 500  # milliseconds until fonts are there and scripts have run
+FADED = 300  # milliseconds until all colours are those of the scheme
 SCHEMES: tuple[Scheme, ...] = ("dark", "light")
 
 
@@ -39,6 +40,7 @@ def test_every_screen_is_photographed(browser: Browser, site: Site) -> None:
                 page.wait_for_timeout(SETTLED)
                 for scheme in SCHEMES:
                     look(page, width, HEIGHTS[width], scheme)
+                    page.wait_for_timeout(FADED)
                     (FOLDER / f"{name}-{width}-{scheme}.webp").write_bytes(small(page.screenshot()))
 
 
