@@ -16,9 +16,10 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 from playwright.sync_api import Browser, Page, sync_playwright
+from pytest_django import DjangoDbBlocker
 
 from tests.harness import Process, base_dir, free_port, python
-from tests.harness.emptying import let_flush_pass
+from tests.harness.emptying import empty_quickly
 
 CHROMIUM = "/usr/bin/chromium"
 
@@ -49,10 +50,12 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         database["TEST"]["NAME"] = str(Path(settings.DATA_DIR) / "test.sqlite3")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _emptying_passes_the_audit_guard() -> Iterator[None]:
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The new database, and what empties it after each test."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        let_flush_pass(monkeypatch)
+        with django_db_blocker.unblock():
+            empty_quickly(monkeypatch)
         yield
 
 
