@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 
 from articles.models import Material, Revision
 
@@ -147,10 +148,10 @@ def _joined(pieces: Sequence[Piece]) -> list[Piece]:
 def _shown(revision: Revision, name: str) -> str:
     value = getattr(revision, name)
     if name == "cover":
-        return ", ".join(map(str, Material.objects.named(value)))
+        return gettext(", ").join(map(str, Material.objects.named(value)))
     if name == "cover_mode":
         return str(revision.get_cover_mode_display())
-    text = ", ".join(value) if isinstance(value, list) else str(value or "")
+    text = gettext(", ").join(value) if isinstance(value, list) else str(value or "")
     return readable(text) if name == "body" else text
 
 

@@ -20,14 +20,14 @@ IN_A_COLUMN = "(min-width: 44rem) 42rem, 92vw"
 """How wide a picture in a text stands."""
 
 
-def illustrate(html: str, *, address: Callable[[str], str] = str) -> str:
+def illustrate(html: str, found: Mapping[str, Material] | None = None, *, address: Callable[[str], str] = str) -> str:
     """Cleaned `html` with each picture of the newsroom in all its sizes; one that is gone is left out.
 
-    `address` is given each address of a picture and returns what readers need, such as `absolute`.
+    `found` holds the pictures by their ids; without it they are looked up. `address` is given each address of a picture
+    and returns what readers need, such as `absolute`.
     """
-    if not (ids := references(html)):
-        return html
-    found = {str(material.pk): material for material in Material.objects.named(ids)}
+    if found is None:
+        found = _found(references(html))
     return IMAGE.sub(lambda tag: _shown(tag, found, address), html)
 
 
@@ -56,10 +56,24 @@ def absolute(address: str) -> str:
 def gather_covers(articles: Iterable[Article]) -> None:
     """Look the covers of all these articles up with one statement."""
     rows = list(articles)
-    wanted = {pk for row in rows for pk in row.cover}
-    found = {str(material.pk): material for material in Material.objects.named(wanted)}
-    for row in rows:
-        row.covers = [found[pk] for pk in row.cover if pk in found]
+    _give_covers(rows, _found({pk for row in rows for pk in row.cover}))
+
+
+def gather_pictures(article: Article, others: Iterable[Article]) -> None:
+    """Look the pictures of an article's text up, and with the same statement its covers and those of `others`."""
+    rows, shown = [article, *others], article.pictures
+    found = _found({*shown, *(pk for row in rows for pk in row.cover)})
+    article.illustrations = {pk: found[pk] for pk in shown if pk in found}
+    _give_covers(rows, found)
+
+
+def _found(ids: Iterable[str]) -> dict[str, Material]:
+    return {str(material.pk): material for material in Material.objects.named(ids)}
+
+
+def _give_covers(articles: Iterable[Article], found: Mapping[str, Material]) -> None:
+    for article in articles:
+        article.covers = [found[pk] for pk in article.cover if pk in found]
 
 
 def _srcset(material: Material, kind: str, address: Callable[[str], str]) -> str:

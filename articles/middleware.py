@@ -12,6 +12,18 @@ from articles.services.preferences import speaking_to
 from articles.services.recording import Door, door
 
 
+class KeptNowhereMiddleware:
+    """No cache keeps what does not say how long it stays true: the desk, drafts, forms, addresses of nothing."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        response.headers.setdefault("Cache-Control", "private, no-store")
+        return response
+
+
 class DoorMiddleware:
     """The newsroom's screens are one door; every other address that changes something is the programs'."""
 

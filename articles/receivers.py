@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models.signals import post_delete, post_save, pre_save
+from django.contrib.auth import get_user_model
+from django.db.models.signals import m2m_changed, post_delete, post_save, pre_delete, pre_save
 from django.dispatch import receiver
 
-from articles.models import Article, Release, Update
+from articles.caching.purging import purge_articles, purge_tags
+from articles.caching.tags import SITE, topic_tag
+from articles.models import Article, Channel, Material, Release, Tag, Update
+from articles.models.telling import rows_changed
 from articles.models.word import Levels, words_changed
 from articles.search import index
 from articles.services import recording
@@ -75,8 +79,9 @@ def forget_pictures_of_update(instance: Update, origin: object, **kwargs: Any) -
 
 @receiver(post_delete, sender=Article)
 def record_deletion(instance: Article, **kwargs: Any) -> None:
-    """The record outlives the article."""
-    recording.record(recording.DELETE, article=instance)
+    """The record outlives the article, with the times that it had."""
+    times: Any = recording.Standing().other_times_since(recording.Standing.of(instance))
+    recording.record(recording.DELETE, article=instance, **times)
 
 
 @receiver(post_delete, sender=Article)
@@ -107,3 +112,65 @@ def apply_words(**kwargs: Any) -> None:
 def record_word_change(old: Levels, new: Levels, **kwargs: Any) -> None:
     """The record shows who changed which words, whichever way that was."""
     record_words(old, new)
+
+
+_SHOWN = frozenset({*Article.Status.visible(), Article.Status.KILLED})  # now, or when the clock says so
+_PLACES = frozenset({"channel", "channel_id", "author", "author_id", "byline"})  # in whose lists an article is
+_UNSEEN = frozenset({"revision", "external_digest"})  # by readers
+_NAMES = frozenset({"first_name", "last_name"})
+
+
+@receiver(post_save, sender=Article)
+def purge_saved(instance: Article, created: bool, **kwargs: Any) -> None:
+    """What shows the article is made anew; everything, if it was in other lists before."""
+    if _SHOWN & {instance.status, instance.as_loaded("status")}:
+        moved = not created and _PLACES & instance.changed_fields()
+        purge_tags(SITE) if moved else purge_articles([instance.pk])
+
+
+@receiver(pre_delete, sender=Article)
+def purge_deleted(instance: Article, **kwargs: Any) -> None:
+    """What showed the article is made anew."""
+    if instance.status in _SHOWN:
+        purge_tags(SITE)
+
+
+@receiver(rows_changed)
+def purge_changed_rows(sender: Any, ids: frozenset[int] | None, fields: frozenset[str], **kwargs: Any) -> None:
+    """The same for many, by whatever statement."""
+    if sender is not Article or ids is None or _PLACES & fields:
+        purge_tags(SITE)
+    elif fields - _UNSEEN:
+        purge_articles(ids)
+
+
+@receiver(m2m_changed, sender=Article.tags.through)
+def purge_retagged(instance: Article | Tag, action: str, pk_set: set[int] | None, **kwargs: Any) -> None:
+    """The lists of the tags that an article got or lost are made anew."""
+    if isinstance(instance, Tag) or action == "pre_clear":
+        purge_tags(SITE)
+    elif action in ("post_add", "post_remove") and instance.status in _SHOWN:
+        purge_articles([instance.pk])
+        purge_tags(*map(topic_tag, pk_set or ()))
+
+
+@receiver(post_save, sender=Channel)
+@receiver(post_save, sender=Tag)
+@receiver(post_save, sender=Material)
+@receiver(post_save, sender=get_user_model())
+def purge_renamed(sender: Any, created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
+    """What many pages may name is made anew wherever it stands. Nobody knows yet what is new, but every page has a list
+    of the channels; and that somebody logged in is no news.
+    """
+    is_person = sender is get_user_model()
+    if (not created or sender is Channel) and not (is_person and update_fields and not _NAMES & update_fields):
+        purge_tags(SITE)
+
+
+@receiver(post_delete, sender=Channel)
+@receiver(post_delete, sender=Tag)
+@receiver(post_delete, sender=Material)
+@receiver(post_delete, sender=get_user_model())
+def purge_nameless(**kwargs: Any) -> None:
+    """What is deleted stands nowhere."""
+    purge_tags(SITE)

@@ -10,21 +10,15 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import get_language_from_request, override
 
-from articles.models import Article, Correction, Revision, Text
-from articles.models.article import ArticleQuerySet
-from scheduling.services import database_now
-
-READ_NEXT = 4
+from articles.illustrating import gather_pictures
+from articles.models import Article, Correction, Revision, Tag, Text
+from articles.related import related_to
 
 
 def page_of_article(article: Article) -> dict[str, Any]:
     """What the page of a live article shows."""
-    return {
-        "article": article,
-        "tags": article.tags.all(),
-        "corrections": article.corrections.all(),
-        "more": _read_next(article),
-    }
+    tags, corrections = tags_and_corrections(article)
+    return _page(article, tags, corrections)
 
 
 def page_of_text(article: Article, text: Text, correction: str = "") -> dict[str, Any]:
@@ -36,7 +30,24 @@ def page_of_text(article: Article, text: Text, correction: str = "") -> dict[str
     corrections = list(article.corrections.all()) if article.pk else []
     if correction:
         corrections.append(Correction(note=correction, published_at=timezone.now()))
-    return {"article": shown, "tags": text.tags, "corrections": corrections, "more": _read_next(shown)}
+    return _page(shown, list(Tag.objects.filter(name__in=text.tags)), corrections)
+
+
+def tags_and_corrections(article: Article) -> tuple[list[Tag], list[Correction]]:
+    """Both with one statement, which gives each tag beside each correction: an article has few of either."""
+    tag, correction = ("pk", "name", "slug"), ("pk", "note", "published_at")
+    columns = [*(f"tags__{name}" for name in tag), *(f"corrections__{name}" for name in correction)]
+    ordered = Article.objects.filter(pk=article.pk).order_by("tags__name", "corrections__published_at", "corrections")
+    rows = list(ordered.values_list(*columns))
+    tags = dict.fromkeys(Tag(**dict(zip(tag, row[:3], strict=True))) for row in rows if row[0])
+    corrections = dict.fromkeys(Correction(**dict(zip(correction, row[3:], strict=True))) for row in rows if row[3])
+    return list(tags), list(corrections)
+
+
+def _page(article: Article, tags: list[Tag], corrections: list[Correction]) -> dict[str, Any]:
+    related = related_to(article, tags)
+    gather_pictures(article, related)
+    return {"article": article, "tags": tags, "corrections": corrections, "related": related}
 
 
 def newest_text(article: Article) -> tuple[Text, str]:
@@ -68,8 +79,3 @@ def kept_nowhere(response: HttpResponse) -> HttpResponse:
 def _newer(article: Article) -> Revision | None:
     newer = article.newer
     return (newer.draft or newer.approved) if newer else None
-
-
-def _read_next(article: Article) -> ArticleQuerySet:
-    live = Article.objects.live(database_now()).filter(channel=article.channel_id).exclude(pk=article.pk)
-    return live.select_related("channel", "author").defer("body").newest_first()[:READ_NEXT]

@@ -111,7 +111,8 @@ def _shortened(text: str) -> str:
 
 
 def _told(step: dict[str, Any]) -> dict[str, Any]:
-    rows, extra = int(step["rows"] or 0), step["Extra"] or ""
+    rows = int(str(step["rows"] or 0).split()[0])  # MariaDB adds "(5%)" where it filters by a second index
+    extra = step["Extra"] or ""
     walks = step["type"] in {"ALL", "index"} or "filesort" in extra
     return {
         "table": step["table"] or "", "type": step["type"] or "", "key": step["key"] or "", "rows": rows,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.figures import table
+from bench.rows import multiply
 from bench.stand import keep, machine, stand
 from tests.harness import Process, Stand, base_dir, connect
 
@@ -59,8 +60,12 @@ def database(servers: Stand, number: int, size: int) -> dict[str, str]:
         "REDIS_CACHE_URL": f"{servers.redis.url}/{3 + 2 * number}",
     }
     servers.call("manage.py", "migrate", "--verbosity", "0", env=env)
+    servers.call("manage.py", "shell", "-c", _ARTICLE, env=env)
     load(env["DATABASE_URL"], size)
     return env
+
+
+_ARTICLE = "from articles.models import Article; Article.objects.create(title='News')"
 
 
 def load(url: str, size: int) -> None:
@@ -76,17 +81,12 @@ def load(url: str, size: int) -> None:
             f" SELECT {values}, 0, '', '', UTC_TIMESTAMP(6) FROM seq_1_to_{size}",
             spread,
         )
-        cursor.execute(_ARTICLES.format(size // ARTICLES), [YEARS // size * ARTICLES])
+        ahead = f"UTC_TIMESTAMP(6) + INTERVAL 1 HOUR + INTERVAL seq * {YEARS // size * ARTICLES} SECOND"
+        status = "ELT(1 + seq % 3, 8, 4, 9)"
+        written = "UTC_TIMESTAMP(6) - INTERVAL 1 DAY"
+        multiply(cursor, "articles_article", size // ARTICLES, status=status, publish_at=ahead, updated_at=written)
         cursor.execute("ANALYZE TABLE taskinfo, taskinfo_logs, articles_article")
     connection.close()
-
-
-_ARTICLES = (
-    "INSERT INTO articles_article (title, slug, summary, body, byline, status, status_reason, publish_at,"
-    " external_digest, created_at, updated_at) SELECT 'News', 'news', '', '', '', ELT(1 + seq %% 3, 8, 4, 9), '',"
-    " UTC_TIMESTAMP(6) + INTERVAL 1 HOUR + INTERVAL seq * %s SECOND, '', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)"
-    " FROM seq_1_to_{}"
-)
 
 
 def measure(servers: Stand, sizes: dict[int, dict[str, str]], rounds: int, repetitions: int) -> dict[int, Any]:

@@ -12,6 +12,8 @@ class ChosenLanguageMiddleware(LocaleMiddleware):
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """The answer; caches keep a page apart for each choice. Pictures and feeds are the same for all of them."""
+        if "Content-Language" in response.headers:  # it was not the reader's choice
+            return response
         if response.headers.get("Content-Type", "").startswith("text/html"):
             patch_vary_headers(response, ("Cookie",))
         return super().process_response(request, response)

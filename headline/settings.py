@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "articles.middleware.KeptNowhereMiddleware",
     "headline.languages.ChosenLanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -132,6 +133,11 @@ if REDIS_CACHE_URL:
         # A dead cache costs a page some milliseconds, never the page.
         "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.25, "IGNORE_EXCEPTIONS": True},
     }
+
+# Seconds an answer to readers is kept at most. Without Redis each process has a memory of its own, which no other can
+# purge: then only long enough that a crowd of readers does not have the same page made for each of them.
+PAGE_CACHE_SECONDS = 60.0 if REDIS_CACHE_URL else 0.2
+CDN_PURGE_URLS: list[str] = []
 
 # `manage.py crontab add` installs these; two runs of `poll` may overlap, the row locks keep them apart.
 CRONJOBS = [

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.decorators import method_decorator
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, status
 from rest_framework.exceptions import APIException
@@ -19,11 +21,15 @@ from articles.api.live_serializers import (
     LiveArticleSerializer,
     LiveFilterSerializer,
 )
+from articles.caching.pages import cached
+from articles.caching.tags import NEWS, article_tag, tagged
 from articles.illustrating import gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
 from articles.search import RANKED, Query, gather_bodies, matching
 from scheduling.services import database_now
+
+_PARAMETERS = ("author", "channel", "cursor", "page_size", "since", "tag", "until")
 
 Articles = TypeVar("Articles", bound="QuerySet[Article]")
 
@@ -56,6 +62,15 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
     lookup_value_converter = "int"
     ordering: tuple[str, ...] = ("-publish_at", "-id")
     query: Query | None = None
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """The answer, kept until it changes; that to a search is not, since hardly anybody asks the same."""
+        if "q" in request.GET:
+            return super().dispatch(request, *args, **kwargs)
+        return cached(*_PARAMETERS, one_language=True)(self._answer)(request, *args, **kwargs)
+
+    def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        return tagged(super().dispatch(request, *args, **kwargs), article_tag(kwargs["pk"]) if kwargs else NEWS)
 
     def get_queryset(self) -> QuerySet[Article]:
         """The same condition for everybody and every address: an article not yet live does not exist."""
@@ -114,3 +129,8 @@ class ChannelViewSet(mixins.ListModelMixin, GenericViewSet[Channel]):
     serializer_class = ChannelSerializer
     pagination_class = None
     queryset = Channel.objects.enabled()
+
+    @method_decorator(cached(one_language=True))
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """The answer, kept until a channel changes."""
+        return super().dispatch(request, *args, **kwargs)

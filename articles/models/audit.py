@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
-from django.db import connections, models
-from django.db.models.expressions import Combinable
+from django.contrib.auth import get_user_model
+from django.db import models
+from django.db.models.functions import Concat, Trim
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -40,19 +41,11 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         """In the order in which people look for them."""
         return self.order_by("-id")
 
-    def add_for_each(self, articles: models.QuerySet[Article], **columns: Combinable) -> None:
-        """Add an entry for each of `articles` in one statement, whatever their number.
-
-        `columns` are expressions over an article; all of the table's are named, but for the id.
-        """
-        rows = articles.order_by("pk").values_list(*columns.values())
-        select, parameters = rows.query.get_compiler(self.db).as_sql()
-        connection = connections[self.db]
-        quote = connection.ops.quote_name
-        names = ", ".join(quote(name) for name in columns)
-        with connection.cursor() as cursor:
-            # The statement is the ORM's own, the names are the model's: nothing of it came from outside.
-            cursor.execute(f"INSERT INTO {quote(self.model._meta.db_table)} ({names}) {select}", parameters)  # noqa: S608
+    def with_names(self) -> Self:
+        """With what the people are called now: the record keeps the names by which they logged in then."""
+        person = get_user_model()._default_manager.filter(pk=models.OuterRef("user_id"))
+        name = Trim(Concat("first_name", models.Value(" "), "last_name"))
+        return self.annotate(full_name=models.Subquery(person.values(name=name)[:1]))
 
     def update(self, **values: Any) -> NoReturn:
         """Refused. Raises `AppendOnly`."""
@@ -110,7 +103,7 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.user_name or self.door} {self.article_title}"
+        return f"{spoken_exactly(self.at)} · {self.article_title or self.release_name or self.get_door_display()}"
 
     def save(self, *args: Any, **options: Any) -> None:
         """Add the entry. Raises `AppendOnly` for one that is there already."""
@@ -122,6 +115,11 @@ class AuditEntry(models.Model):
         """Refused. Raises `AppendOnly`."""
         raise AppendOnly
 
+    @property
+    def who(self) -> str:
+        """Whose deed it is; what nobody did was done by the clock, or by a program."""
+        return getattr(self, "full_name", "") or self.user_name or self.get_door_display()
+
     def differences(self) -> list[str]:
         """The status, the time to go live and the words, each as "before → after", where they differ."""
         statuses = self.get_old_status_display(), self.get_new_status_display()
@@ -132,7 +130,10 @@ class AuditEntry(models.Model):
 
 def _words(levels: dict[str, str]) -> str:
     """Some words with what finding them means, and how many more there are."""
-    shown = [f"{word} ({Word.Level(level).label})" for word, level in list(levels.items())[:SHOWN_WORDS]]
+    shown = [
+        gettext("%(word)s (%(level)s)") % {"word": word, "level": Word.Level(level).label}
+        for word, level in list(levels.items())[:SHOWN_WORDS]
+    ]
     if (more := len(levels) - SHOWN_WORDS) > 0:
         shown.append(gettext("… and %d more.") % more)
-    return ", ".join(shown)
+    return gettext(", ").join(shown)

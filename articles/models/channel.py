@@ -11,10 +11,11 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.slugs import slug_of
+from articles.models.telling import TellingQuerySet
 from articles.models.update import Update
 
 
-class ChannelQuerySet(models.QuerySet["Channel"]):
+class ChannelQuerySet(TellingQuerySet["Channel"]):
     """The words in which the house asks for channels."""
 
     def enabled(self) -> Self:

@@ -55,6 +55,11 @@ class Covered(models.Model):
         """The pictures of the cover; `articles.illustrating.gather_covers` looks those of many articles up at once."""
         return Material.objects.named(self.cover)
 
+    @cached_property
+    def illustrations(self) -> dict[str, Material]:
+        """The pictures in the body by their ids; `articles.illustrating.gather_pictures` looks them up with others."""
+        return {str(material.pk): material for material in Material.objects.named(self.pictures)}
+
     def choose_cover(self) -> None:
         """Take the cover from the body, if that decides."""
         self.cover = CoverMode(self.cover_mode).cover(self.cover, self.pictures)

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from django.contrib.auth import get_user_model
+from django.db.models import F, QuerySet, Value
 
 from articles.models import Article, AuditEntry, Notice, NoticeChoice, Release
-from articles.models.bulk import insert_rows
-from scheduling.services import add_tasks, read_database_clock
+from articles.models.bulk import NewId, insert_for_each
+from scheduling.services import add_tasks, database_now, read_database_clock
 
 Kind = Notice.Kind
 Status = Article.Status
@@ -64,10 +64,36 @@ def tell_of(entries: Sequence[AuditEntry]) -> None:
     tell(_of_author(pk, author, *told[pk]) for pk, author in authors if author != told[pk][0].user_id)
 
 
-def tell_authors(action: str, articles: Iterable[Article]) -> None:
-    """Tell the authors what the clock does to their articles, in the caller's transaction."""
-    if kind := _BY_ACTION.get(action):
-        tell(News(kind, one.pk, one.title, frozenset({one.author_id})) for one in articles if one.author_id)
+def tell_authors(action: str, articles: Mapping[int, Article]) -> None:
+    """Tell the authors what the clock does to their articles, in the caller's transaction.
+
+    One statement for all who do not want it by mail: at the full hour there are thousands.
+    """
+    if not (kind := _BY_ACTION.get(action)):
+        return
+    authors = [(one, one.author_id) for one in articles.values() if one.author_id]
+    wishes = _wishes({author for _one, author in authors})
+    mailed = {person for person, wish in wishes.items() if kind in wish.mail}
+    tell(News(kind, one.pk, one.title, frozenset({author})) for one, author in authors if author in mailed)
+    if shown := {person for person, wish in wishes.items() if kind in wish.desk} - mailed:
+        _show(kind, Article.objects.filter(pk__in=articles, author__in=shown))
+
+
+def _show(kind: Notice.Kind, articles: QuerySet[Article]) -> None:
+    """Write a notice in the desk of the author of each."""
+    insert_for_each(
+        Notice,
+        articles,
+        id=NewId(),
+        person_id=F("author"),
+        kind=Value(kind),
+        article_id=F("pk"),
+        article_title=F("title"),
+        reason=Value(""),
+        occasion=Value(""),
+        in_desk=Value(True),  # noqa: FBT003 (it is no argument, but a column)
+        at=database_now(),
+    )
 
 
 def _of_author(article_id: int, author: int | None, entry: AuditEntry, kind: Notice.Kind) -> News:
@@ -91,7 +117,9 @@ def tell(news: Iterable[News]) -> None:
     """Write the notices that people want, and have those mailed that they want mailed; a few statements in all."""
     items = list(news)
     wishes = _wishes({person for item in items for person in item.people})
-    now = read_database_clock() if wishes else None
+    if not wishes:
+        return
+    now = read_database_clock()
     notices, mails = [], []
     for item in items:
         for person in item.people & wishes.keys():
@@ -99,8 +127,8 @@ def tell(news: Iterable[News]) -> None:
             if in_desk or is_mailed:
                 notices.append(_notice(item, person, at=now, in_desk=in_desk))
             if is_mailed:
-                mails.append(str(notices[-1]["id"]))
-    insert_rows(Notice, notices)
+                mails.append(str(notices[-1].pk))
+    Notice.objects.bulk_create(notices, batch_size=1000)
     add_tasks({"task_type": MAIL, "execute_time": now, "parameters": {"notice": pk}, "key": pk} for pk in mails)
 
 
@@ -139,17 +167,15 @@ def _wishes(ids: Collection[int]) -> Mapping[int, Wishes]:
     return wishes
 
 
-def _notice(item: News, person: int, *, at: datetime | None, in_desk: bool) -> dict[str, Any]:
-    """The columns of a new notice."""
-    return {
-        "id": uuid4(),
-        "person_id": person,
-        "kind": item.kind,
-        "article_id": item.article_id,
-        "article_title": item.title,
-        "release_id": item.release_id,
-        "reason": item.reason[:500],
-        "occasion": item.occasion,
-        "in_desk": in_desk,
-        "at": at,
-    }
+def _notice(item: News, person: int, *, at: datetime, in_desk: bool) -> Notice:
+    return Notice(
+        person_id=person,
+        kind=item.kind,
+        article_id=item.article_id,
+        article_title=item.title,
+        release_id=item.release_id,
+        reason=item.reason[:500],
+        occasion=item.occasion,
+        in_desk=in_desk,
+        at=at,
+    )

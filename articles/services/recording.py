@@ -18,6 +18,7 @@ from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 from django.db.models import F, Value
 
 from articles.models import Article, AuditEntry, Release
+from articles.models.bulk import insert_for_each
 from articles.services.noticing import tell_authors, tell_of
 from scheduling.services import database_now
 
@@ -174,8 +175,9 @@ def record_due(action: str, articles: Mapping[int, Article], *, becoming: Articl
 
     Called before they are `becoming` another status, or after they got another text.
     """
-    AuditEntry.objects.add_for_each(
-        Article.objects.filter(pk__in=articles),
+    insert_for_each(
+        AuditEntry,
+        Article.objects.filter(pk__in=articles).order_by("pk"),
         at=database_now(),
         action=Value(action),
         door=Value(_entrance.get().door),
@@ -190,7 +192,7 @@ def record_due(action: str, articles: Mapping[int, Article], *, becoming: Articl
         reason=Value(""),
         facts=Value("{}"),
     )
-    tell_authors(action, articles.values())
+    tell_authors(action, articles)
 
 
 def _store(entries: Sequence[AuditEntry]) -> None:

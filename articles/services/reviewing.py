@@ -192,8 +192,9 @@ def mend_reviews() -> int:
     """Find what was given up: submitted texts that no task will review, words that were not applied to the end."""
     if WordList.objects.exclude(applied=F("stamp")).exists() and not pending_times(REVIEW_AGAIN, ["all"]):
         review_again_soon()
-    submitted = Q(status=Status.SUBMITTED) | Q(update__status=Status.SUBMITTED, update__draft__isnull=False)
-    chosen = list(Article.objects.filter(submitted).values_list("pk", flat=True))
+    texts = Article.objects.filter(status=Status.SUBMITTED).values_list("pk", flat=True)
+    newer = Update.objects.filter(status=Status.SUBMITTED, draft__isnull=False).values_list("article", flat=True)
+    chosen = {*texts, *newer}
     coming = pending_times(REVIEW, [str(pk) for pk in chosen])
     stuck = [pk for pk in chosen if str(pk) not in coming]
     for article_id in stuck:

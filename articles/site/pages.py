@@ -1,44 +1,124 @@
-"""Pages of a list that grows at its head while people read: each begins after the last article of the one before."""
+"""Pages of a list that grows at its head while people read: each begins where another ended, and none skips or repeats.
+
+The addresses of a list's pages name a place between two articles, signed: who makes one by hand finds nothing, and an
+article that is withdrawn meanwhile leaves readers where they were.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from datetime import UTC, datetime, timedelta
 
+from django.core.signing import BadSignature, Signer
 from django.db.models import Q
+from django.http import Http404, QueryDict
 
 from articles.illustrating import gather_covers
 from articles.models import Article
 from articles.models.article import ArticleQuerySet
 
+SIZE, LARGEST = 10, 50
+"""Articles on a page, unless `?page_size=` asks for another number, and at most."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TICK = timedelta(microseconds=1)
+
 
 @dataclass(frozen=True)
 class Page:
-    """Some articles, newest first, and where the next page begins."""
-
-    SIZE: ClassVar[int] = 25
+    """Some articles, newest first, and whether there are newer and older ones."""
 
     articles: Sequence[Article]
-    is_first: bool
     last: Article | None  #: the next page begins after this one; None on the last page
+    size: int = SIZE
+    here: str = ""  #: the query that leads to it; empty on the first
+
+    @property
+    def is_first(self) -> bool:
+        """Whether there is nothing newer."""
+        return not self.here
+
+    @property
+    def newer(self) -> str:
+        """The query of the page before this one; empty on the first."""
+        return self._query("after", self.articles[0]) if self.here else ""
+
+    @property
+    def older(self) -> str:
+        """The query of the page after this one; empty on the last."""
+        return self._query("before", self.last) if self.last else ""
+
+    def _query(self, way: str, article: Article) -> str:
+        size = "" if self.size == SIZE else f"&page_size={self.size}"
+        return f"?{way}={place_of(article)}{size}"
 
 
-def page_of(articles: ArticleQuerySet, *, before: Article | None = None) -> Page:
-    """The newest of `articles`, or those that are older than `before`."""
-    if before is not None:
-        articles = articles.filter(older_than(before))
-    return page_from(articles.defer("body").newest_first(), is_first=before is None)
+def page_of(articles: ArticleQuerySet, asked: QueryDict) -> Page:
+    """The page of `articles` that a query asks for: the newest, or those on one side of a place.
+
+    Raises `Http404` for a place that nobody was led to, or that has nothing beyond it.
+    """
+    size, articles = size_asked(asked), articles.defer("body")
+    if after := asked.get("after"):  # what is less than a page is shown as the first page, which has more
+        newer = list(articles.filter(newer_than(*_read(after))).order_by("publish_at", "id")[: size + 1])
+        if len(newer) > size:
+            return _page(newer[size - 1 :: -1], has_more=True, size=size, here=f"?after={after}")
+    elif before := asked.get("before"):
+        older = articles.filter(older_than(*_read(before)))
+        return page_from(older.newest_first(), size=size, here=f"?before={before}")
+    return page_from(articles.newest_first(), size=size)
 
 
-def page_from(articles: ArticleQuerySet, *, is_first: bool) -> Page:
-    """The first of `articles`, in their order."""
-    rows = list(articles[: Page.SIZE + 1])
-    shown = rows[: Page.SIZE]
-    gather_covers(shown)
-    return Page(shown, is_first=is_first, last=shown[-1] if len(rows) > Page.SIZE else None)
+def page_from(articles: ArticleQuerySet, *, size: int = SIZE, here: str = "") -> Page:
+    """The first of `articles`, in their order. Raises `Http404` if there are none, unless it is the first page."""
+    rows = list(articles[: size + 1])
+    if here and not rows:
+        raise Http404
+    return _page(rows[:size], has_more=len(rows) > size, size=size, here=here)
 
 
-def older_than(article: Article) -> Q:
-    """What comes after `article` when the newest is first."""
-    return Q(publish_at__lt=article.publish_at) | Q(publish_at=article.publish_at, pk__lt=article.pk)
+def is_asked(asked: QueryDict) -> bool:
+    """Whether a query asks for another page than the first."""
+    return bool(asked.get("before") or asked.get("after"))
+
+
+def size_asked(asked: QueryDict) -> int:
+    """How many articles a query wants on a page, at most `LARGEST`. Raises `Http404` for what is no such number."""
+    text = asked.get("page_size", str(SIZE))
+    if not (text.isascii() and text.isdecimal() and text.strip("0")):
+        raise Http404
+    return min(int(text[:9]), LARGEST)
+
+
+def place_of(article: Article) -> str:
+    """The place of `article` in every list, as addresses name it."""
+    moment = article.publish_at or _EPOCH  # what is live has a time
+    return _signer().sign(f"{(moment - _EPOCH) // _TICK}.{article.pk}")
+
+
+def older_than(moment: datetime, pk: int) -> Q:
+    """What comes after a place when the newest is first. The plain bound is what an index can use."""
+    return Q(publish_at__lte=moment) & (Q(publish_at__lt=moment) | Q(pk__lt=pk))
+
+
+def newer_than(moment: datetime, pk: int) -> Q:
+    """What comes before a place when the newest is first."""
+    return Q(publish_at__gte=moment) & (Q(publish_at__gt=moment) | Q(pk__gt=pk))
+
+
+def _page(rows: Sequence[Article], *, has_more: bool, size: int, here: str) -> Page:
+    gather_covers(rows)
+    return Page(rows, last=rows[-1] if has_more else None, size=size, here=here)
+
+
+def _read(place: str) -> tuple[datetime, int]:
+    try:
+        ticks, pk = _signer().unsign(place).split(".")
+    except BadSignature as error:
+        raise Http404 from error
+    return _EPOCH + int(ticks) * _TICK, int(pk)
+
+
+def _signer() -> Signer:
+    return Signer(salt="place", sep="~")

@@ -72,7 +72,7 @@ class SearchForm(forms.Form):
 def search(request: HttpRequest) -> HttpResponse:
     """What was found, and the form. Whatever is typed, the worst that comes is an empty page that says why."""
     form = SearchForm(request.GET)
-    page = Page([], is_first=True, last=None)
+    page = Page([], last=None)
     if form.is_valid() and form.asks:
         page = _page(form.articles(), request.GET.get("before", ""))
     address = request.GET.copy()
@@ -85,8 +85,8 @@ def _page(found: ArticleQuerySet, before: str) -> Page:
     """The page after the article `before`; the first one if that is not among what was found."""
     last: Any = found.filter(pk=before).first() if before.isdecimal() and len(before) < 19 else None
     if last is not None:
-        found = found.filter(Q(rank__lt=last.rank) | Q(older_than(last), rank=last.rank))
-    page = page_from(found, is_first=last is None)
+        found = found.filter(Q(rank__lt=last.rank) | Q(older_than(last.publish_at, last.pk), rank=last.rank))
+    page = page_from(found)
     gather_bodies(page.articles)
     return page
 

@@ -19,12 +19,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
+from articles.caching.pages import cached
+from articles.caching.tags import NEWS, tagged
 from articles.illustrating import absolute, gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
-from articles.site.answers import answer
 from articles.site.feeds.formats import fit_for_xml
-from articles.site.scopes import everything
 from scheduling.services import database_now, read_database_clock
 
 SECTION = 5000
@@ -42,28 +42,29 @@ _COLUMNS = ("pk", "slug", "publish_at", "embargo_until", "updated_at")
 
 
 @require_safe
+@cached(one_language=True)
 def index(request: HttpRequest) -> HttpResponseBase:
     """All sections; those whose articles were changed lately say when."""
-    now, changed = read_database_clock(), _lately_changed()
+    changed = _lately_changed()
     newest = _live().order_by("-pk").values_list("pk", flat=True).first()
     numbers = range(newest // SECTION + 1) if newest else ()
     sections = (_element("sitemap", _address("sitemap-section", number=n), changed.get(n)) for n in numbers)
     pages = _element("sitemap", _address("sitemap-pages"), None)
-    return _xml(request, "sitemapindex", chain([pages], sections), now)
+    return _xml("sitemapindex", chain([pages], sections))
 
 
 @require_safe
+@cached(one_language=True)
 def pages(request: HttpRequest) -> HttpResponseBase:
     """The front page and the channels."""
-    now = read_database_clock()
     paths = [reverse("home"), *(channel.get_absolute_url() for channel in Channel.objects.enabled())]
-    return _xml(request, "urlset", (_element("url", settings.SITE_URL + path, None) for path in paths), now)
+    return _xml("urlset", (_element("url", settings.SITE_URL + path, None) for path in paths))
 
 
 @require_safe
+@cached(one_language=True)
 def section(request: HttpRequest, number: int) -> HttpResponseBase:
     """The live articles of one range of ids. One without any does not exist, unless it is older than another."""
-    now = read_database_clock()
     if number * SECTION >= 2**62:
         raise Http404
     articles = (
@@ -74,10 +75,11 @@ def section(request: HttpRequest, number: int) -> HttpResponseBase:
         raise Http404
     gather_covers(found)
     entries = (_element("url", _link(article), _changed(article), _images_of(article)) for article in found)
-    return _xml(request, "urlset", entries, now, f' xmlns:image="{_IMAGE}"')
+    return _xml("urlset", entries, f' xmlns:image="{_IMAGE}"')
 
 
 @require_safe
+@cached(one_language=True)
 def news(request: HttpRequest) -> HttpResponseBase:
     """The articles of the last two days, newest first, as Google News wants them."""
     now = read_database_clock()
@@ -85,7 +87,7 @@ def news(request: HttpRequest) -> HttpResponseBase:
     with override(settings.LANGUAGE_CODE):
         name = _("Headline")
     entries = (_element("url", _link(article), None, _news_of(article, name)) for article in recent)
-    return _xml(request, "urlset", entries, now, f' xmlns:news="{_NEWS}"')
+    return _xml("urlset", entries, f' xmlns:news="{_NEWS}"')
 
 
 @require_safe
@@ -145,10 +147,8 @@ def _images_of(article: Article) -> str:
     return "".join(f"<image:image><image:loc>{address}</image:loc></image:image>" for address in addresses)
 
 
-def _xml(request: HttpRequest, root: str, elements: Iterable[str], now: datetime, more: str = "") -> HttpResponseBase:
-    return answer(
-        request, "\n".join(_lines(root, elements, more)), content_type="application/xml", scope=everything(), now=now
-    )
+def _xml(root: str, elements: Iterable[str], more: str = "") -> HttpResponseBase:
+    return tagged(HttpResponse("\n".join(_lines(root, elements, more)), content_type="application/xml"), NEWS)
 
 
 def _lines(root: str, elements: Iterable[str], more: str) -> Iterator[str]:

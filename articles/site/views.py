@@ -1,67 +1,89 @@
-"""The readers' pages. Each asks for `live` articles by the database's clock, so none shows anything early."""
+"""The readers' pages. Each asks for `live` articles by the database's clock, so none shows anything early.
+
+Nothing on them depends on who reads, but for the language: any cache may give one reader's page to the next.
+"""
 
 from __future__ import annotations
 
-from hashlib import sha256
 from http import HTTPStatus
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import get_language
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import condition, require_safe
+from django.views.decorators.http import require_safe
 
+from articles.caching.pages import cached
+from articles.caching.tags import NEWS, article_tag, channel_tag, tagged, topic_tag
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
 from articles.showing import page_of_article
-from articles.site.pages import Page, page_of
+from articles.site.front import front_of
+from articles.site.pages import is_asked, page_of, size_asked
+from articles.site.scopes import Scope, author_scope, channel_scope, everything, tag_scope
 from scheduling.services import database_now
 
-
-@require_safe
-@cache_control(no_cache=True)
-def home(request: HttpRequest) -> HttpResponse:
-    """The front page: the newest of all channels."""
-    return render(request, "articles/home.html", {"page": _page(request, live_articles())})
+JUST_IN = 25
+"""Headlines that open pages are told of."""
 
 
 @require_safe
-@cache_control(no_cache=True)
-def channel(request: HttpRequest, slug: str) -> HttpResponse:
+@cached("after", "before", "page_size")
+def home(request: HttpRequest) -> HttpResponseBase:
+    """The front page; further pages of it are lists of all channels."""
+    if is_asked(request.GET):
+        return _list(request, everything())
+    channels = list(Channel.objects.enabled())
+    front = front_of(channels, size=size_asked(request.GET))
+    context = {"scope": everything(), "channels": channels, "front": front, "page": front.page}
+    return tagged(render(request, "articles/home.html", context), NEWS)
+
+
+@require_safe
+@cached("after", "before", "page_size")
+def channel(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The newest of one channel."""
-    found = get_object_or_404(Channel.objects.enabled(), slug=slug)
-    page = _page(request, live_articles().filter(channel=found))
-    return render(request, "articles/channel.html", {"channel": found, "page": page})
+    return _list(request, channel_scope(slug))
 
 
 @require_safe
-@cache_control(no_cache=True)
-def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponse:
+@cached("after", "before", "page_size")
+def tag(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The newest with one tag."""
+    return _list(request, tag_scope(slug))
+
+
+@require_safe
+@cached("after", "before", "page_size")
+def author(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """The newest by one author."""
+    return _list(request, author_scope(pk))
+
+
+@require_safe
+@cached()
+def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
     """One article, at the one address that carries its present slug; from any other it leads there.
 
     It says so for good (301), but nobody may keep that answer: a slug that was changed may be changed back.
     """
-    found = live_articles().prefetch_related("tags", "corrections").filter(pk=pk).first()
+    found = live_articles().filter(pk=pk).first()
     if found is None:
         killed = get_object_or_404(Article.objects.killed(), pk=pk)
         return render(request, "articles/killed.html", {"article": killed}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
         return redirect(found, permanent=True)
-    return render(request, "articles/article.html", page_of_article(found))
-
-
-def version_of_latest(request: HttpRequest, slug: str | None = None) -> str:
-    """Changes when the list does: which articles, in which version, in which language."""
-    rows = _of_channel(slug).newest_first().values_list("pk", "updated_at")[: Page.SIZE + 1]
-    return f'"{sha256(repr((list(rows), get_language())).encode()).hexdigest()[:32]}"'
+    page = page_of_article(found)
+    lists = [channel_tag(found.channel_id) if found.channel_id else NEWS, *(topic_tag(tag.pk) for tag in page["tags"])]
+    return tagged(render(request, "articles/article.html", page), article_tag(pk), *lists)
 
 
 @require_safe
-@cache_control(no_cache=True)
-@condition(etag_func=version_of_latest)
-def latest(request: HttpRequest, slug: str | None = None) -> HttpResponse:
-    """The list of a front page alone, for pages that are open; it costs one small query while nothing changes."""
-    return render(request, "articles/cards.html", {"page": page_of(_of_channel(slug))})
+@cached()
+def latest(request: HttpRequest) -> HttpResponseBase:
+    """The newest headlines, for pages that are open: the same for all of them, and made once for all."""
+    articles = list(live_articles().defer("body").newest_first()[:JUST_IN])
+    context = {"articles": articles, "are_all": len(articles) < JUST_IN}
+    return tagged(render(request, "articles/latest.html", context), NEWS)
 
 
 def live_articles() -> ArticleQuerySet:
@@ -69,14 +91,6 @@ def live_articles() -> ArticleQuerySet:
     return Article.objects.live(database_now()).select_related("channel", "author")
 
 
-def _of_channel(slug: str | None) -> ArticleQuerySet:
-    return live_articles() if slug is None else live_articles().filter(channel__slug=slug, channel__enabled=True)
-
-
-def _page(request: HttpRequest, articles: ArticleQuerySet) -> Page:
-    before = request.GET.get("before", "")
-    if not before:
-        return page_of(articles)
-    if not before.isdecimal():
-        raise Http404
-    return page_of(articles, before=get_object_or_404(live_articles(), pk=before))
+def _list(request: HttpRequest, scope: Scope) -> HttpResponseBase:
+    page = page_of(scope.of(live_articles()), request.GET)
+    return tagged(render(request, "articles/list.html", {"scope": scope, "page": page}), scope.surrogate)

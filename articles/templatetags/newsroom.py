@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from django import template
+from django.template import Context
 from django.utils import formats, timezone
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -14,12 +18,15 @@ from articles import times
 from articles.embeds import with_players
 from articles.html import add_paragraphs, clean_html
 from articles.illustrating import IN_A_COLUMN, absolute, illustrate, markup
-from articles.models import Article, Channel, Material
-from articles.models.channel import ChannelQuerySet
+from articles.models import Article, Channel, Material, Tag
 from articles.models.people import named
 from articles.search import Query, highlighted, snippet
+from articles.structured import structured
 
 register = template.Library()
+
+_HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
+_HARMLESS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 @register.filter
@@ -45,7 +52,13 @@ def prose(body: str) -> SafeString:
     """An article's text as HTML: plain text gets paragraphs, what is not harmless is taken out, players are put in, and
     pictures come in every size.
     """
-    return mark_safe(illustrate(with_players(clean_html(add_paragraphs(body)))))  # noqa: S308 (cleaned in this line)
+    return _prose(body)
+
+
+@register.simple_tag
+def text_of(article: Article) -> SafeString:
+    """The same of an article whose pictures may have been looked up already."""
+    return _prose(article.body, article.illustrations)
 
 
 @register.simple_tag
@@ -57,13 +70,13 @@ def picture(shown: Material, sizes: str = IN_A_COLUMN, is_first: bool = False) -
 @register.simple_tag
 def opening_pictures(article: Article) -> list[Material]:
     """The cover, above the text: what the text shows itself is not shown twice."""
-    return [shown for shown in article.covers if str(shown.pk) not in article.pictures]
+    return [shown for shown in article.covers if str(shown.pk) not in article.illustrations]
 
 
-@register.simple_tag
-def shared_picture(article: Article) -> str:
-    """The address of the crop that other sites show; empty without a cover."""
-    return absolute(article.covers[0].address(article.covers[0].shared)) if article.covers else ""
+@register.filter
+def shared(cover: Material) -> str:
+    """The address of the crop that other sites show."""
+    return absolute(cover.address(cover.shared))
 
 
 @register.simple_tag
@@ -78,10 +91,29 @@ def found_text(article: Article, query: Query) -> SafeString:
     return snippet(article, query)
 
 
+@register.simple_tag(takes_context=True)
+def enabled_channels(context: Context) -> Iterable[Channel]:
+    """The channels of the navigation, unless the view has looked them up."""
+    return context.get("channels") or Channel.objects.enabled()
+
+
+@register.filter(name="absolute")
+def absolute_address(path: str) -> str:
+    """A path with the site in front, as other sites need it."""
+    return absolute(path)
+
+
+@register.filter
+def language(text: str) -> str:
+    """The language in which a browser shall set and speak a text of the newsroom: Chinese if any character is."""
+    return "zh" if _HAN.search(text) else "en"
+
+
 @register.simple_tag
-def enabled_channels() -> ChannelQuerySet:
-    """The channels of the navigation."""
-    return Channel.objects.enabled()
+def structured_data(article: Article, tags: Sequence[Tag]) -> SafeString:
+    """What search engines read of an article, as JSON-LD; nothing in it ends the script."""
+    text = json.dumps(structured(article, tags), ensure_ascii=False).translate(_HARMLESS)
+    return mark_safe(f'<script type="application/ld+json">{text}</script>')  # noqa: S308 (without < and >)
 
 
 @register.simple_tag
@@ -95,3 +127,8 @@ def today() -> str:
 def zone_name() -> str:
     """The zone in which times are shown."""
     return times.zone_label()
+
+
+def _prose(body: str, pictures: Mapping[str, Material] | None = None) -> SafeString:
+    html = with_players(clean_html(add_paragraphs(body)))
+    return mark_safe(illustrate(html, pictures))  # noqa: S308 (cleaned above)

@@ -20,7 +20,7 @@ SECRET = "Zanzibar"
 FORMS = ("", "atom/", "json/")
 SCOPES = ("/", "/channel/town/", "/tag/rain/", "/author/{author}/")
 DOORS = [
-    "/", "/latest/", "/channel/town/", "/channel/town/latest/", "/article/{shown}/harbour-bridge-reopens/",
+    "/", "/latest/", "/channel/town/", "/tag/rain/", "/author/{author}/", "/article/{shown}/harbour-bridge-reopens/",
     "/search/?q=zanzibar", "/search/?channel=town", "/search/?tag=rain", "/search/?author={author}",
     "/search/?q=zanzibar&tag=rain", "/api/v1/articles/", "/api/v1/articles/{shown}/", "/api/v1/articles/?q=zanzibar",
     "/api/v1/articles/?tag=rain", "/api/v1/articles/?author={author}", "/api/v1/channels/", "/api/schema/",

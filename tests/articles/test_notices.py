@@ -61,8 +61,30 @@ def test_an_author_is_told_of_an_approval(author: User) -> None:
 
 def test_an_author_is_told_that_the_article_is_out(author: User) -> None:
     article = make_article("Mayor resigns", author=author, status=APPROVED, publish_at=soon(seconds=-1))
-    publish([TaskInfo(task_id=1, parameters={"article_id": article.pk}, execute_time=soon(), promised_at=soon())])
+    publish([make_task(1, article)])
     assert told(author) == [(Kind.PUBLISHED, "Mayor resigns")]
+
+
+def test_authors_whose_articles_go_out_together_are_each_told_as_they_chose(author: User) -> None:
+    mailed, silent = make_member(Role.AUTHOR, "mei"), make_member(Role.AUTHOR, "sil")
+    User.objects.filter(pk=mailed.pk).update(email="mei@example.org")
+    NoticeChoice.objects.create(person=mailed, desk=[], mail=[Kind.PUBLISHED])
+    NoticeChoice.objects.create(person=silent, desk=[Kind.REFUSED], mail=[])
+    for number, person in enumerate([author, mailed, silent, None, author]):
+        make_article(f"Story {number}", author=person, status=APPROVED, publish_at=soon(seconds=-1))
+    articles = Article.objects.order_by("pk")
+    publish([make_task(number, article) for number, article in enumerate(articles)])
+
+    assert sorted(told(author)) == [(Kind.PUBLISHED, "Story 0"), (Kind.PUBLISHED, "Story 4")]
+    assert told(mailed) == [(Kind.PUBLISHED, "Story 1")]
+    assert told(silent) == []
+    shown = Notice.objects.in_desk_of(author).unread()
+    assert {notice.article_id for notice in shown} == {articles[0].pk, articles[4].pk}
+    assert TaskInfo.objects.get(task_type=MAIL).key == str(Notice.objects.get(person=mailed).pk)
+
+
+def make_task(number: int, article: Article) -> TaskInfo:
+    return TaskInfo(task_id=number, parameters={"article_id": article.pk}, execute_time=soon(), promised_at=soon())
 
 
 def test_an_author_is_told_that_an_article_is_pulled_back(author: User) -> None:

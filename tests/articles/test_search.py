@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from articles import services
 from articles.models import Article, SearchEntry, Tag
 from articles.search import mend_index
-from articles.site.pages import Page
+from articles.site.pages import SIZE
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
 from tests.articles.imports import run_import, write_lines
 from tests.conftest import Manage
@@ -168,7 +168,7 @@ def test_what_went_around_the_index_is_mended(manage: Manage) -> None:
 
 def test_pages_of_what_was_found_are_whole_also_with_equal_times_and_ranks() -> None:
     moment = soon(hours=-1)
-    titles = [*(f"Rain {number}" for number in range(Page.SIZE)), *(f"Dry {number}" for number in range(Page.SIZE))]
+    titles = [*(f"Rain {number}" for number in range(SIZE)), *(f"Dry {number}" for number in range(SIZE))]
     Article.objects.bulk_create(
         Article(title=title, summary="Rain", status=Status.PUBLISHED, publish_at=moment) for title in titles
     )
@@ -179,7 +179,7 @@ def test_pages_of_what_was_found_are_whole_also_with_equal_times_and_ranks() -> 
         page = text.context["page"]
         seen += [article.title for article in page.articles]
         address = f"?q=rain&before={page.last.pk}" if page.last else ""
-    expected = [*titles[: Page.SIZE][::-1], *titles[Page.SIZE :][::-1]]
+    expected = [*titles[:SIZE][::-1], *titles[SIZE:][::-1]]
     assert seen == expected
     answer, listed = Client().get("/api/v1/articles/?q=rain&page_size=30").json(), []
     while True:

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from articles.models import Article, Tag
-from articles.site.pages import Page
+from articles.site.pages import SIZE
 from tests.articles.factories import APPROVED, make_article, make_channel, make_person, soon
 
 pytestmark = pytest.mark.django_db
@@ -35,13 +35,15 @@ def hidden_articles() -> list[Article]:
     ]
 
 
-@pytest.mark.parametrize("address", ["/", "/latest/", "/channel/politics/", "/channel/politics/latest/"])
+@pytest.mark.parametrize("address", ["/", "/latest/", "/channel/politics/", "/tag/bridges/"])
 def test_lists_show_what_is_live_and_nothing_else(client: Client, address: str) -> None:
-    channel = make_channel()
+    channel, tag = make_channel(), Tag.objects.create(name="Bridges")
     article = live(channel=channel)
+    article.tags.add(tag)
     for hidden in hidden_articles():
         hidden.channel = channel
         hidden.save()
+        hidden.tags.add(tag)
     page = client.get(address)
     assert article.title in page.text
     assert "Hidden" not in page.text
@@ -89,7 +91,7 @@ def test_an_old_slug_leads_to_the_present_one(client: Client) -> None:
     article = live("国产大飞机完成高原试飞")
     for address in (f"/article/{article.pk}/old/", f"/article/{article.pk}/"):
         page = client.get(address)
-        assert (page.status_code, page["Cache-Control"]) == (301, "no-cache")
+        assert (page.status_code, page["Cache-Control"]) == (301, "private, no-store")
         assert client.get(page["Location"]).status_code == 200
 
 
@@ -107,29 +109,19 @@ def test_a_disabled_channel_has_no_page(client: Client) -> None:
 
 def test_every_article_is_on_exactly_one_page_even_with_equal_times(client: Client) -> None:
     moment = soon(hours=-1)
-    for number in range(2 * Page.SIZE + 3):
+    for number in range(2 * SIZE + 3):
         live(f"No. {number}", publish_at=moment)
     address, seen = "/", []
     while address:
         page = client.get(address).context["page"]
         seen += [article.pk for article in page.articles]
-        address = f"/?before={page.last.pk}" if page.last else ""
+        address = f"/{page.older}" if page.older else ""
     assert seen == sorted(Article.objects.values_list("pk", flat=True), reverse=True)
 
 
 @pytest.mark.parametrize("before", ["x", "-1", "999999", "²", "1e3", "9" * 30, "\0", "١"])
 def test_a_page_after_nothing_does_not_exist(client: Client, before: str) -> None:
     assert client.get("/", {"before": before}).status_code == 404
-
-
-def test_an_open_page_costs_one_statement_while_nothing_changes(
-    client: Client, django_assert_num_queries: pytest.FixtureRequest
-) -> None:
-    live()
-    version = client.get("/latest/")["ETag"]
-    with django_assert_num_queries(1):  # type: ignore[operator]
-        again = client.get("/latest/", headers={"If-None-Match": version})
-    assert (again.status_code, again.content) == (304, b"")
 
 
 def test_an_open_page_hears_of_news_edits_and_withdrawals(client: Client) -> None:
@@ -192,8 +184,3 @@ def test_the_end_of_an_article_comes_without_any_worker(client: Client) -> None:
 )
 def test_addresses_of_nothing_are_not_found(client: Client, address: str) -> None:
     assert client.get(address).status_code == 404
-
-
-def test_the_list_of_an_unknown_channel_is_empty(client: Client) -> None:
-    live()
-    assert "Harbour" not in client.get("/channel/unknown/latest/").text

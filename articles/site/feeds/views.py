@@ -7,7 +7,7 @@ from io import StringIO
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.feedgenerator import Enclosure
 from django.utils.html import escape
@@ -15,44 +15,47 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
+from articles.caching.pages import cached
+from articles.caching.tags import tagged
 from articles.illustrating import absolute, gather_covers
 from articles.models import Article, Material
-from articles.site.answers import answer
 from articles.site.feeds.formats import FORMS, Atom, Json, Rss, address, fit_for_xml
 from articles.site.scopes import Scope, author_scope, channel_scope, everything, tag_scope
-from scheduling.services import read_database_clock
 
 ENTRIES = 30
 
 
 @require_safe
+@cached(one_language=True)
 def site_feed(request: HttpRequest, form: str = "rss") -> HttpResponseBase:
     """The newest of all channels."""
-    return _feed(request, everything, form)
+    return _feed(everything, form)
 
 
 @require_safe
+@cached(one_language=True)
 def channel_feed(request: HttpRequest, slug: str, form: str = "rss") -> HttpResponseBase:
     """The newest of one channel."""
-    return _feed(request, channel_scope, form, slug)
+    return _feed(channel_scope, form, slug)
 
 
 @require_safe
+@cached(one_language=True)
 def tag_feed(request: HttpRequest, slug: str, form: str = "rss") -> HttpResponseBase:
     """The newest with one tag."""
-    return _feed(request, tag_scope, form, slug)
+    return _feed(tag_scope, form, slug)
 
 
 @require_safe
+@cached(one_language=True)
 def author_feed(request: HttpRequest, pk: int, form: str = "rss") -> HttpResponseBase:
     """The newest by one author."""
-    return _feed(request, author_scope, form, pk)
+    return _feed(author_scope, form, pk)
 
 
-def _feed(request: HttpRequest, scope_named: Callable[..., Scope], form: str, *name: Any) -> HttpResponseBase:
+def _feed(scope_named: Callable[..., Scope], form: str, *name: Any) -> HttpResponseBase:
     if form not in FORMS:
         raise Http404
-    now = read_database_clock()
     with override(settings.LANGUAGE_CODE):  # one feed for all readers
         scope = scope_named(*name)
         feed = _empty(scope, form)
@@ -62,14 +65,14 @@ def _feed(request: HttpRequest, scope_named: Callable[..., Scope], form: str, *n
             feed.add_item(**_entry(article))
     text = StringIO()
     feed.write(text, "utf-8")
-    return answer(request, text.getvalue(), content_type=feed.content_type, scope=scope, now=now)
+    return tagged(HttpResponse(text.getvalue(), content_type=feed.content_type), scope.surrogate)
 
 
 def _empty(scope: Scope, form: str = "rss") -> Rss | Atom | Json:
     name = _("Headline")
     return FORMS[form](
         title=fit_for_xml(name if scope.title == name else f"{scope.title} · {name}"),
-        link=settings.SITE_URL + scope.page,
+        link=settings.SITE_URL + scope.path,
         description=fit_for_xml(scope.description),
         language=settings.LANGUAGE_CODE,
         author_name=name,

@@ -1,0 +1,84 @@
+"""Answers as they are kept, and as they are sent: with how long they stay true, and whether anything is new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+
+from django.conf import settings
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response, patch_cache_control
+from django.utils.http import http_date
+
+from articles.caching.tags import HEADER, NEWS, SITE, tags_on
+
+_MARGIN = 1.0
+"""Seconds for an answer that is on its way, and caches that count whole seconds."""
+
+_MOST_TAGS = 50  # an answer that shows more things than that follows everything new instead
+_REMEMBERED = 30 * 24 * 3600.0  # seconds without a request after which it is forgotten since when an answer is the same
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a view answered. Once it is kept: for how many seconds from then on, and with which versions of its tags."""
+
+    content: bytes
+    headers: Mapping[str, str]
+    tags: tuple[str, ...]
+    etag: str
+    modified: int | None  #: seconds since 1970
+    left: float = 0.0
+    guard: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, response: HttpResponse, key: str, now: datetime) -> Answer:
+        """What was made at the instant `now`; `key` is where it is kept."""
+        tags = tags_on(response)
+        etag = f'"{sha256(response.content).hexdigest()[:32]}"'
+        return cls(
+            content=response.content,
+            headers={name: value for name, value in response.headers.items() if name != HEADER},
+            tags=(SITE, *(tags if len(tags) <= _MOST_TAGS else [NEWS])),
+            etag=etag,
+            modified=_first_given_out(key, etag, int(now.timestamp())),
+        )
+
+
+def _first_given_out(key: str, etag: str, second: int) -> int | None:
+    """The second in which this version was first given out; None if another one was, in the same.
+
+    No column tells when something left a list, so the answers themselves are watched. Where the cache forgets, or is
+    each process's own, answers are sent again that need not be.
+    """
+    known = cache.get(f"{key}:first")
+    if known is not None and known[0] == etag:
+        return int(known[1])
+    if known is not None and known[1] >= second:
+        return None
+    cache.set(f"{key}:first", (etag, second), timeout=_REMEMBERED)
+    return second
+
+
+def deliver(request: HttpRequest, answer: Answer, left: float) -> HttpResponseBase:
+    """`answer`, which stays true for `left` seconds, or "304 Not Modified" for whoever has it already."""
+    full = HttpResponse(answer.content, headers=dict(answer.headers))
+    response = get_conditional_response(request, answer.etag, answer.modified, full) or full
+    response.headers["ETag"] = answer.etag
+    if answer.modified is not None:
+        response.headers["Last-Modified"] = http_date(answer.modified)
+    response.headers[HEADER], response.headers["Cache-Tag"] = " ".join(answer.tags), ",".join(answer.tags)
+    _tell_caches(response, left)
+    return response
+
+
+def _tell_caches(response: HttpResponseBase, left: float) -> None:
+    """Browsers ask each time, for nobody can purge them. Proxies keep it while it is true, if they are purged."""
+    patch_cache_control(response, public=True, max_age=0)
+    if settings.CDN_PURGE_URLS:
+        patch_cache_control(response, s_maxage=max(int(left - _MARGIN), 0))

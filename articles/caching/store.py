@@ -1,0 +1,101 @@
+"""Where answers are kept: found if nothing that they show was purged, or made, by one request for all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from django.core.cache import cache
+from django.http.response import HttpResponseBase
+from prometheus_client import Counter
+
+from articles.caching.answers import Answer
+from articles.caching.versions import GUARD, keys_of, look_up, versions_of
+
+Made = tuple[Answer | HttpResponseBase, float]
+"""An answer to keep, or a response that is none, such as a redirection; and for how many seconds it stays true."""
+
+_PATIENCE = 3.0  # seconds a request waits for another one that makes the same answer
+_LOOK_AGAIN = 0.01  # seconds
+_LOCKED = 10.0  # seconds after which who makes an answer is taken for dead
+_IN_VAIN = 0.25  # seconds in which nobody waits where there was nothing to keep
+
+_answers = Counter("headline_answers", "Readers' answers, by whether they were kept or made anew", ["source"])
+
+
+class Store:
+    """The place of one answer in the cache, and who may make it."""
+
+    def __init__(self, key: str, make: Callable[[], Made]) -> None:
+        self._key, self._lock = key, f"{key}:lock"
+        self._make = make
+
+    def get(self) -> Made:
+        """The answer, kept or made."""
+        found = look_up(self._key)
+        if not found:
+            return self.make()
+        return self._kept(found) or self._make_for_all()
+
+    def make(self) -> Made:
+        """Make it for one request alone."""
+        _answers.labels("made").inc()
+        return self._make()
+
+    def _kept(self, found: dict[str, Any]) -> Made | None:
+        """What was found, if nothing that it shows was purged since it was made."""
+        answer: Answer | None = found.get(self._key)
+        if answer is None:
+            return None
+        if answer.guard != found[GUARD]:
+            present = look_up(*keys_of(answer.tags))
+            if not present or versions_of(answer.tags, present) != answer.versions:
+                return None
+        _answers.labels("kept").inc()
+        return answer, self._left(answer)
+
+    def _left(self, answer: Answer) -> float:
+        """Only who tells proxies has to ask the cache; in a process's own memory an answer does not grow old."""
+        milliseconds = getattr(cache, "pttl", None)
+        if milliseconds is None or not settings.CDN_PURGE_URLS:
+            return answer.left
+        return (milliseconds(self._key) or 0) / 1000
+
+    def _make_for_all(self) -> Made:
+        """Make it and keep it, unless another request is about to; then wait for that one."""
+        patience = time.monotonic() + _PATIENCE
+        while time.monotonic() < patience:
+            if cache.add(self._lock, "making", timeout=_LOCKED):
+                return self._make_under_lock()
+            found = look_up(self._key, self._lock)
+            if not found or found.get(self._lock) == "in vain":
+                break
+            if kept := self._kept(found):
+                return kept
+            time.sleep(_LOOK_AGAIN)
+        return self.make()
+
+    def _make_under_lock(self) -> Made:
+        try:
+            found = look_up(self._key)
+            if kept := self._kept(found) if found else None:  # made by whoever had the lock before
+                return kept
+            made, left = self.make()
+            if isinstance(made, Answer):
+                return made, left if self._keep(made, left, found.get(GUARD)) else 0.0
+        finally:
+            cache.delete(self._lock)
+        cache.set(self._lock, "in vain", timeout=min(left, _IN_VAIN))
+        return made, left
+
+    def _keep(self, answer: Answer, left: float, guard: str | None) -> bool:
+        """Keep an answer until it changes; False if something was purged while it was made, so that it may be old."""
+        present = look_up(*keys_of(answer.tags))
+        if guard is None or present.get(GUARD) != guard:
+            return False
+        answer = replace(answer, guard=guard, versions=versions_of(answer.tags, present), left=left)
+        cache.set(self._key, answer, timeout=min(left, settings.PAGE_CACHE_SECONDS))
+        return True

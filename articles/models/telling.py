@@ -1,0 +1,44 @@
+"""Telling of changes to many rows at once, of which no signal of Django's tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from django.db import models
+from django.db.models.lookups import Exact, In
+from django.db.models.sql.where import AND
+from django.dispatch import Signal
+
+M = TypeVar("M", bound=models.Model)
+
+rows_changed = Signal()
+"""Sent by a model after the change of many rows: their `ids`, None if they are not known, and the `fields` written."""
+
+
+class TellingQuerySet(models.QuerySet[M]):
+    """Rows whose changes by one statement are told, as `save()` and `delete()` are."""
+
+    def update(self, **values: Any) -> int:
+        """Change them, and tell."""
+        ids = self._named_ids()
+        changed = super().update(**values)
+        if changed:
+            rows_changed.send(self.model, ids=ids, fields=frozenset(values))
+        return changed
+
+    update.alters_data = True  # type: ignore[attr-defined]
+
+    def bulk_create(self, objs: Iterable[M], *args: Any, **options: Any) -> list[M]:
+        """Store many, and tell."""
+        created = super().bulk_create(objs, *args, **options)
+        if created:
+            rows_changed.send(self.model, ids=None, fields=frozenset())
+        return created
+
+    def _named_ids(self) -> frozenset[int] | None:
+        """The ids that `filter(pk__in=ids)` or `filter(pk=id)` names; None if there is no such condition."""
+        for lookup in self.query.where.children if self.query.where.connector == AND else ():
+            if isinstance(lookup, In | Exact) and lookup.rhs_is_direct_value() and lookup.lhs.target.primary_key:
+                return frozenset(map(int, lookup.rhs if isinstance(lookup, In) else [lookup.rhs]))
+        return None

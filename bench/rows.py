@@ -1,0 +1,21 @@
+"""Very many rows, made by the database out of one that the product made itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def multiply(cursor: Any, table: str, copies: int, **columns: str) -> None:
+    """Add `copies` of the first row of `table`, numbered from 1 as `seq`, by one statement of MariaDB's.
+
+    `columns` are SQL expressions for what differs; everything else is as in that row, whatever columns there are. The
+    row's number is the key, which the database gives.
+    """
+    cursor.execute(f"SHOW COLUMNS FROM {table} WHERE Extra NOT LIKE '%auto_increment%'")
+    names = [row[0] for row in cursor.fetchall()]
+    values = ", ".join(columns.get(name, f"{table}.`{name}`") for name in names)
+    quoted = ", ".join(f"`{name}`" for name in names)
+    cursor.execute(
+        f"INSERT INTO {table} ({quoted})"  # noqa: S608 (names and expressions are the benchmarks' own)
+        f" SELECT {values} FROM {table}, seq_1_to_{copies} WHERE id = (SELECT MIN(id) FROM {table})"
+    )

@@ -1,0 +1,334 @@
+"""What is kept for readers: made once, true to the instant, void when something that it shows is changed."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db import connection, transaction
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from articles import services
+from articles.caching.answers import Answer
+from articles.caching.coherence import LONGEST, look_ahead
+from articles.caching.versions import renew
+from articles.models import Article, Channel, Tag, Update
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+PAGES = ["/", "/latest/", "/channel/politics/", "/tag/rain/"]
+LISTS = [*PAGES, "/feed/", "/feed/atom/", "/feed/json/",
+         "/channel/politics/feed/", "/tag/rain/feed/json/", "/sitemap.xml", "/sitemap-0.xml", "/news-sitemap.xml",
+         "/api/v1/articles/", "/api/v1/articles/?channel=politics"]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _kept_for_a_minute(settings: Any) -> None:
+    """As with Redis, whichever cache the tests run on."""
+    settings.PAGE_CACHE_SECONDS = 60.0
+
+
+def live(title: str = "Harbour bridge reopens", **values: Any) -> Article:
+    channel = values.pop("channel", None) or Channel.objects.get_or_create(name="Politics")[0]
+    values = {"status": Status.PUBLISHED, "publish_at": soon(hours=-1), "channel": channel, **values}
+    article = make_article(title, **values)
+    article.tags.add(Tag.objects.get_or_create(name="Rain")[0])
+    return article
+
+
+def get(address: str, **headers: str) -> Any:
+    return Client().get(address, headers=headers)
+
+
+def cost(address: str, **headers: str) -> int:
+    """Statements that an answer takes."""
+    with CaptureQueriesContext(connection) as queries:
+        assert get(address, **headers).status_code in (200, 304)
+    return len(queries)
+
+
+def addresses_of(article: Article) -> list[str]:
+    return [*LISTS, article.get_absolute_url(), f"/api/v1/articles/{article.pk}/"]
+
+
+def test_whatever_readers_ask_for_costs_six_statements_at_most_and_none_the_second_time() -> None:
+    article = live(author=User.objects.create_user("ada", first_name="Ada", last_name="Lin"))
+    for address in [
+        *addresses_of(article),
+        "/api/v1/channels/",
+        "/sitemap-pages.xml",
+        f"/author/{article.author_id}/feed/",
+    ]:
+        assert 1 <= cost(address) <= 6, address
+        assert cost(address) == 0, address
+        assert cost(address, if_none_match=get(address)["ETag"]) == 0
+
+
+def test_what_nobody_knows_fills_no_cache_and_is_in_no_page() -> None:
+    live()
+    first = get("/")
+    again = get("/?utm_source=x&fbclid=y&before2=3")
+    assert cost("/?utm_source=z") == 0
+    assert again.content == first.content and "utm_source" not in again.text
+
+
+def test_every_change_by_hand_is_seen_at_once_wherever_it_shows() -> None:
+    """R5.5"""
+    alice, article = make_editor(), live()
+    other = make_channel("Sport")
+
+    def seen(text: str) -> list[str]:
+        return [address for address in addresses_of(article) if text in get(address).text]
+
+    everywhere = [address for address in addresses_of(article) if address != "/sitemap.xml"]
+    with_titles = [address for address in everywhere if address != "/sitemap-0.xml"]
+    assert seen("Harbour bridge") == with_titles
+    assert seen("Politics") != []
+    services.withdraw(article, by=alice)
+    assert seen("Harbour bridge") == []
+    services.restore(article, by=alice)
+    assert seen("Harbour bridge") == with_titles
+    article.title = "Bridge closed again"
+    article.save()
+    assert (seen("Harbour bridge reopens"), seen("Bridge closed again")) == ([], with_titles)
+    Article.objects.filter(pk=article.pk).update(title="Bridge open for good", channel=other)
+    assert "Bridge open" not in get("/channel/politics/").text
+    assert "Bridge open" in get("/channel/sport/").text
+
+
+@pytest.mark.parametrize("model", [Channel, Tag, User])
+def test_a_new_name_is_seen_at_once(model: type[Any]) -> None:
+    ada = User.objects.create_user("ada", first_name="Rain", last_name="Lin")
+    article = live(author=ada)
+    shown = {Channel: "Politics", Tag: "Rain", User: "Rain Lin"}[model]
+    assert shown in get(article.get_absolute_url()).text
+    for row in model.objects.all():
+        if model is User:
+            row.last_name = "Chen"
+        else:
+            row.name = "Weather"
+        row.save()
+    text = get(article.get_absolute_url()).text
+    assert ("Chen" if model is User else "Weather") in text
+
+
+def test_who_logs_in_makes_no_page_anew() -> None:
+    live()
+    alice = make_editor()
+    get("/")
+    Client().force_login(alice)
+    assert cost("/") == 0
+
+
+def test_a_draft_makes_no_page_anew() -> None:
+    live()
+    get("/")
+    draft = make_article("A draft")
+    draft.title = "Another"
+    draft.save()
+    draft.tags.set(Tag.objects.all())
+    draft.delete()
+    assert cost("/") == 0
+
+
+def test_what_is_about_something_else_is_not_made_anew() -> None:
+    article, other = live(), live("Cup final", channel=make_channel("Sport"))
+    other.tags.clear()
+    page, channel = other.get_absolute_url(), "/channel/sport/"
+    assert cost(page) and cost(channel)
+    article.summary = "Traffic flows."
+    article.save()
+    assert cost(page) == cost(channel) == 0
+    other.summary = "Extra time."
+    other.save()
+    assert "Extra time." in get(page).text
+
+
+def test_what_was_being_made_while_something_was_purged_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    article = live()
+    views = "articles.site.views.front_of"
+    monkeypatch.setattr(views, _and_then(views, lambda: Article.objects.filter(pk=article.pk).update(title="Newer")))
+    assert "Newer" not in get("/").text
+    monkeypatch.undo()
+    assert "Newer" in get("/").text
+
+
+def _and_then(name: str, event: Any) -> Any:
+    """The function `name`, with an event between what it looked up and what comes of it."""
+    module, _, attribute = name.rpartition(".")
+    function = getattr(__import__(module, fromlist=[attribute]), attribute)
+
+    def both(*args: Any, **options: Any) -> Any:
+        result = function(*args, **options)
+        event()
+        return result
+
+    return both
+
+
+def test_inside_a_transaction_nothing_is_kept() -> None:
+    article = live()
+    with transaction.atomic():
+        Article.objects.filter(pk=article.pk).update(title="Never committed")
+        assert "Never committed" in get("/").text
+        transaction.set_rollback(True)
+    assert "Never committed" not in get("/").text
+
+
+def test_the_clock_shows_and_hides_without_any_purge() -> None:
+    """R0.2"""
+    moment = soon(seconds=1)
+    live("Leaving", unpublish_at=moment)
+    live("Coming", status=APPROVED, publish_at=moment)
+    while soon() < moment:
+        text = get("/").text
+        assert ("Leaving" in text and "Coming" not in text) or soon() >= moment
+    text = get("/").text
+    assert "Coming" in text and "Leaving" not in text
+
+
+def test_the_next_change_is_the_first_that_the_clock_brings() -> None:
+    def changes() -> datetime:
+        return look_ahead().change
+
+    minute = soon(minutes=1)
+    assert abs(changes() - min(minute, _midnight())) < timedelta(seconds=2)
+    moments = [soon(seconds=seconds) for seconds in (50, 40, 30, 20)]
+    if moments[0] > _midnight():
+        return
+    make_article(status=Status.DRAFT, publish_at=moments[3])
+    make_article(status=APPROVED, publish_at=moments[0])
+    assert changes() == moments[0]
+    article = live(embargo_until=moments[1])
+    assert changes() == moments[1]
+    Update.objects.create(article=article, approved=article.revisions.get(), publish_at=moments[2])
+    assert changes() == moments[2]
+    live(unpublish_at=moments[3])
+    assert changes() == moments[3]
+
+
+def _midnight() -> datetime:
+    return (soon(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def test_browsers_ask_each_time_and_proxies_keep_what_is_purged_while_it_is_true(settings: Any) -> None:
+    live()
+    assert get("/")["Cache-Control"] == "public, max-age=0"
+    settings.CDN_PURGE_URLS = ["http://127.0.0.1:1/"]
+    for address in LISTS:
+        assert 50 <= _shared_age(address) <= 59 or _midnight() - soon() < LONGEST
+    change = soon(seconds=10)
+    live("Coming", status=APPROVED, publish_at=change)
+    for address in LISTS:
+        for _made_or_kept in range(2):
+            age = _shared_age(address)
+            assert soon(seconds=age) < change
+            assert age >= 5
+
+
+def _shared_age(address: str) -> int:
+    found = re.search(r"s-maxage=(\d+)", get(address)["Cache-Control"])
+    assert found
+    return int(found[1])
+
+
+def test_answers_name_what_they_show() -> None:
+    article = live(author=User.objects.create_user("ada", first_name="Ada"))
+    tag, channel = article.tags.get().pk, article.channel_id
+    expected = {
+        "/": "site news",
+        "/channel/politics/": f"site channel:{channel}",
+        "/tag/rain/feed/": f"site tag:{tag}",
+        f"/author/{article.author_id}/feed/": f"site author:{article.author_id}",
+        article.get_absolute_url(): f"site article:{article.pk} channel:{channel} tag:{tag}",
+        f"/api/v1/articles/{article.pk}/": f"site article:{article.pk}",
+        "/api/v1/channels/": "site",
+    }
+    for address, tags in expected.items():
+        answer = get(address)
+        assert (answer["Surrogate-Key"], answer["Cache-Tag"]) == (tags, tags.replace(" ", ","))
+
+
+@pytest.mark.parametrize("header", [("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")])
+def test_who_has_it_already_is_told_so(header: tuple[str, str]) -> None:
+    article = live()
+    for address in addresses_of(article):
+        first = get(address)
+        again = Client().get(address, headers={header[0]: first[header[1]]})
+        assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
+        assert again["Cache-Control"] == first["Cache-Control"]
+
+
+def test_two_versions_of_one_second_do_not_pass_for_each_other() -> None:
+    now = datetime(2026, 11, 21, 9, tzinfo=UTC)
+    first, second, third = HttpResponse("1"), HttpResponse("2"), HttpResponse("3")
+    assert Answer.of(first, "k", now).modified == now.timestamp()
+    assert Answer.of(second, "k", now).modified is None
+    assert Answer.of(third, "k", now + timedelta(seconds=1)).modified == now.timestamp() + 1
+    assert Answer.of(third, "k", now + timedelta(seconds=9)).modified == now.timestamp() + 1
+
+
+def test_an_answer_to_head_is_that_to_get_without_its_text() -> None:
+    article = live()
+    for address in addresses_of(article):
+        head, full = Client().head(address), get(address)
+        assert head.content == b""
+        names = ("ETag", "Content-Type", "Cache-Control", "Surrogate-Key")
+        assert [head[name] for name in names] == [full[name] for name in names]
+
+
+def test_pages_vary_by_language_and_machines_answers_by_nothing() -> None:
+    article = live()
+    for address in addresses_of(article):
+        is_page = address in (*PAGES, article.get_absolute_url())
+        english, chinese = get(address, accept_language="en"), get(address, accept_language="zh-CN")
+        assert not english.cookies
+        assert set(english.get("Vary", "").split(", ")) == ({"Cookie", "Accept-Language"} if is_page else {""}), address
+        assert (english["ETag"] == chinese["ETag"]) == (not is_page), address
+
+
+@pytest.mark.parametrize("address", ["/article/{}/x/", "/api/v1/articles/{}/"])
+def test_what_is_not_out_and_what_does_not_exist_are_answered_alike_and_kept_by_nobody(address: str) -> None:
+    """R5.6"""
+    waiting = make_article("Secret", status=APPROVED, publish_at=soon(hours=1), slug="x")
+    answers = []
+    for pk in (waiting.pk, waiting.pk + 1):
+        answer = get(address.format(pk))
+        answers.append((answer.status_code, answer.text.replace(address.format(pk), ""), dict(answer.headers)))
+    assert answers[0] == answers[1]
+    assert answers[0][2]["Cache-Control"] == "private, no-store"
+
+
+def test_the_desk_is_kept_nowhere_and_editors_read_what_readers_read() -> None:
+    live()
+    client = Client()
+    client.force_login(make_editor())
+    for address in ("/admin/", "/admin/articles/article/", "/api/v1/desk/articles/", "/search/?q=harbour"):
+        answer = client.get(address)
+        assert answer.status_code == 200
+        assert {"no-store", "no-cache"} & set(answer["Cache-Control"].split(", ")), address
+    assert client.get("/").content == get("/").content
+
+
+def test_a_cache_that_was_emptied_or_forgot_its_guard_makes_pages_anew() -> None:
+    live()
+    get("/")
+    cache.clear()
+    assert cost("/") > 0
+    assert cost("/") == 0
+    renew(["nothing"])
+    assert cost("/") == 0
+
+
+def test_searches_are_not_kept() -> None:
+    live()
+    for address in ("/search/?q=harbour", "/api/v1/articles/?q=harbour"):
+        assert cost(address) and cost(address)
