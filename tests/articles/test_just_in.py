@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Request, expect
 from articles.models import Article
 from tests.articles.factories import make_article, make_channel, soon
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 Status = Article.Status
 AT_FIRST = 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -68,6 +69,8 @@ class Reader(HTMLParser):
             self.faults.append(f"{self._place()}: <{tag}> has an attribute twice")
         if tag == "img" and not {"alt", "src", "width", "height"} <= set(names):
             self.faults.append(f"{self._place()}: a picture without description or size")
+        if re.search(r"\.\d{4}", dict(attrs).get("datetime") or ""):
+            self.faults.append(f"{self._place()}: a time to the microsecond")
         if tag not in VOID:
             self._open.append(tag)
 
