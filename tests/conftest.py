@@ -113,13 +113,13 @@ def start_manage(transactional_db: None) -> Iterator[StartManage]:
 
 
 @contextmanager
-def serving() -> Iterator[Site]:
+def serving(*options: str, port: int | None = None, env: dict[str, str] | None = None) -> Iterator[Site]:
     """A web server (gunicorn, as in production) on the test database while the block lasts."""
-    port = free_port()
+    port = port or free_port()
     url = f"http://127.0.0.1:{port}"
-    options = ["--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket"]
+    options = ("--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket", *options)
     command = [python, "-m", "gunicorn", "headline.wsgi", *options]
-    with Process(command, env={**database_environment(), "SITE_URL": url}) as process:
+    with Process(command, env={**database_environment(), "SITE_URL": url, **(env or {})}) as process:
         process.wait_for("Booting worker")
         yield Site(url, process)
 
