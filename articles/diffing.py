@@ -13,10 +13,11 @@ from enum import StrEnum
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 
 from articles.models import Material, Revision
 
-WORD = re.compile(r"<[^>]*>|[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+|\s+|.", re.DOTALL)
+WORD = re.compile(r"<[^<>]*>|[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+|\s+|.", re.DOTALL)
 """A tag of markup, a Chinese or Japanese character, a word, white space, or a sign."""
 
 PARAGRAPH = re.compile(r"(?<=\n)(?!\n)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
@@ -26,7 +27,7 @@ LONGEST = 4_000
 LINES = (
     (re.compile(r"(?<=>)\s*\n\s*(?=<)"), ""),  # between blocks, where some editors put line ends and others none
     (re.compile(r"<br ?/?>\n?", re.IGNORECASE), "\n"),
-    (re.compile(r"\s*</p>\s*", re.IGNORECASE), "\n\n"),
+    (re.compile(r"(?<!\s)\s*</p>\s*", re.IGNORECASE), "\n\n"),
     (re.compile(r"<p>", re.IGNORECASE), ""),
     (re.compile(r"(?<!\s)\s*(</(?:h[1-6]|li|tr|table|[ou]l|blockquote|figure)>)", re.IGNORECASE), r"\1\n"),
 )
@@ -112,8 +113,10 @@ def readable(body: str) -> str:
 
 
 def _compared(old: str, new: str) -> list[Piece]:
+    if old == new:
+        return [Piece(Change.KEPT, old)]
     left, right = WORD.findall(old), WORD.findall(new)
-    if max(len(left), len(right)) > LONGEST and left != right:
+    if max(len(left), len(right)) > LONGEST:
         return list(_pieces(left, right, [("replace", 0, len(left), 0, len(right))]))
     return list(_pieces(left, right, SequenceMatcher(None, left, right, autojunk=False).get_opcodes()))
 
@@ -147,10 +150,10 @@ def _joined(pieces: Sequence[Piece]) -> list[Piece]:
 def _shown(revision: Revision, name: str) -> str:
     value = getattr(revision, name)
     if name == "cover":
-        return ", ".join(map(str, Material.objects.named(value)))
+        return gettext(", ").join(map(str, Material.objects.named(value)))
     if name == "cover_mode":
         return str(revision.get_cover_mode_display())
-    text = ", ".join(value) if isinstance(value, list) else str(value or "")
+    text = gettext(", ").join(value) if isinstance(value, list) else str(value or "")
     return readable(text) if name == "body" else text
 
 

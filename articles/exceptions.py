@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 MOST_LISTED = 5
@@ -13,7 +14,8 @@ MOST_LISTED = 5
 
 def listed(names: Sequence[str]) -> str:
     """A few names in quotation marks, for a sentence."""
-    shown = ", ".join(f"“{name}”" for name in names[:MOST_LISTED])
+    # Translators: between the names of a list
+    shown = gettext(", ").join(f"“{name}”" for name in names[:MOST_LISTED])
     return f"{shown} …" if len(names) > MOST_LISTED else shown
 
 

@@ -89,7 +89,7 @@ _CARRIERS = {"div", "span", "section", "article", "center", "font", "iframe", "t
 """Tags that are taken out without any loss: their text stays, or a link does."""
 
 _FRAME = re.compile(
-    r"<iframe\b[^>]{0,500}?\ssrc=([\"'])\s*(?:https?:)?(//[^\"'\s<>]+)\s*\1[^>]*>(?:\s*</iframe>)?", re.IGNORECASE
+    r"<iframe\b[^<>]{0,500}?\ssrc=([\"'])\s*(?:https?:)?(//[^\"'\s<>]+)\s*\1[^<>]*>(?:\s*</iframe>)?", re.IGNORECASE
 )
 _TAG = re.compile(r"<([a-z][a-z0-9]*)", re.IGNORECASE)
 

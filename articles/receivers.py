@@ -80,8 +80,9 @@ def forget_pictures_of_update(instance: Update, origin: object, **kwargs: Any) -
 
 @receiver(post_delete, sender=Article)
 def record_deletion(instance: Article, **kwargs: Any) -> None:
-    """The record outlives the article."""
-    recording.record(recording.DELETE, article=instance)
+    """The record outlives the article, with the times that it had."""
+    times: Any = recording.Standing().other_times_since(recording.Standing.of(instance))
+    recording.record(recording.DELETE, article=instance, **times)
 
 
 @receiver(post_delete, sender=Article)

@@ -7,12 +7,14 @@ from django.urls import include, path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
+from articles.desk.choosing import Lookup
 from headline.health import healthz, readyz
 from headline.metrics import metrics
 
 urlpatterns = [
     path("", include("articles.desk.calendar.urls")),
     path("admin/desk/", include("articles.desk.urls")),
+    path("admin/autocomplete/", admin.site.admin_view(Lookup.as_view(admin_site=admin.site))),
     path("admin/", admin.site.urls),
     path("api/", include("headline.api.urls")),
     path("api/v1/", include("articles.api.urls")),

@@ -159,7 +159,7 @@ class TaskInfoAdmin(TaskAdmin):
             message = gettext(
                 "Tasks of %(types)s are added again while their subject asks for them: change that instead."
             )
-            self.message_user(request, message % {"types": ", ".join(sorted(handled))}, messages.WARNING)
+            self.message_user(request, message % {"types": gettext(", ").join(sorted(handled))}, messages.WARNING)
 
 
 @admin.register(TaskInfoLog)
@@ -250,7 +250,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin):
     @admin.display(description=_("runs"))
     def kinds(self, worker: WorkerHeartbeat) -> str:
         """What it runs."""
-        return ", ".join(sorted(registry.label_of(task_type) for task_type in worker.task_types))
+        return gettext(", ").join(sorted(registry.label_of(task_type) for task_type in worker.task_types))
 
 
 def _selected(request: HttpRequest) -> list[int]:

@@ -19,7 +19,7 @@ from scheduling import registry
 from scheduling.clock import database_now
 from scheduling.conf import conf
 from scheduling.exceptions import LeaseLost
-from scheduling.models import TaskInfo
+from scheduling.models import TaskInfo, topics_with_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll
 
 logger = logging.getLogger(__name__)
@@ -61,14 +61,16 @@ class Errands:
         connections.close_all()
 
     def step(self) -> bool:
-        """Run one errand of each type; True if there was one, so that there may be more."""
+        """Run one errand of each topic; True if there was one, so that there may be more."""
         now = database_now()
         if not TaskInfo.objects.filter(task_type__in=self.task_types).due(now).free(now).exists():
             return False  # looking is cheaper than claiming
-        tasks = [task for task_type in self.task_types for task in poll(task_type)]
-        for task in tasks:
-            run_errand(task)
-        return bool(tasks)
+        found = False
+        for task_type, priority, _ in topics_with_tasks():
+            for task in poll(task_type, priority) if task_type in self.task_types else ():
+                run_errand(task)  # before the next is claimed: a lease runs from the moment it is given
+                found = True
+        return found
 
 
 def run_errands(task_types: Collection[str]) -> None:

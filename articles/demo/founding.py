@@ -17,7 +17,7 @@ from django.utils.dateparse import parse_duration
 
 from articles import services
 from articles.demo.painting import painted
-from articles.models import Article, Channel, CoverMode, Material
+from articles.models import Article, Channel, CoverMode, Material, Release
 from articles.services.references import tags_named
 
 Status = Article.Status
@@ -60,7 +60,10 @@ def is_password(password: str) -> bool:
 
 @transaction.atomic
 def found(*, now: datetime, password: str) -> None:
-    """Make channels, people, pictures and articles. Somebody who is there already keeps the password, gets the role."""
+    """Make channels, people, pictures, articles and a release.
+
+    Somebody who is there already keeps the password, gets the role.
+    """
     source = _source()
     channels = {channel["name"]: _channel(position, **channel) for position, channel in enumerate(source["channels"])}
     hashed = make_password(password)
@@ -69,16 +72,21 @@ def found(*, now: datetime, password: str) -> None:
     start = now.replace(microsecond=0)
     for text in source["articles"]:
         _article(text, channels[text["channel"]], people[text["author"]], pictures, start)
+    for release in source["releases"]:
+        _release(release, people[release["by"]], start)
 
 
 @transaction.atomic
 def renew_missed(*, now: datetime) -> int:
-    """Give new times to bulletins that went past theirs while no worker ran; returns how many those are."""
+    """Give new times to bulletins, and a release, that missed theirs as no worker ran; returns how many bulletins."""
     missed = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__lte=now)
     articles = list(missed.locked().order_by("publish_at"))
     for number, article in enumerate(articles):
         article.publish_at = now.replace(microsecond=0) + FIRST + number * APART
         article.save()
+    for release in Release.objects.scheduled().filter(publish_at__lte=now, name__in=_releases()):
+        release.publish_at = now.replace(microsecond=0) + _releases()[release.name]
+        release.save()
     return len(articles)
 
 
@@ -86,6 +94,11 @@ def going_live(now: datetime) -> Iterable[Article]:
     """The demo's articles that are still to come, soonest first."""
     waiting = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__gt=now)
     return waiting.select_related("channel").order_by("publish_at")
+
+
+def going_out(now: datetime) -> Iterable[Release]:
+    """The demo's releases that are still to come, soonest first."""
+    return Release.objects.scheduled().filter(publish_at__gt=now, name__in=_releases()).order_by("publish_at")
 
 
 def _source() -> dict[str, Any]:
@@ -146,6 +159,18 @@ def _article(
         unpublish_at=_moment(text.get("take_off"), start),
     )
     article.tags.set(tags_named(text["tags"]).values())
+
+
+def _release(release: dict[str, Any], by: User, start: datetime) -> None:
+    made = services.create_release(name=release["name"], by=by)
+    for article in Article.objects.filter(external_id__in=[ORIGIN + key for key in release["articles"]]):
+        services.add_member(made, article=article, by=by)
+    services.schedule_release(made, publish_at=_moment(release["at"], start) or start, by=by)
+
+
+def _releases() -> dict[str, timedelta]:
+    """Name of each release to how far ahead it is."""
+    return {release["name"]: parse_duration(release["at"]) or timedelta() for release in _source()["releases"]}
 
 
 def _moment(distance: str | None, start: datetime) -> datetime | None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import UnfoldAction
 
@@ -16,6 +17,7 @@ from articles.desk.audit import history
 from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
+from articles.desk.reading import READING, Row, author_shown
 from articles.desk.steps import TAKING_AWAY, may_take, offered, standing, standing_of_newer, take
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
@@ -23,15 +25,15 @@ from articles.desk.writing.screen import told
 from articles.desk.writing.stale import merge_shown, taking_over
 from articles.desk.writing.timing import TimingScreens
 from articles.exceptions import ArticleError, StaleEdit
-from articles.models import Article, Text
+from articles.models import Article
+from articles.models.people import named_among_all
 from articles.services import writing
 from articles.services.editing import TIMES
 from articles.services.membership import kept_steps
 from articles.services.rights import CHANGE, EDIT_ANY, allows
-from articles.services.steps import Person
-from articles.showing import newest_text
-from articles.templatetags.newsroom import prose
-from articles.workflow import STEPS, Step
+from articles.services.steps import Person, position
+from articles.showing import newest_number, newest_text
+from articles.workflow import STEPS, Step, may_start
 from scheduling.services import read_database_clock
 
 Status = Article.Status
@@ -67,38 +69,37 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
     change_form_after_template = "articles/desk/record.html"  # type: ignore[assignment]
     view_on_site = False  # the form links to the page itself, once there is one
 
-    @admin.display(description=_("body"), empty_value="—")
-    def body_shown(self, article: Article) -> str:
-        """The newest text, for those who only read it."""
-        return prose(newest_text(article)[0].body)
-
-    @admin.display(description=_("pictures of the cover"), empty_value="—")
-    def cover_shown(self, article: Article) -> str | None:
-        """Their titles, for those who only read them."""
-        return ", ".join(map(str, article.covers)) or None
-
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
         """Whether this person may do anything with the article: write, or take one of its steps."""
         if obj is None:
             return super().has_change_permission(request)
         return _may_write(obj, request.user) or any(may_take(step, request.user, obj) for step in Step)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[str]:
-        """What this person only reads: the text of others, and who wrote it."""
-        shown = [] if _may_write(obj, request.user) else ["body_shown", "cover_shown", *sorted(Text.NAMES)]
-        return shown if allows(EDIT_ANY, request.user) else [*shown, "author"]
+    def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[Any]:
+        """What this person only reads, and what shows it instead of a field."""
+        rows = _only_read(obj, request.user)
+        return [*rows, *rows.values()]
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """The author is chosen by name."""
+        field: Any = super().formfield_for_foreignkey(db_field, request, **options)
+        if db_field.name == "author":
+            field.label_from_instance = named_among_all
+        return field
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """The text, its place, and those of its times that this person may set."""
-        times = _settable_times(obj, request.user)
-        shown: list[Any] = [
-            (None, {"fields": ["title", "summary", "body" if _may_write(obj, request.user) else "body_shown"]}),
-            (_("Cover"), {"fields": ["cover_mode", "cover" if _may_write(obj, request.user) else "cover_shown"]}),
-            (_("Times"), {"fields": times}),
-            (_("Placement"), {"fields": ["channel", "tags", "author", "byline", "slug"]}),
-            (_("This revision"), {"fields": ["note", "correction"] if obj and _may_write(obj, request.user) else []}),
+        """The text, its place, and those of its times that this person may set; no empty cover to who only reads."""
+        may_write = _may_write(obj, request.user)
+        has_cover = may_write or (obj and newest_text(obj)[0].cover)
+        shown: list[tuple[Any, list[str]]] = [
+            (None, ["title", "summary", "body"]),
+            (_("Cover"), ["cover_mode", *(["cover"] if has_cover else [])]),
+            (_("Times"), _settable_times(obj, request.user)),
+            (_("Placement"), ["channel", "tags", "author", "byline", "slug"]),
+            (_("This revision"), ["note", "correction"] if obj and may_write else []),
         ]
-        return [fieldset for fieldset in shown if fieldset[1]["fields"]]
+        rows = _only_read(obj, request.user)
+        return [(title, {"fields": [rows.get(name, name) for name in names]}) for title, names in shown if names]
 
     def get_form(self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any) -> Any:
         """The form, which knows why the services refused what was typed."""
@@ -142,6 +143,7 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
             "badge": BADGES[Status(article.status)],
             "standing": standing(article, now),
             "standing_of_newer": standing_of_newer(article),
+            "shown_number": newest_number(article) if article.newer else None,
             "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
             "may_refuse": Step.REFUSE in steps,
             "may_kill": Step.KILL in steps,
@@ -174,7 +176,9 @@ class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, 
         writing.drop_copy(window_of(request), by=request.user)
         if tags := form.taken_out():
             text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
-            self.message_user(request, text % {"tags": ", ".join(f"<{tag}>" for tag in tags)}, messages.WARNING)
+            self.message_user(
+                request, text % {"tags": gettext(", ").join(f"<{tag}>" for tag in tags)}, messages.WARNING
+            )
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Nothing is left to do: tags belong to the text, which the services have saved."""
@@ -193,10 +197,16 @@ def _may_write(article: Article | None, by: Person) -> bool:
     return article is None or allows(CHANGE, by, article)
 
 
+def _only_read(article: Article | None, by: Person) -> dict[str, Row]:
+    """The fields that this person only reads, with the row that shows each: the text of others, and who wrote it."""
+    text = {} if _may_write(article, by) else READING
+    return {**text, **({} if allows(EDIT_ANY, by) else {"author": author_shown})}
+
+
 def _settable_times(article: Article | None, by: Person) -> list[str]:
     """The times of an article that this person may set, in the order of the form."""
     names = ["publish_at", "update_at", "embargo_until", "unpublish_at"]
-    if not may_take(Step.SET_EMBARGO, by):
+    if not may_take(Step.SET_EMBARGO, by) or (article and not may_start(Step.SET_EMBARGO, position(article))):
         names.remove("embargo_until")
     if article is None or article.newer is None:
         names.remove("update_at")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.html import format_html_join
@@ -13,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
+from articles.desk.facts import facts_of
 from articles.models import Article, AuditEntry, Release
 from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
 from articles.services.previewing import LINK, UNLINK
@@ -70,21 +72,6 @@ NAMES: Mapping[str, str | Promise] = {
 }
 """What people call the actions of the record."""
 
-FACTS = {
-    "article": _("article's id"),
-    "person": _("person's id"),
-    "changed": _("changed"),
-    "old": _("before"),
-    "new": _("after"),
-    "notice": _("kill notice"),
-    "planned": _("what happens"),
-    "update": _("update"),
-    "update_at": _("update at"),
-    "unpublish_at": _("take off at"),
-    "embargo_until": _("embargo until"),
-}
-"""What people call the other facts of an entry."""
-
 SHOWN = 20
 """Entries below an article's form."""
 
@@ -103,11 +90,11 @@ def history(subject: Article | Release) -> list[dict[str, str]]:
             "about": entry.article_title,
             "when": spoken_exactly(entry.at),
             "name": name_of(entry.action),
-            "who": entry.user_name or entry.get_door_display(),
+            "who": entry.who,
             "change": " · ".join(entry.differences()),
             "reason": entry.reason,
         }
-        for entry in entries[:SHOWN]
+        for entry in entries.with_names()[:SHOWN]
     ]
 
 
@@ -130,11 +117,12 @@ class ActionFilter(admin.SimpleListFilter):
 class AuditAdmin(ModelAdmin):
     """The whole record, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` narrow it down."""
 
+    counted = _("audit entries")
     fields = [
-        "moment", "deed", "user_name", "door", "article_title", "release_name", "change", "reason", "revision", "more",
+        "moment", "deed", "person", "door", "article_title", "release_name", "change", "reason", "revision", "more",
     ]  # fmt: skip
-    readonly_fields = ["moment", "deed", "change", "more"]
-    list_display = ["moment", "deed", "article_title", "release_name", "user_name", "door", "change", "reason"]
+    readonly_fields = ["moment", "deed", "person", "change", "more"]
+    list_display = ["moment", "deed", "article_title", "release_name", "person", "door", "change", "reason"]
     list_display_links = ["moment"]
     list_filter = ["door", ActionFilter, ("at", admin.DateFieldListFilter)]
     list_per_page = 50
@@ -153,6 +141,17 @@ class AuditAdmin(ModelAdmin):
         """What was done."""
         return name_of(entry.action)
 
+    @admin.display(description=_("person"), ordering="user_name", empty_value="—")
+    def person(self, entry: AuditEntry) -> str | None:
+        """Who did it, unless it was the clock."""
+        return entry.who if entry.user_name else None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        """With the names of people."""
+        entries: Any = super().get_queryset(request)
+        rows: QuerySet[AuditEntry] = entries.with_names()
+        return rows
+
     @admin.display(description=_("change"))
     def change(self, entry: AuditEntry) -> str | None:
         """The status, the time to go live or the words, before and after, where they differ."""
@@ -160,10 +159,8 @@ class AuditAdmin(ModelAdmin):
 
     @admin.display(description=_("more"))
     def more(self, entry: AuditEntry) -> str | None:
-        """Whatever else the entry knows, and the ids that outlive names."""
-        facts = {"article": entry.article_id, "person": entry.user_id, **entry.facts}
-        lines = ((FACTS.get(name, name), _plain(value)) for name, value in facts.items() if value)
-        return format_html_join(SafeString("<br>"), "{}: {}", lines)
+        """Whatever else the entry knows."""
+        return format_html_join(SafeString("<br>"), "{}: {}", facts_of(entry))
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Links lead to all that happened to one article or release, or was done by one person."""
@@ -181,8 +178,3 @@ class AuditAdmin(ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
         """Nobody deletes it."""
         return False
-
-
-def _plain(value: Any) -> str:
-    """A fact as people read it: two values in a list are the old and the new one."""
-    return " → ".join(str(one or "—") for one in value) if isinstance(value, list) else str(value)

@@ -61,9 +61,11 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_POST
 def advance(request: HttpRequest, pk: int) -> HttpResponse:
-    """Do the next chunk and answer with the inside of the page."""
+    """Do the next chunk; the script gets the inside of the page, a browser without scripts is sent to the page."""
     batch = _mine(request, pk)
     batching.advance(batch.pk)
+    if "X-Requested-With" not in request.headers:
+        return redirect("desk_batch", pk)
     batch.refresh_from_db()
     return TemplateResponse(request, "articles/desk/batch_inside.html", {"batch": batch, **_state(batch)})
 

@@ -122,7 +122,6 @@ class DecidingScreen(ModelAdmin):
             "title": shown.title,
             "opts": self.model._meta,
             "article": article,
-            "author": article.author and (article.author.get_full_name() or article.author),
             "row": row,
             "reason": subject.status_reason,
             "planned": article.update.publish_at if article.newer else article.goes_live_at,

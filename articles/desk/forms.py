@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
@@ -146,7 +147,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
             raise ValidationError(str(self.refusal), code=self.refusal.code)
         if open_questions := [str(self.fields[name].label) for name, answer in self.chosen.items() if not answer]:
             text = _("Choose which text shall count: %(fields)s.")
-            raise ValidationError(text % {"fields": ", ".join(open_questions)}, code="unanswered")
+            raise ValidationError(text % {"fields": gettext(", ").join(open_questions)}, code="unanswered")
         return cleaned
 
     def edits(self) -> dict[str, Any]:

@@ -53,7 +53,8 @@ class ArticleChangeList(ChangeList):
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         """The rows, with the instant at which they were read."""
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
-        rows = rows.defer("body").annotate(asked_at=database_now())
+        texts = [f"update__{text}__{name}" for text in ("approved", "draft") for name in ("body", "summary")]
+        rows = rows.defer("body", *texts).annotate(asked_at=database_now())
         return rows
 
 
@@ -62,11 +63,11 @@ class ArticleList(ModelAdmin):
 
     nothing_yet = _("Write an article: it is a draft until you submit it.")
     actions = [*BULK_ACTIONS, add_to_release]
-    list_display = ["title", "badge", "goes_live", "channel", "writer", "changed"]
+    list_display = ["headline", "badge", "goes_live", "channel", "writer", "changed"]
     list_filter = tuple(FILTERS)
     list_filter_submit = True
     list_before_template = "articles/desk/list_before.html"  # type: ignore[assignment]
-    list_select_related = ["channel", "author", "update"]
+    list_select_related = ["channel", "author", "update__approved", "update__draft"]
     list_per_page = 50
     show_facets = ShowFacets.NEVER
     show_full_result_count = False
@@ -100,6 +101,15 @@ class ArticleList(ModelAdmin):
         for word in words:
             queryset = queryset.filter(_having(word))
         return queryset, False
+
+    @admin.display(description=_("headline"), ordering="title")
+    def headline(self, article: Article) -> str | SafeString:
+        """What readers see or will see; below it the headline that a newer text brings, if that is another."""
+        newer = article.newer.headline if article.newer else article.title
+        if newer == article.title:
+            return article.title
+        text = gettext("newer text: “%(title)s”") % {"title": newer}
+        return format_html('{}<br><span class="desk-newer">{}</span>', article.title, text)
 
     @display(label={str(status.value): colour for status, colour in BADGES.items()})
     @admin.display(description=_("status"), ordering="status")
@@ -139,9 +149,12 @@ class ArticleList(ModelAdmin):
         return {name: action for name, action in super().get_actions(request).items() if name not in barred}
 
 
+_NEWER = ("update__approved__title", "update__draft__title")
+
+
 def _having(word: str) -> Q:
     tagged = Article.tags.through.objects.filter(tag__name__icontains=word).values("article")
-    columns = ("title", "summary", "byline", "author__first_name", "author__last_name", "author__username")
+    columns = ("title", "summary", "byline", "author__first_name", "author__last_name", "author__username", *_NEWER)
     found = Q(pk__in=tagged)
     for column in columns:
         found |= Q(**{f"{column}__icontains": word})

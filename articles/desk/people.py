@@ -92,7 +92,7 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     def roles(self, person: User) -> str:
         """The groups, or that he or she may do everything."""
         groups = [right_named(group) for group in person.groups.all()]
-        return ", ".join([*([str(_("Administrator"))] if person.is_superuser else []), *groups])
+        return gettext(", ").join([*([str(_("Administrator"))] if person.is_superuser else []), *groups])
 
     @admin.display(description=_("last log-in"), ordering="last_login")
     def last_seen(self, person: User) -> str | None:

@@ -34,6 +34,7 @@ HEADLINE = Coalesce(F("update__draft__title"), F("title"))
 class ReviewQueueAdmin(DecidingScreen):
     """The list; a row leads to the screen on which a reviewer reads the text and decides."""
 
+    counted = gettext_lazy("articles for review")
     list_display = ["headline", "why", "writer", "channel", "waiting_since", "claimed"]
     list_filter = ["channel"]
     search_fields = ["title", "update__draft__title"]
@@ -93,7 +94,7 @@ class ReviewQueueAdmin(DecidingScreen):
     def claimed(self, article: QueuedArticle) -> str | None:
         """Who is on it."""
         found = getattr(article, "claim", None)
-        return str(found.person) if found and found.counts_at(read_database_clock()) else None
+        return named(found.person) if found and found.counts_at(read_database_clock()) else None
 
     @admin.action(description=gettext_lazy("Claim"))
     def claim(self, request: HttpRequest, chosen: QuerySet[Any]) -> HttpResponse | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +11,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
@@ -21,8 +22,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
-from articles.desk.filters import PARAMETERS
+from articles.desk.filters import PARAMETERS, at_risk
 from articles.models import Article, SavedView
+from articles.models.article import ArticleQuerySet
 from articles.models.people import named
 from scheduling.services import read_database_clock
 
@@ -175,8 +177,11 @@ def _tab(view: SavedView, shown: str, person: Any) -> Tab:
 
 def _count(query: str, now: datetime) -> str:
     """How many, for the views that should be empty."""
-    concerns = {"concern=at_risk": Article.objects.at_risk, "concern=overdue": Article.objects.overdue}
+    concerns: dict[str, Callable[[Any, datetime], QuerySet[Any]]] = {
+        "concern=at_risk": at_risk,
+        "concern=overdue": ArticleQuerySet.overdue,
+    }
     if query not in concerns:
         return ""
-    number = len(concerns[query](now).values_list("pk")[: _COUNTED + 1])
+    number = len(concerns[query](Article.objects.all(), now).values_list("pk")[: _COUNTED + 1])
     return f"{_COUNTED}+" if number > _COUNTED else str(number or "")

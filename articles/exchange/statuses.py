@@ -126,7 +126,7 @@ def _status(word: str) -> Status:
         return OTHER_NAMES[word]
     if word.upper() in Status.names:
         return Status.__members__[word.upper()]
-    known = ", ".join(sorted({name.lower() for name in Status.names} | OTHER_NAMES.keys() - {""}))
+    known = _(", ").join(sorted({name.lower() for name in Status.names} | OTHER_NAMES.keys() - {""}))
     raise Refused("status", _('"%(word)s" is not known; use one of %(known)s') % {"word": word, "known": known})
 
 

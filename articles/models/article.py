@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
-from django.db.models import OuterRef, Q
+from django.db.models import OuterRef, Q, Subquery
 from django.db.models.expressions import Combinable
 from django.urls import reverse
 from django.utils.text import slugify
@@ -62,6 +62,11 @@ class ArticleQuerySet(TellingQuerySet["Article"]):
     def signed_by(self, author_id: int | OuterRef) -> Self:
         """What names this person to readers: a byline stands instead of a name, and without one nobody is named."""
         return self.filter(author=author_id, byline="").exclude(author__first_name="", author__last_name="")
+
+    def tagged_among_many(self, tag_id: int) -> Self:
+        """What has a tag that very many have: each is asked in its turn, so that the newest few are found soon."""
+        uses = Article.tags.through.objects.filter(tag=tag_id, article=OuterRef("pk"))
+        return self.alias(use=Subquery(uses.values("pk")[:1])).filter(use__isnull=False)
 
     def newest_first(self) -> Self:
         """In the order of a front page."""
@@ -279,6 +284,11 @@ class Article(Covered, SavesOnlyChanges):
         """Whether readers see it, by the clock: a worker may not have noticed yet."""
         due, end = self.goes_live_at, self.unpublish_at
         return self.status in self.Status.visible() and due is not None and due <= now and (end is None or end > now)
+
+    def is_over_at(self, now: datetime) -> bool:
+        """Whether readers saw it and do no longer, by the clock: a worker may not have noticed yet."""
+        due, end = self.goes_live_at, self.unpublish_at
+        return self.status in self.Status.visible() and due is not None and end is not None and due < end <= now
 
     @property
     def is_waiting(self) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
+from django.contrib.auth import get_user_model
 from django.db import models
+from django.db.models.functions import Concat, Trim
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -38,6 +40,12 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
     def latest_first(self) -> Self:
         """In the order in which people look for them."""
         return self.order_by("-id")
+
+    def with_names(self) -> Self:
+        """With what the people are called now: the record keeps the names by which they logged in then."""
+        person = get_user_model()._default_manager.filter(pk=models.OuterRef("user_id"))
+        name = Trim(Concat("first_name", models.Value(" "), "last_name"))
+        return self.annotate(full_name=models.Subquery(person.values(name=name)[:1]))
 
     def update(self, **values: Any) -> NoReturn:
         """Refused. Raises `AppendOnly`."""
@@ -95,7 +103,7 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.user_name or self.door} {self.article_title}"
+        return f"{spoken_exactly(self.at)} · {self.article_title or self.release_name or self.get_door_display()}"
 
     def save(self, *args: Any, **options: Any) -> None:
         """Add the entry. Raises `AppendOnly` for one that is there already."""
@@ -107,6 +115,11 @@ class AuditEntry(models.Model):
         """Refused. Raises `AppendOnly`."""
         raise AppendOnly
 
+    @property
+    def who(self) -> str:
+        """Whose deed it is; what nobody did was done by the clock, or by a program."""
+        return getattr(self, "full_name", "") or self.user_name or self.get_door_display()
+
     def differences(self) -> list[str]:
         """The status, the time to go live and the words, each as "before → after", where they differ."""
         statuses = self.get_old_status_display(), self.get_new_status_display()
@@ -117,7 +130,10 @@ class AuditEntry(models.Model):
 
 def _words(levels: dict[str, str]) -> str:
     """Some words with what finding them means, and how many more there are."""
-    shown = [f"{word} ({Word.Level(level).label})" for word, level in list(levels.items())[:SHOWN_WORDS]]
+    shown = [
+        gettext("%(word)s (%(level)s)") % {"word": word, "level": Word.Level(level).label}
+        for word, level in list(levels.items())[:SHOWN_WORDS]
+    ]
     if (more := len(levels) - SHOWN_WORDS) > 0:
         shown.append(gettext("… and %d more.") % more)
-    return ", ".join(shown)
+    return gettext(", ").join(shown)

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Self
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.article import Article
+from articles.models.article import AT_RISK_WITHIN, Article
+
+
+class UpdateQuerySet(models.QuerySet["Update"]):
+    """The words in which the house asks for newer texts."""
+
+    def at_risk(self, now: datetime) -> Self:
+        """What has a time within `AT_RISK_WITHIN` that it will miss unless it is approved."""
+        return self.filter(approved__isnull=True, publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN)
 
 
 class Update(models.Model):
@@ -29,6 +40,8 @@ class Update(models.Model):
     )
     updated_at = models.DateTimeField(_("last change"), auto_now=True)
 
+    objects = UpdateQuerySet.as_manager()
+
     class Meta:
         verbose_name = _("update")
         verbose_name_plural = _("updates")
@@ -36,3 +49,9 @@ class Update(models.Model):
 
     def __str__(self) -> str:
         return f"{self.article_id}"
+
+    @property
+    def headline(self) -> str:
+        """That of the text which takes its place next: the approved one, or else the draft."""
+        text = self.approved or self.draft
+        return text.title if text else ""

@@ -107,4 +107,6 @@ def _named(findings: Iterable[Finding]) -> str:
     places: dict[str, list[str]] = {}
     for finding in findings:
         places.setdefault(finding.word, []).append(finding.place)
-    return "; ".join(f"“{word}” ({', '.join(dict.fromkeys(where))})" for word, where in places.items())
+    listed = {word: _(", ").join(dict.fromkeys(where)) for word, where in places.items()}
+    # Translators: between words that were found, each with its places
+    return _("; ").join(_("“%(word)s” (%(places)s)") % {"word": word, "places": listed[word]} for word in listed)

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from articles.exceptions import ClaimedByAnother, WrongState
 from articles.models import Article, Claim
+from articles.models.people import named
 from articles.services.rights import require
 from articles.services.steps import Person, lock, position
 from articles.workflow import STEPS, Step, may_start
@@ -50,4 +51,4 @@ def _forget(article: Article) -> None:
 def _refuse_rival(article: Article, by: Person) -> None:
     found = Claim.objects.select_related("person").filter(article=article).first()
     if found and found.person_id != by.pk and found.counts_at(read_database_clock()):
-        raise ClaimedByAnother(_("%(person)s is reviewing this article.") % {"person": found.person})
+        raise ClaimedByAnother(_("%(person)s is reviewing this article.") % {"person": named(found.person)})

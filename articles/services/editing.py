@@ -18,10 +18,11 @@ from articles.services.references import tags_named
 from articles.services.revisions import newest, pinned, put_into_columns
 from articles.services.rights import EDIT_ANY, require, require_edit
 from articles.services.scheduling import checked_time, refuse_empty_span
-from articles.services.steps import lock, store
+from articles.services.steps import lock, position_at, refuse_impossible, store
 from articles.services.submitting import judge_again
 from articles.services.uses import refuse_pictures
 from articles.workflow import STEPS, Step
+from scheduling.services import read_database_clock
 
 TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
 EDITABLE = TIMES | Text.NAMES | {"author"}
@@ -66,11 +67,11 @@ def edit(
     Raises `StaleEdit` if somebody saved the article since; the text that comes too late is kept as a revision then,
     unless the caller's own transaction takes that back. Raises `NotAllowed` if `by` may not change it (or, once it is
     approved, its times; or its embargo), `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that
-    make no sense, `WrongState` for a new time of something already out, `BelongsToRelease` for one of a member, and
-    what `refuse_pictures` raises.
+    make no sense, `WrongState` for a new time or embargo of something already out, `BelongsToRelease` for a new time of
+    a member, and what `refuse_pictures` raises.
     """
     if unknown := changes.keys() - EDITABLE:
-        raise NotEditable(_("Not editable: %(names)s") % {"names": ", ".join(sorted(unknown))})
+        raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
     _refuse_form(changes)
     with transaction.atomic():
         lock(article)
@@ -171,7 +172,7 @@ def _put_aside(article: Article, changes: Mapping[str, Any], by: Person) -> None
 
 def _refuse_form(changes: Mapping[str, Any]) -> None:
     if changes.get("cover_mode", CoverMode.AUTO) not in CoverMode.values:
-        raise WrongCover(_("A cover is one of: %(modes)s.") % {"modes": ", ".join(CoverMode.values)})
+        raise WrongCover(_("A cover is one of: %(modes)s.") % {"modes": _(", ").join(CoverMode.values)})
     if len(changes.get("body", "")) > BODY_LENGTH:
         raise TooLong(_("The body is longer than %(most)d characters; split the article.") % {"most": BODY_LENGTH})
 
@@ -183,9 +184,14 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Person) -> No
             checked_time(value)
     if times and article.status in Article.Status.visible():
         require(STEPS[Step.SCHEDULE].permission, by)
-    if "publish_at" in times and article.status in (Article.Status.PUBLISHED, Article.Status.WITHDRAWN):
+    now = read_database_clock()
+    stands = position_at(article, now)
+    if "publish_at" in times and stands.article in (Article.Status.PUBLISHED, Article.Status.WITHDRAWN):
         raise WrongState(_("The article has been published; its time can no longer be changed."))
+    if "unpublish_at" in times and article.is_over_at(now):
+        raise WrongState(_("The article has been taken off already."))
     if times.get("publish_at") is not None:
         refuse_held(Step.SCHEDULE, [article.pk])
     if times.get("embargo_until", article.embargo_until) != article.embargo_until:
         require(STEPS[Step.SET_EMBARGO].permission, by)
+        refuse_impossible(Step.SET_EMBARGO, stands)

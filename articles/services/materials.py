@@ -97,7 +97,7 @@ def change_material(material: Material, *, by: Person, changes: Mapping[str, Any
     `WrongMaterial` for values that do not fit, and for sensitive words in what articles past their review show.
     """
     if unknown := changes.keys() - EDITABLE:
-        raise NotEditable(_("Not editable: %(names)s") % {"names": ", ".join(sorted(unknown))})
+        raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
     with transaction.atomic():
         _lock(material)
         _require_own(CHANGE, material, by)
@@ -228,5 +228,5 @@ def _refuse_words(material: Material) -> None:
     said = Subject("", captions=[getattr(material, name) for name in sorted(SHOWN)])
     findings = review_words(said).findings
     if findings and past_review.exists():
-        words = ", ".join(f"“{finding.word}”" for finding in findings)
+        words = _(", ").join(f"“{finding.word}”" for finding in findings)
         raise WrongMaterial(_("Approved articles show this picture, and it may not say %(words)s.") % {"words": words})

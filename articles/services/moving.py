@@ -85,7 +85,7 @@ def _as_seen(article: Article, moment: Moment, seen: datetime) -> Iterator[None]
     with transaction.atomic():
         lock(article)
         if (now_at := time_of(article, moment)) != seen:
-            entries = AuditEntry.objects.of(article)[:LOOKED_AT]
+            entries = AuditEntry.objects.of(article).with_names()[:LOOKED_AT]
             last = next((entry for entry in entries if _changes(entry, moment)), None)
             raise MovedMeanwhile(_what_happened(article.title, now_at, last))
         yield
@@ -96,7 +96,7 @@ def _release_as_seen(release: Release, seen: datetime) -> Iterator[None]:
     with transaction.atomic():
         lock_release(release)
         if release.publish_at != seen:
-            entries = AuditEntry.objects.of_release(release).filter(article_id__isnull=True)[:LOOKED_AT]
+            entries = AuditEntry.objects.of_release(release).with_names().filter(article_id__isnull=True)[:LOOKED_AT]
             last = next((entry for entry in entries if entry.old_time != entry.new_time), None)
             raise MovedMeanwhile(_what_happened(release.name, release.publish_at, last))
         yield
@@ -106,7 +106,7 @@ def _what_happened(title: str, now_at: datetime | None, last: AuditEntry | None)
     """Who moved it, and where to; the audit record knows."""
     words = {
         "title": title,
-        "person": last.user_name if last and last.user_name else _("somebody"),
+        "person": last.who if last and last.user_name else _("somebody"),
         "time": spoken_exactly(now_at) if now_at else "",
     }
     if now_at is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -45,7 +45,7 @@ def taking(step: Step, article: Article, *, by: Person) -> Iterator[Taking]:
         now = read_database_clock()
         if STEPS[step].subject is Subject.ARTICLE:
             _believe_the_clock(article, now)
-        _check(step, article)
+        refuse_impossible(step, position(article))
         refuse_held(step, [article.pk])
         with recorded(step, article, by=by) as notes:
             yield Taking(now, notes)
@@ -86,23 +86,20 @@ def position(article: Article) -> Position:
     )
 
 
+def position_at(article: Article, now: datetime) -> Position:
+    """The same by the clock: approved and due is published, even if no worker has noted it yet."""
+    found = position(article)
+    return replace(found, article=Status.PUBLISHED) if article.is_waiting and article.is_out_at(now) else found
+
+
 def open_steps(article: Article, now: datetime) -> list[Step]:
     """The steps that are possible with this article at `now`, in the order of the table; it is not changed."""
-    found = position(article)
-    if article.is_waiting and article.is_out_at(now):
-        found = Position(Status.PUBLISHED, found.draft, found.update)
     kept = kept_steps(article)
-    return [step for step in steps_from(found) if step not in kept]
+    return [step for step in steps_from(position_at(article, now)) if step not in kept]
 
 
-def _believe_the_clock(article: Article, now: datetime) -> None:
-    """An approved article whose time has come is published, even if no worker has noted it yet."""
-    if article.is_waiting and article.is_out_at(now):
-        article.status, article.published_at = Status.PUBLISHED, article.goes_live_at
-
-
-def _check(step: Step, article: Article) -> None:
-    found = position(article)
+def refuse_impossible(step: Step, found: Position) -> None:
+    """Raise `WrongState` unless an article that stands so can take the step."""
     if may_start(step, found):
         return
     status = found.of(STEPS[step].subject)
@@ -112,3 +109,9 @@ def _check(step: Step, article: Article) -> None:
         _("“%(step)s” is not possible: the article is “%(status)s”.")
         % {"step": STEPS[step].label, "status": Status(status).label}
     )
+
+
+def _believe_the_clock(article: Article, now: datetime) -> None:
+    """An approved article whose time has come is published, even if no worker has noted it yet."""
+    if article.is_waiting and article.is_out_at(now):
+        article.status, article.published_at = Status.PUBLISHED, article.goes_live_at

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from django.db.models import F
-from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from articles.exceptions import AltMissing, UnknownMaterial, WrongCover
 from articles.models import Article, CoverMode, Material, MaterialUse, Release, ReleaseMember, Revision, Text, Update
@@ -49,7 +49,12 @@ def _refuse_cover(text: Text) -> None:
     mode = CoverMode(text.cover_mode)
     if mode.takes is not None and len(set(text.cover)) != mode.takes:
         given = {"mode": mode.label, "takes": mode.takes, "given": len(set(text.cover))}
-        raise WrongCover(_("A cover of “%(mode)s” takes %(takes)d pictures; it has %(given)d.") % given)
+        sentence = ngettext(
+            "A cover of “%(mode)s” takes %(takes)d picture; it has %(given)d.",
+            "A cover of “%(mode)s” takes %(takes)d pictures; it has %(given)d.",
+            mode.takes,
+        )
+        raise WrongCover(sentence % given)
 
 
 def _shown_by(article_ids: Collection[int]) -> set[tuple[UUID, int]]:

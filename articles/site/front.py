@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from articles.illustrating import gather_covers
 from articles.models import Article, Channel
@@ -15,6 +16,9 @@ SECTIONS = 8
 """Channels that have a section, the first in the site's order; the menu has them all."""
 
 SECTION_SIZE = 4
+
+LEADS_FOR = timedelta(hours=24)
+"""How much older than the newest article the lead may be: a short bulletin does not push the day's picture away."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,13 @@ def front_of(channels: Sequence[Channel], *, size: int) -> Front:
     chosen = channels[:SECTIONS]
     parts = [(everything(), size + 1), *((scope_of_channel(channel), size + SECTION_SIZE) for channel in chosen)]
     rows = _heads(parts)
-    newest = rows[:size]
-    page = Page(newest, last=newest[-1] if len(rows) > size else None, size=size)
-    sections = [Section(channel, _of(channel, rows[size:])) for channel in chosen]
-    gather_covers([*newest, *(article for section in sections for article in section.articles)])
-    return Front(page, _lead(newest), [section for section in sections if section.articles])
+    gather_covers(rows)
+    lead = _lead(rows)
+    newest = rows[:size] if lead in rows[:size] else rows[: size - 1]
+    rest = [article for article in rows[len(newest) :] if article != lead]
+    sections = [Section(channel, _of(channel, rest)) for channel in chosen]
+    page = Page(newest, last=newest[-1] if rest else None, size=size)
+    return Front(page, lead, [section for section in sections if section.articles])
 
 
 def _heads(parts: Sequence[tuple[Scope, int]]) -> list[Article]:
@@ -62,6 +68,10 @@ def _of(channel: Channel, rows: Sequence[Article]) -> list[Article]:
     return [article for article in rows if article.channel_id == channel.pk][:SECTION_SIZE]
 
 
-def _lead(newest: Sequence[Article]) -> Article | None:
-    """The newest that has a picture, for a page that opens with one is read; without any, the newest."""
-    return next((article for article in newest if article.covers), next(iter(newest), None))
+def _lead(rows: Sequence[Article]) -> Article | None:
+    """The newest that has a picture, if it is hardly older than the newest of all, which leads otherwise."""
+    if not rows:
+        return None
+    newest = rows[0].publish_at
+    fresh = [row for row in rows if row.publish_at and newest and row.publish_at > newest - LEADS_FOR]
+    return next((article for article in fresh if article.covers), rows[0])

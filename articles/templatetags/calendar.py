@@ -36,7 +36,7 @@ def _grip(entry: Entry, move: str, move_address: str) -> SafeString | str:
     if not entry.seen:
         return ""
     return format_html(
-        '<a class="grip" href="{}{}" title="{}" aria-label="{}: {}">⠿</a>',
+        '<a class="grip" href="{}{}" title="{}" aria-label="{}: {}"></a>',
         move_address, entry.key, move, move, entry.title,
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils import formats, timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
@@ -33,6 +34,13 @@ _HARMLESS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 def spoken(moment: datetime) -> str:
     """Date, time and zone."""
     return times.spoken(moment)
+
+
+@register.filter
+def timed(moment: datetime) -> SafeString:
+    """The same for machines too. HTML knows no microseconds."""
+    exact = timezone.localtime(moment).isoformat(timespec="seconds")
+    return format_html('<time datetime="{}">{}</time>', exact, times.spoken(moment))
 
 
 @register.filter

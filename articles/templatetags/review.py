@@ -11,6 +11,7 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 from articles.models import Article, Review
+from articles.models.people import named
 from articles.review import Finding
 from scheduling.services import read_database_clock
 
@@ -30,7 +31,7 @@ def review_findings(article: Article) -> dict[str, Any]:
     claim = getattr(article, "claim", None)
     return {
         "findings": [Finding.stored(values) for values in review.findings] if review and is_shown else [],
-        "reviewer": claim.person if claim and claim.counts_at(read_database_clock()) else None,
+        "reviewer": named(claim.person) if claim and claim.counts_at(read_database_clock()) else None,
     }
 
 

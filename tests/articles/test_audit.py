@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
@@ -20,8 +22,9 @@ from rest_framework.test import APIClient
 from articles import services
 from articles.exceptions import WrongState
 from articles.handlers import publish
-from articles.models import Article, AuditEntry
+from articles.models import Article, AuditEntry, Preferences
 from articles.models.audit import AppendOnly
+from articles.services.previewing import make_preview_link
 from articles.services.recording import Door, door
 from scheduling.models import TaskInfo
 from tests.articles.factories import APPROVED, make_article, make_editor, make_person, soon
@@ -250,3 +253,30 @@ def test_the_screen_shows_the_record_and_changes_nothing(history: Article, clien
     assert client.post(reverse("admin:articles_auditentry_delete", args=[entry.pk]), {"post": "yes"}).status_code == 403
     assert client.get(reverse("admin:articles_auditentry_add")).status_code == 403
     assert latest().user_name == "alice"
+
+
+def facts(client: Client, entry: AuditEntry) -> str:
+    """What the screen of an entry says beyond its columns."""
+    page = client.get(f"/admin/articles/auditentry/{entry.pk}/change/").text
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def test_the_facts_of_an_entry_are_read_in_words_and_in_ones_own_zone(client: Client) -> None:
+    editor, end = make_editor(), datetime(2030, 1, 1, 12, tzinfo=UTC)
+    editor.user_permissions.add(Permission.objects.get(codename="view_auditentry"))
+    Preferences.objects.create(person=editor, time_zone="Asia/Shanghai")
+    client.force_login(editor)
+    article = make_article("Old", status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
+    services.edit(article, by=editor, changes={"title": "New", "cover_mode": "none", "unpublish_at": end})
+    said = facts(client, AuditEntry.objects.of(article)[0])
+    assert "changed: take off at, cover, headline" in said
+    assert "take off at: — → 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in said
+    services.submit(article, by=editor)
+    assert "newer text: Needs a reviewer" in facts(client, AuditEntry.objects.of(article)[0])
+    services.schedule_update(article, publish_at=end, by=editor)
+    assert "update at: 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in facts(client, AuditEntry.objects.of(article)[0])
+    make_preview_link(article, by=editor, lasts=timedelta(days=1))
+    said = facts(client, AuditEntry.objects.of(article)[0])
+    assert "ends:" in said
+    assert "link:" not in said
+    assert "T12:00" not in said

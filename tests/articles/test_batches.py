@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from articles import services
 from articles.exceptions import NotAllowed
@@ -20,6 +20,7 @@ from articles.workflow import Step
 from scheduling.errands import run_errands
 from scheduling.models import TaskInfo
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, publish_tasks, soon
+from tests.conftest import Site
 
 pytestmark = pytest.mark.django_db
 
@@ -248,6 +249,54 @@ def test_the_list_leads_back_to_a_step_that_is_going_on(alice: User) -> None:
     take_back(batch)
     assert "can be undone" not in desk.get(LIST).text
     assert "Undo: Submit for review" in desk.get("/admin/desk/batches/").text
+
+
+def test_without_scripts_buttons_lead_through_a_step_and_its_undoing(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batching, "CHUNK", 2)
+    desk, due = logged_in(alice), soon(hours=2).replace(microsecond=0)
+    chosen = {"action": "schedule", "_selected_action": [one.pk for one in some(status=APPROVED)]}
+    question = desk.post(LIST, chosen)
+    address = question.headers["Location"]
+    assert "You have chosen 3 articles:" in desk.get(address).text
+    wall = f"{timezone.localtime(due):%Y-%m-%dT%H:%M:%S}"
+    page = desk.post(address, {"publish_at": wall}, follow=True)
+    for said in ("0 of 3", "2 of 3"):
+        assert said in page.text
+        assert f'action="{address}advance/"' in page.text
+        page = desk.post(f"{address}advance/", follow=True)
+        assert "<html" in page.text
+    assert "Done with 3 articles." in page.text
+    assert publish_tasks(Article.objects.all()[0]) == [due]
+    page = desk.post(f"{address}undo/", follow=True)
+    while "Go on" in page.text:
+        page = desk.post(f"{page.request['PATH_INFO']}advance/", follow=True)
+    assert not TaskInfo.objects.filter(task_type="articles.publish").exists()
+
+
+def test_the_script_of_a_step_gets_the_inside_of_its_page(alice: User) -> None:
+    batch = batching.gather(Step.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
+    batching.start(batch)
+    answer = logged_in(alice).post(f"/admin/desk/batches/{batch.pk}/advance/", headers={"x-requested-with": "fetch"})
+    assert "Done with 3 articles." in answer.text
+    assert "<html" not in answer.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_scripts_the_list_shows_what_can_be_done_with_the_chosen(browser: Browser, site: Site) -> None:
+    admin = make_person("admin", is_superuser=True)
+    make_article("Bridge")
+    with browser.new_context(base_url=site.url, java_script_enabled=False, locale="en-US") as context:
+        session = logged_in(admin).cookies["sessionid"].value
+        context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
+        page = context.new_page()
+        page.goto(LIST)
+        page.locator("[name=_selected_action]").check()
+        page.locator("select[name=action]").select_option("submit")
+        page.get_by_role("button", name="Run").click()
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_text("Done with 1 article.").first).to_be_visible()
 
 
 @pytest.mark.django_db(transaction=True)

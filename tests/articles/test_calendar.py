@@ -146,6 +146,24 @@ def test_the_address_says_view_date_channel_and_author(desk: Client) -> None:
     assert f'<option value="{politics.pk}" selected>' in page.text
 
 
+def test_a_newer_text_is_called_by_the_headline_it_brings_and_found_by_both(desk: Client) -> None:
+    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    editor = User.objects.get()
+    services.edit(article, by=editor, changes={"title": "New"})
+    services.submit(article, by=editor)
+    services.approve(article, by=editor)
+    services.schedule_update(article, publish_at=MONDAY, by=editor)
+    assert shown(desk) == [("update", "New", ())]
+    assert "instead of “Old”" in desk.get(f"{CALENDAR}?date=2030-06-03").text
+    assert "Move “New”" in desk.get(f"{MOVE}?key=update_at:{article.pk}").text
+    for word in ("old", "new"):
+        page = desk.get(f"/admin/articles/article/?q={word}").text
+        assert ">Old<br>" in page
+        assert "newer text: “New”" in page
+    (coming,) = desk.get("/admin/").context["coming"]
+    assert coming.title == "New"
+
+
 @pytest.mark.parametrize("language, first", [("en", date(2030, 6, 2)), ("zh-hans", date(2030, 6, 3))])
 def test_weeks_begin_where_the_reader_lives(desk: Client, language: str, first: date) -> None:
     desk.cookies["django_language"] = language

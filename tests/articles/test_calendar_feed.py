@@ -105,6 +105,55 @@ def test_what_is_called_off_is_cancelled(feed: str, editor: User) -> None:
     assert "deleted" in found[keys["deleted"]]["SUMMARY"]
 
 
+def test_other_times_that_are_taken_away_are_cancelled_too(feed: str, editor: User) -> None:
+    later, out = soon(days=2).replace(microsecond=0), {"status": APPROVED, "publish_at": soon(days=1)}
+    names = ("taken off never", "without embargo", "killed", "deleted")
+    articles = {name: make_article(name, unpublish_at=later, **out) for name in names}
+    services.set_embargo(articles["without embargo"], until=later - timedelta(hours=1), by=editor)
+    services.set_embargo(articles["without embargo"], until=None, by=editor)
+    services.edit(articles["taken off never"], by=editor, changes={"unpublish_at": None})
+    services.kill(articles["killed"], by=editor, notice="Invented.")
+    keys = {name: f"unpublish_at-{article.pk}" for name, article in articles.items()}
+    embargo = f"embargo_until-{articles['without embargo'].pk}"
+    articles["deleted"].delete()
+    found = events(feed)
+    statuses = {name: str(found[key]["STATUS"]) for name, key in keys.items()}
+    assert statuses == dict.fromkeys(names, "CANCELLED") | {"without embargo": "CONFIRMED"}
+    assert (found[embargo]["STATUS"], found[embargo].start) == ("CANCELLED", later - timedelta(hours=1))
+    assert found[keys["taken off never"]].start == later
+
+
+def newer_text(editor: User) -> Article:
+    """An article that is out, with an approved newer text for tomorrow."""
+    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), author=make_person("bob"))
+    services.edit(article, by=editor, changes={"title": "New"})
+    services.submit(article, by=editor)
+    services.approve(article, by=editor)
+    services.schedule_update(article, publish_at=soon(days=1).replace(microsecond=0), by=editor)
+    return article
+
+
+def test_a_newer_text_is_called_off_when_its_time_or_itself_goes_and_stays_when_it_went_live(
+    feed: str, editor: User
+) -> None:
+    article = newer_text(editor)
+    uid, planned = f"update_at-{article.pk}", article.update.publish_at or soon()
+    assert (events(feed)[uid]["SUMMARY"], events(feed)[uid]["STATUS"]) == ("Newer text: New", "CONFIRMED")
+    services.cancel_update(article, by=editor)
+    assert (events(feed)[uid]["STATUS"], events(feed)[uid].start) == ("CANCELLED", planned)
+    services.schedule_update(article, publish_at=planned, by=editor)
+    assert events(feed)[uid]["STATUS"] == "CONFIRMED"
+    services.schedule_update(article, publish_at=soon(seconds=-1), by=editor)
+    services.update_due([article.pk])
+    assert events(feed)[uid]["STATUS"] == "CONFIRMED"
+
+
+def test_a_newer_text_that_is_discarded_is_called_off(feed: str, editor: User) -> None:
+    article = newer_text(editor)
+    services.discard_update(article, by=editor)
+    assert events(feed)[f"update_at-{article.pk}"]["STATUS"] == "CANCELLED"
+
+
 def test_a_release_is_in_it_and_is_cancelled_when_it_does_not_go_out(feed: str, editor: User) -> None:
     release = make_release(make_article(status=APPROVED), by=editor)
     services.schedule_release(release, publish_at=soon(days=1), by=editor)

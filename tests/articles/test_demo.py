@@ -14,9 +14,10 @@ from django.db.models import F
 from django.test import Client
 from pytest_django import Settings
 
+from articles import services
 from articles.demo import founding
 from articles.demo.painting import SCENES, painted
-from articles.models import Article, Channel, Material, MaterialUse
+from articles.models import Article, Channel, Material, MaterialUse, Release
 from scheduling.models import TaskInfo
 from tests.articles.factories import make_article, publish_tasks, soon
 from tests.articles.pictures import picture
@@ -59,8 +60,25 @@ def test_there_is_an_article_in_every_state_a_person_sees() -> None:
 def test_every_article_waiting_for_its_time_has_its_task() -> None:
     run_demo()
 
-    for article in Article.objects.filter(status__in=Status.waiting()):
+    for article in Article.objects.filter(status__in=Status.waiting(), memberships__isnull=True):
         assert publish_tasks(article) == [article.goes_live_at]
+
+
+def test_a_release_in_both_languages_is_ready_to_go_out() -> None:
+    run_demo()
+
+    release = Release.objects.get()
+    assert release.status == Release.Status.SCHEDULED
+    assert services.preflight(release) == []
+    assert release.members.count() == 3
+    assert TaskInfo.objects.get(task_type="articles.release").execute_time == release.publish_at
+
+
+def test_a_release_that_nobody_was_running_to_publish_gets_a_new_time() -> None:
+    run_demo()
+    Release.objects.update(publish_at=soon(hours=-1))
+    run_demo()
+    assert Release.objects.filter(publish_at__gt=soon(hours=6)).exists()
 
 
 def test_the_texts_are_a_newsrooms_in_english_and_chinese() -> None:
@@ -96,7 +114,8 @@ def test_it_prints_log_ins_that_work_and_when_what_goes_live() -> None:
         assert re.search(rf"^  {person.username} +headline ", printed, re.MULTILINE)
         assert Client().login(username=person.username, password="headline")
     assert "Goes live by itself (UTC)" in printed
-    for article in Article.objects.filter(status__in=Status.waiting()):
+    assert Release.objects.get().name in printed
+    for article in Article.objects.filter(status__in=Status.waiting(), memberships__isnull=True):
         assert f"{article.goes_live_at:%Y-%m-%d %H:%M:%S}" in printed
         assert article.title in printed
 

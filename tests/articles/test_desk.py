@@ -362,6 +362,17 @@ def test_who_only_reads_the_text_schedules_a_correction_of_it(desk: Client) -> N
     assert Article.objects.get().update.publish_at == later
 
 
+def test_who_only_reads_an_article_sees_one_text_of_it_and_is_told_which(desk: Client) -> None:
+    old = {"title": "Old", "summary": "Old summary.", "body": "Old body."}
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), **old)
+    press(desk, article, Step.SUBMIT, title="Newer", summary="Newer summary.", body="<p>Newer body.</p>")
+    page = logged_in(make_member(Role.PUBLISHER)).get(form_address(article)).text
+    assert re.search(r'class="readonly[^>]*>\s*Newer\s*<', page)
+    assert "Newer summary." in page and "Newer body." in page
+    assert "Old summary." not in page and "Old body." not in page
+    assert "This form shows revision 2; readers see revision 1." in page
+
+
 def test_killing_takes_a_notice(desk: Client) -> None:
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     assert "Say what readers are told" in press(desk, article, Step.KILL).text

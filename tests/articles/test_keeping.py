@@ -13,14 +13,18 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
-from articles.models import Article, Presence, WorkingCopy
+from articles import services
+from articles.models import Article, AuditEntry, Presence, Update, WorkingCopy
+from articles.services.recording import door
+from articles.workflow import Step
 from tests.articles.factories import APPROVED, make_article, make_editor, make_person, soon
-from tests.articles.test_desk import form_address, logged_in, press
+from tests.articles.test_desk import form_address, form_of, logged_in, press
 from tests.articles.test_editor import open_form
 from tests.articles.test_on_screen import log_in
 from tests.conftest import Site
 from tests.harness import eventually
 
+Status = Article.Status
 ADD = "/admin/articles/article/add/"
 
 
@@ -30,6 +34,12 @@ def keep(client: Client, person: User, article: Article | None = None, **more: A
     sent = {"person": person.pk, "article": article and article.pk, "number": 1, "typed": {"title": ["Typed"]}, **more}
     answer = client.post(f"/admin/articles/article/copies/{window}/", json.dumps(sent), content_type="application/json")
     return str(window), answer.status_code
+
+
+def told(client: Client, article: Article, **form: str) -> list[str]:
+    """What the script is told about others and what they did."""
+    news: list[str] = client.post(f"/admin/articles/article/{article.pk}/presence/{uuid4()}/", form).json()["news"]
+    return [line for line in news if "another window" not in line]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -113,6 +123,23 @@ def test_two_editors_see_each_other_and_what_the_other_saved(browser: Browser, s
         alice.clock.fast_forward(10_000)
         expect(alice.locator("#presence")).to_contain_text("bob has saved this article since")
         expect(alice.locator("#presence")).not_to_contain_text("open too")
+
+
+@pytest.mark.django_db
+def test_an_open_form_says_what_the_clock_has_done_and_accuses_nobody() -> None:
+    desk, article = logged_in(make_editor()), make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    for button in (Step.SUBMIT, Step.APPROVE):
+        press(desk, article, button, title="Newer")
+    Update.objects.update(publish_at=soon(seconds=-1))
+    form, old = form_of(desk, article), {"seen": Article.objects.get().changed_at.isoformat(), "base": "2"}
+    assert told(desk, article, **old) == []
+    with door(AuditEntry.Door.WORKER):
+        services.update_due([article.pk])
+    (sentence,) = told(desk, article, **old)
+    assert sentence.startswith("Since you opened this article: Newer text went live (the clock, ")
+    page = desk.post(form_address(article), {**form, "title": "Newest"})
+    assert "Since you opened this article: Newer text went live" in page.text
+    assert "has saved" not in page.text
 
 
 @pytest.mark.django_db

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from articles import services
-from articles.diffing import Change, Piece, words
+from articles.diffing import Change, Piece, readable, words
 from articles.exceptions import (
     InvalidSchedule,
     NotAllowed,
@@ -403,6 +403,13 @@ def test_a_difference_holds_both_texts(old: str, new: str) -> None:
 
 
 HISTORY = "/admin/articles/article/{}/revisions/"
+
+
+@pytest.mark.parametrize("long", ["word " * 20_000, " " * 300_000, "<" * 300_000])
+def test_a_long_text_is_compared_quickly(long: str) -> None:
+    """Comparing what is equal word by word, or looking for an end from each place of a run, would take minutes."""
+    old, new = (readable(f"<p>{long}.</p><p>{last}</p>") for last in ("Old.", "New."))
+    assert Piece(Change.ADDED, "New") in words(old, new)
 
 
 def test_the_desk_shows_the_history_the_differences_and_goes_back(editor: User, client: Client) -> None:

@@ -251,6 +251,23 @@ def test_the_time_of_a_published_article_is_history(editor: User) -> None:
         services.edit(article, by=editor, changes={"publish_at": soon(hours=1)})
 
 
+@pytest.mark.parametrize("name", ["publish_at", "embargo_until"])
+@pytest.mark.parametrize("status", [APPROVED, Article.Status.PUBLISHED])
+def test_an_edit_does_not_hide_what_readers_see_by_the_clock(status: Article.Status, name: str, editor: User) -> None:
+    article = make_article(status=status, publish_at=soon(minutes=-1))  # noted by a worker, or not yet
+    with pytest.raises(WrongState):
+        services.edit(article, by=editor, changes={name: soon(hours=1)})
+    assert article in Article.objects.live(soon())
+
+
+@pytest.mark.parametrize("status", [APPROVED, Article.Status.PUBLISHED])
+def test_an_edit_does_not_show_again_what_the_clock_has_taken_off(status: Article.Status, editor: User) -> None:
+    article = make_article(status=status, publish_at=soon(minutes=-2), unpublish_at=soon(minutes=-1))
+    with pytest.raises(WrongState, match="taken off"):
+        services.edit(article, by=editor, changes={"unpublish_at": soon(hours=1)})
+    assert article not in Article.objects.live(soon())
+
+
 def test_saving_an_instance_that_was_loaded_before_going_live_does_not_take_the_article_back() -> None:
     """R0.6"""
     article = make_article(status=APPROVED, publish_at=soon(hours=-1))

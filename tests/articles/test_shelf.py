@@ -113,6 +113,7 @@ def test_pictures_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -
     expect(body.get_by_alt_text("A ship")).to_be_visible()
     expect(body.get_by_text("Leaving © Mei")).to_be_visible()
 
+    expect(page.get_by_text("Pictures of the cover")).to_be_hidden()  # the text decides, so there is nothing to choose
     page.get_by_role("combobox", name="Cover").select_option("one")
     page.get_by_role("button", name="Choose from the pictures").click()
     picker.get_by_label("Upload pictures", exact=True).locator("input").set_input_files(files(tmp_path, 1))
@@ -129,7 +130,7 @@ def test_pictures_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -
     )
     page.get_by_role("button", name="Take out ship-0").click()
     page.get_by_role("button", name="Save and continue editing").click()
-    expect(page.get_by_text("takes 1 pictures; it has 0")).to_be_visible()
+    expect(page.get_by_text("takes 1 picture; it has 0")).to_be_visible()
 
 
 def test_a_favourite_is_marked_and_found(page: Page, editor: User) -> None:

@@ -17,7 +17,7 @@ from articles.models import Article, Claim
 from articles.roles import Role
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock
-from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, soon
+from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, make_release, soon
 from tests.conftest import StartManage
 
 pytestmark = pytest.mark.django_db
@@ -77,7 +77,28 @@ def test_a_missed_time_and_one_that_will_be_missed_are_told_apart() -> None:
     make_article("Plenty of time", publish_at=soon(hours=30))
     shown = opened_by(make_editor()).get(START).context
     assert {article.title for article, _why in shown["overdue_reasons"]} == {"Too late", "Nobody noted"}
-    assert [article.title for article in shown["at_risk"].articles] == ["Hurry"]
+    assert [risk.title for risk in shown["at_risk"]] == ["Hurry"]
+
+
+def test_newer_texts_and_releases_that_would_not_go_out_are_at_risk_too() -> None:
+    editor, out = make_editor(), {"status": Status.PUBLISHED, "publish_at": soon(hours=-1)}
+    make_article("Draft", publish_at=soon(hours=3), author=make_person("bob"))
+    for title, newer in (("Old", "Hoped for"), ("Out", "Approved")):
+        article = make_article(title, **out)
+        services.edit(article, by=editor, changes={"title": newer})
+        services.submit(article, by=editor)
+        if newer == "Approved":
+            services.approve(article, by=editor)
+        services.schedule_update(article, publish_at=soon(hours=2), by=editor)
+    for name, member in (("Lame", make_article("Unready")), ("Ready", make_article("Fine", status=APPROVED))):
+        release = make_release(member, by=editor, name=name)
+        services.schedule_release(release, publish_at=soon(hours=1), by=editor)
+    page = opened_by(editor).get(START)
+    assert [(risk.title, risk.kind) for risk in page.context["at_risk"]] == [
+        ("Lame", "Release"), ("Hoped for", "Update"), ("Draft", ""),
+    ]  # fmt: skip
+    assert "1 obstacle" in page.text
+    assert "Hoped for" in opened_by(editor).get("/admin/articles/article/?concern=at_risk").text
 
 
 def test_a_reviewer_reads_first_what_he_claimed_and_last_what_others_did() -> None:

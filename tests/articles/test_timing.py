@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -81,6 +81,21 @@ def test_the_quick_choices_are_those_of_the_editors_day(now: datetime, expected:
 def test_in_one_hour_is_one_hour_even_over_the_change_of_clocks() -> None:
     with timezone.override(BERLIN):
         assert quick_times(datetime(2026, 3, 29, 0, 30, tzinfo=UTC))["hour"][1] == datetime(2026, 3, 29, 3, 30)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (59.9, "in 59 seconds"),
+        (1, "in 1 second,"),
+        (0.2, "in 1 second,"),
+        (-20, "20 seconds ago"),
+        (60, "in 1 minute,"),
+    ],
+)
+def test_a_time_that_is_nearly_there_is_said_in_seconds(seconds: float, expected: str) -> None:
+    now = datetime(2026, 11, 23, 16, tzinfo=UTC)
+    assert sentence(now + timedelta(seconds=seconds), now).replace("\xa0", " ").startswith(expected)
 
 
 def test_a_time_is_said_with_its_distance_day_and_zone() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
 
+from scheduling import registry
+from scheduling.errands import run_errands
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import add_task, read_database_clock
 from scheduling.worker import Worker
@@ -68,3 +70,22 @@ def test_an_errand_alone_can_be_asked_for() -> None:
     Worker(task_types=["probe.errand"]).drain()
     assert list(Effect.objects.values_list("task_id", flat=True)) == [task_id]
     assert TaskInfo.objects.filter(task_id=other).exists()
+
+
+def test_an_errand_is_claimed_no_sooner_than_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    claimed: list[int] = []
+
+    def look(tasks: Sequence[TaskInfo]) -> None:
+        claimed.append(TaskInfo.objects.filter(leased_until__isnull=False).count())
+
+    for task_type in ("test.first", "test.second"):
+        monkeypatch.setitem(registry._handlers, task_type, registry.Handler(look, errand=True))
+        add(task_type)
+    run_errands(["test.first", "test.second"])
+    assert claimed == [1, 1]
+
+
+def test_an_errand_of_any_priority_is_run() -> None:
+    task = add_task("probe.errand", execute_time=read_database_clock(), parameters={}, priority=7)
+    Worker().drain()
+    assert Effect.objects.filter(task_id=task.task_id).count() == 1

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import Group, User
+from django.http import QueryDict
 from django.urls import reverse
 
 from articles.models import Article, AuditEntry, Batch, Channel, Release, Word
+from articles.site.pages import page_of
 from articles.workflow import ReleaseStep
 from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import database_now
 
 Status = Article.Status
 
@@ -47,11 +50,19 @@ def desk() -> dict[str, str]:
 
 def readers() -> dict[str, str]:
     """Name to address of what readers see."""
-    article = Article.objects.filter(status=Status.PUBLISHED).order_by("pk")[0]
+    article = Article.objects.filter(status=Status.PUBLISHED).exclude(cover=[]).order_by("pk")[0]
+    tag = article.tags.order_by("pk")[0]
+    newest = page_of(Article.objects.live(database_now()), QueryDict())
     return {
         "front-page": "/",
+        "front-page-older": f"/{newest.older}",
         "channel": Channel.objects.order_by("pk")[0].get_absolute_url(),
+        "tag": reverse("tag", args=[tag.slug]),
+        "author": reverse("author", args=[article.author_id]),
         "article": article.get_absolute_url(),
+        "search": f"{reverse('search')}?q={tag.name}",
+        "killed": Article.objects.killed()[0].get_absolute_url(),
+        "nothing": "/nothing-is-here/",
         "log-in": reverse("admin:login"),
     }
 
@@ -74,7 +85,7 @@ _WANTED = (("update__isnull", False), ("status", Status.MANUAL_REVIEW))
 
 
 def _of_releases() -> dict[str, str]:
-    waiting, out = Release.objects.order_by("pk")
+    _ready, waiting, out = Release.objects.order_by("pk")
     return {
         "release-new": reverse("admin:articles_release_add"),
         "release": f"{_change('articles_release', waiting.pk)}?q=harbour",

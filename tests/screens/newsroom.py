@@ -25,6 +25,7 @@ def fill() -> User:
     admin = User.objects.get(username="admin")
     _trouble()
     _history(admin)
+    _killed(admin)
     Word.objects.create(text="miracle cure", level=Word.Level.BLOCK)
     SavedView.objects.create(owner=admin, name="City, this week", query="channel=1&stage=scheduled")
     for article in Article.objects.filter(status=Status.REJECTED):
@@ -65,6 +66,14 @@ def _history(admin: User) -> None:
     services.edit(article, by=admin, changes={"summary": f"{article.summary} (Updated.)"}, note="The figure was old.")
 
 
+def _killed(admin: User) -> None:
+    """An article of which readers see nothing but a notice."""
+    now = read_database_clock()
+    values = {"status": Status.PUBLISHED, "publish_at": now - timedelta(days=2), "published_at": now, "author": admin}
+    article = Article.objects.create(title="The mayor resigns", **values)
+    services.kill(article, by=admin, notice="This report was wrong: nobody has resigned.")
+
+
 def _batches(admin: User) -> None:
     articles = Article.objects.filter(status__in=(Status.DRAFT, Status.PUBLISHED)).order_by("pk")
     chosen = list(articles.values_list("pk", "title")[:12])
@@ -78,7 +87,8 @@ def _batches(admin: User) -> None:
 def _releases(admin: User) -> None:
     """One that waits and lacks something, and one that is out."""
     ready, draft = (
-        Article.objects.filter(status=status).order_by("-pk")[0] for status in (Status.APPROVED, Status.DRAFT)
+        Article.objects.filter(status=status, memberships__isnull=True).order_by("-pk")[0]
+        for status in (Status.APPROVED, Status.DRAFT)
     )
     waiting = services.create_release(name="Budget day, 11 o’clock", by=admin)
     for article in (ready, draft):

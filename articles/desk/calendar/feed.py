@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -15,9 +15,11 @@ from articles.desk.calendar.choice import Choice
 from articles.desk.calendar.collector import Collector, Row
 from articles.desk.calendar.entries import Entry, Kind, Mark
 from articles.desk.calendar.sources import COLUMNS, SOURCES, entry_about, release_entry
+from articles.desk.calendar.subjects import KINDS
 from articles.models import Article, AuditEntry, Release
 from articles.services import Moment
-from articles.services.recording import DELETE
+from articles.services.moving import time_of
+from articles.services.recording import DELETE, UPDATED
 from articles.services.steps import Person
 
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
@@ -45,7 +47,7 @@ class Roll(Collector):
 def feed(choice: Choice, *, by: Person, now: datetime) -> bytes:
     """The file for `by`, in UTC."""
     roll = Roll(choice, by=by, now=now)
-    for source in (*SOURCES, withdrawn, cancelled_releases, without_time):
+    for source in (*SOURCES, withdrawn, cancelled_releases, taken_away):
         source(roll)
     versions = _versions("article_id", {entry.article for entry in roll.entries if entry.article})
     releases = _versions("release_id", {entry.release for entry in roll.entries if entry.release})
@@ -61,6 +63,7 @@ def withdrawn(roll: Roll) -> None:
     """Articles that readers do not see at their time, or no longer."""
     rows = Article.objects.filter(roll.choice.articles(roll.by), status__in=_OFF).select_related("channel", "author")
     roll.put(rows.only(*COLUMNS), "publish_at", _withdrawn)
+    roll.put(rows.filter(status=Article.Status.KILLED).only(*COLUMNS), "unpublish_at", _not_taken_off)
 
 
 def cancelled_releases(roll: Roll) -> None:
@@ -69,17 +72,42 @@ def cancelled_releases(roll: Roll) -> None:
         roll.put(Release.objects.filter(status=Release.Status.CANCELLED), "publish_at", release_entry)
 
 
-def without_time(roll: Roll) -> None:
-    """Articles whose time was taken away, or that were deleted, within the last month; the audit record knows."""
-    record = AuditEntry.objects.filter(at__gte=roll.now - BACK, old_time__isnull=False, article_id__isnull=False)
-    taken = record.filter(Q(new_time__isnull=True) | Q(action=DELETE)).latest_first()
-    last = {entry.article_id or 0: entry for entry in reversed(taken[:MOST])}
-    there = Article.objects.filter(pk__in=last).only(*COLUMNS).select_related("channel", "author")
+def taken_away(roll: Roll) -> None:
+    """Times that were taken away within the last month, or whose article was deleted."""
+    last = _last_times(roll.now - BACK)
+    articles = {pk for _moment, pk in last}
+    there = Article.objects.filter(pk__in=articles).only(*COLUMNS, "update__publish_at").select_related("update")
     found = {article.pk: article for article in there.filter(roll.choice.articles(roll.by))}
-    gone = set() if roll.choice.filters() else last.keys() - set(there.values_list("pk", flat=True))
-    for pk, entry in last.items():
-        if pk in gone or (pk in found and found[pk].publish_at is None):
-            roll.entries.append(_called_off(entry))
+    gone = set() if roll.choice.filters() else articles - set(there.values_list("pk", flat=True))
+    for (moment, pk), (time, entry) in last.items():
+        if pk in gone or (pk in found and time_of(found[pk], moment) is None):
+            roll.entries.append(_as_it_was(moment, time, entry))
+
+
+def _last_times(since: datetime) -> dict[tuple[Moment, int], tuple[datetime, AuditEntry]]:
+    """Moment and article to the last time that the audit record knows, and the entry that tells what became of it."""
+    lost = Q(old_time__isnull=False) & (Q(new_time__isnull=True) | Q(action=DELETE))
+    told = lost | Q(action=UPDATED) | Q(facts__has_any_keys=[*Moment])
+    rows = AuditEntry.objects.filter(told, at__gte=since, article_id__isnull=False).latest_first()
+    last: dict[tuple[Moment, int], tuple[datetime, AuditEntry]] = {}
+    for entry in reversed(rows[:MOST]):
+        article = entry.article_id or 0
+        last |= {(moment, article): (time, entry) for moment, time in _times_in(entry)}
+        if entry.action == UPDATED and (Moment.UPDATE, article) in last:
+            last[Moment.UPDATE, article] = last[Moment.UPDATE, article][0], entry
+    return last
+
+
+def _times_in(entry: AuditEntry) -> Iterator[tuple[Moment, datetime]]:
+    """The times that an entry names: each where it is now or, if it was taken away, where it was."""
+    if entry.old_time and (entry.new_time is None or entry.action == DELETE):
+        yield Moment.PUBLISH, entry.old_time
+    for moment in (Moment.TAKE_OFF, Moment.EMBARGO):
+        old, new = entry.facts.get(moment) or (None, None)
+        if time := new or old:
+            yield moment, datetime.fromisoformat(time)
+    if time := entry.facts.get(Moment.UPDATE):
+        yield Moment.UPDATE, datetime.fromisoformat(time)
 
 
 _OFF = (Article.Status.WITHDRAWN, Article.Status.KILLED)
@@ -89,15 +117,20 @@ def _withdrawn(article: Article, roll: Collector) -> Entry:
     return entry_about(article, Kind.PUBLISH, article.goes_live_at or roll.now, Moment.PUBLISH, is_off=True)
 
 
-def _called_off(entry: AuditEntry) -> Entry:
+def _not_taken_off(article: Article, roll: Collector) -> Entry:
+    return entry_about(article, Kind.TAKE_OFF, article.unpublish_at or roll.now, Moment.TAKE_OFF, is_off=True)
+
+
+def _as_it_was(moment: Moment, time: datetime, entry: AuditEntry) -> Entry:
+    """What was called off; or a newer text, whose time is forgotten when it has gone live."""
     return Entry(
-        key=f"{Moment.PUBLISH}:{entry.article_id}",
-        kind=Kind.PUBLISH,
-        at=entry.old_time or entry.at,
+        key=f"{moment}:{entry.article_id}",
+        kind=KINDS[moment],
+        at=time,
         title=entry.article_title,
         article=entry.article_id,
         changed=entry.at,
-        is_off=True,
+        is_off=entry.action != UPDATED,
     )
 
 

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
+from articles.models.people import named_apart
 from articles.services.steps import Person
 
 
@@ -24,10 +25,10 @@ def require_look(request: HttpRequest) -> None:
         raise PermissionDenied
 
 
-def people() -> Any:
-    """Whose articles may be chosen."""
+def people() -> dict[int, str]:
+    """Whose articles may be chosen: key to name."""
     staff = get_user_model()._default_manager.filter(is_staff=True, is_active=True)
-    return staff.order_by("first_name", "last_name", "username")
+    return named_apart(staff.order_by("first_name", "last_name", "username"))
 
 
 def page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:

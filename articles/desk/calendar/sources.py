@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db.models import F, Q, QuerySet
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 from articles.desk.calendar.collector import Collector
 from articles.desk.calendar.entries import Entry, Kind, Mark
 from articles.models import Article, Release, ReleaseMember, Update
+from articles.models.people import named
 from articles.services import Moment
 from articles.workflow import TO_COME, WAITING
 
@@ -55,9 +57,9 @@ def taken_off(collector: Collector) -> None:
 def updates(collector: Collector) -> None:
     """Newer texts that take the place of what readers see."""
     rows = Update.objects.filter(collector.choice.articles(collector.by, "article__"))
-    related = rows.select_related("article__channel", "article__author")
-    columns = [f"article__{name}" for name in COLUMNS]
-    collector.put(related.only("publish_at", "updated_at", "approved", *columns), "publish_at", _update)
+    related = rows.select_related("article__channel", "article__author", "approved", "draft")
+    columns = [*(f"article__{name}" for name in COLUMNS), "approved__title", "draft__title"]
+    collector.put(related.only("publish_at", "updated_at", *columns), "publish_at", _update)
 
 
 def releases(collector: Collector) -> None:
@@ -114,7 +116,10 @@ def _taken_off(article: Article, collector: Collector) -> Entry:
 def _update(update: Update, collector: Collector) -> Entry:
     at, changed = update.publish_at or collector.now, update.updated_at
     marks = _marks(at, collector, is_approved=update.approved_id is not None)
-    return entry_about(update.article, Kind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed)
+    entry = entry_about(update.article, Kind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed)
+    if update.headline == entry.title:
+        return entry
+    return replace(entry, title=update.headline, note=_("instead of “%(title)s”") % {"title": entry.title})
 
 
 def release_entry(release: Release, collector: Collector) -> Entry:
@@ -175,7 +180,7 @@ def entry_about(
         title=article.title,
         address=reverse("admin:articles_article_change", args=[article.pk]),
         channel=str(article.channel or ""),
-        author=(author.get_full_name() or author.get_username()) if author else "",
+        author=named(author) if author else "",
         state=article.get_status_display(),
         note=note,
         seen=seen.isoformat() if seen else "",

@@ -23,7 +23,7 @@ from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
 from scheduling.services import read_database_clock
 
 RELEASE = "release"
-_WHAT = {
+KINDS = {
     Moment.PUBLISH: Kind.PUBLISH,
     Moment.UPDATE: Kind.UPDATE,
     Moment.TAKE_OFF: Kind.TAKE_OFF,
@@ -67,7 +67,8 @@ class ArticleTime(Subject):
 
     def __init__(self, moment: Moment, article: Article) -> None:
         self.moment, self.article = moment, article
-        self.key, self.title, self.kind = f"{moment}:{article.pk}", article.title, _WHAT[moment]
+        self.key, self.kind = f"{moment}:{article.pk}", KINDS[moment]
+        self.title = article.newer.headline if moment is Moment.UPDATE and article.newer else article.title
         self.time = time_of(article, moment)
 
     def move(self, to: datetime, *, seen: datetime, by: Person) -> None:

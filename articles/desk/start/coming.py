@@ -29,6 +29,12 @@ class Coming:
     at: datetime
     subject: Article | Release
     kind: str | Promise = ""
+    headline: str = ""  #: if it is not the subject's own
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.headline or str(self.subject)
 
     @property
     def address(self) -> str:
@@ -86,8 +92,8 @@ def _going_live(now: datetime) -> Iterator[Coming]:
 
 def _updates(now: datetime) -> Iterator[Coming]:
     rows = Update.objects.filter(approved__isnull=False, publish_at__gt=now).order_by("publish_at")
-    updates = rows.select_related("article__channel").defer("article__body")[:_READ]
-    yield from (Coming(update.publish_at or now, update.article, UPDATE) for update in updates)
+    updates = rows.select_related("article__channel", "approved").defer("article__body", "approved__body")[:_READ]
+    yield from (Coming(update.publish_at or now, update.article, UPDATE, update.headline) for update in updates)
 
 
 def _leaving(now: datetime) -> Iterator[Coming]:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from articles.desk.start import coming, engine, waiting
+from articles.desk.start import coming, engine, risks, waiting
 from articles.desk.start.chart import HEIGHT, WIDTH, chart
 from articles.times import zone_label
 from scheduling.exceptions import SchedulingError
@@ -71,7 +71,7 @@ def _articles(person: Any, now: Any) -> dict[str, Any]:
         "overdue": overdue,
         "overdue_reasons": [(article, waiting.why_overdue(article)) for article in overdue.articles],
         "stuck_releases": waiting.stuck_releases(person, now),
-        "at_risk": waiting.at_risk(person, now),
+        "at_risk": risks.at_risk(person, now),
         "in_review": waiting.in_review(person, now),
         "drafts": waiting.drafts(person),
         "is_reviewer": waiting.reviews(person),

@@ -67,14 +67,15 @@ def drafts(by: Person) -> Pile | None:
     return Pile.of(mine.order_by("-updated_at"))
 
 
-def at_risk(by: Person, now: datetime) -> Pile:
-    """What will miss its time unless it is approved, the soonest first."""
-    return Pile.of(_concerning(by, Article.objects.at_risk(now)).order_by("publish_at"))
+def concerning(by: Person, prefix: str = "") -> Q:
+    """Those who schedule or approve look after all articles, others after their own; `prefix` leads to the article."""
+    everybodys = may_take(Step.SCHEDULE, by) or reviews(by)
+    return Q() if everybodys else Q(**{f"{prefix}author": by.pk})
 
 
 def overdue(by: Person, now: datetime) -> Pile:
     """What should be out and is not, the oldest first."""
-    return Pile.of(_concerning(by, Article.objects.overdue(now)).order_by("publish_at"))
+    return Pile.of(Article.objects.overdue(now).filter(concerning(by)).order_by("publish_at"))
 
 
 def stuck_releases(by: Person, now: datetime) -> list[Release]:
@@ -116,9 +117,3 @@ def _turn(article: Any, by: Person, now: datetime) -> int:
     if claim is None or not claim.counts_at(now):
         return 1
     return 0 if claim.person_id == by.pk else 2
-
-
-def _concerning(by: Person, articles: QuerySet[Article]) -> QuerySet[Article]:
-    """Those who schedule or approve look after all articles, others after their own."""
-    everybodys = may_take(Step.SCHEDULE, by) or reviews(by)
-    return articles if everybodys else articles.filter(author=by.pk)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
@@ -17,12 +16,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from unfold.admin import ModelAdmin
 
+from articles.desk.writing.meanwhile import happened
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, Presence, WorkingCopy
+from articles.models.people import named
 from articles.services import writing
 from articles.services.rights import ADD, CHANGE, allows
 from articles.services.writing import Typed
-from articles.showing import newest_number
 from articles.times import spoken, zone_label
 
 OFFERED = 5
@@ -61,7 +61,7 @@ class KeepingScreens(ModelAdmin):
             return HttpResponse(status=204)
         article = get_object_or_404(Article.objects.select_related("update"), pk=pk)
         others = writing.be_present(window, article, by=request.user)
-        news = [*_told_of(others, request), *_told_of_newer(article, request.POST.get("seen", ""))]
+        news = [*_told_of(others, request), *_told_of_news(article, request.POST)]
         return JsonResponse({"news": news})
 
     def _answering(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -110,12 +110,6 @@ def unsaved_work(request: HttpRequest, article: Article | None) -> list[dict[str
     ]
 
 
-def who_saved_last(article: Article) -> str:
-    """Whose is the newest text; a text that came too late and was put aside does not count."""
-    revision = article.revisions.select_related("author").filter(number=newest_number(article)).first()
-    return _name_of(revision.author) if revision and revision.author else _("Somebody")
-
-
 def addresses(request: HttpRequest, article: Article | None, window: UUID) -> dict[str, str]:
     """Where the scripts of a window send what they have to say; those who only read have nothing to say."""
     name, arguments = ("preview", [article.pk]) if article else ("preview_new", [])
@@ -127,10 +121,6 @@ def addresses(request: HttpRequest, article: Article | None, window: UUID) -> di
     if article and "copy" in found:
         found["presence"] = reverse("admin:articles_article_presence", args=[article.pk, window])
     return found
-
-
-def _name_of(person: User) -> str:
-    return person.get_full_name() or person.get_username()
 
 
 def _copy_address(window: UUID) -> str:
@@ -158,7 +148,7 @@ def _told_of(others: list[Presence], request: HttpRequest) -> list[str]:
     """A sentence for each other window."""
     told = []
     for other in others:
-        name = _name_of(other.person)
+        name = named(other.person)
         when = f"{timezone.localtime(other.since):%H:%M}"
         if other.person_id == request.user.pk:
             told.append(_("You have this article open in another window too, since %(time)s.") % {"time": when})
@@ -167,9 +157,9 @@ def _told_of(others: list[Presence], request: HttpRequest) -> list[str]:
     return list(dict.fromkeys(told))
 
 
-def _told_of_newer(article: Article, seen: str) -> list[str]:
-    """A sentence if somebody saved the article since the form was opened."""
+def _told_of_news(article: Article, form: Mapping[str, str]) -> list[str]:
+    """What was done to the article since the form was opened, if anything was."""
+    seen = form.get("seen", "")
     if not seen or seen == article.changed_at.isoformat():
         return []
-    text = _("%(name)s has saved this article since you opened it. When you save, you are shown both texts.")
-    return [text % {"name": who_saved_last(article)}]
+    return [f"{happened(article, form.get('base', ''))} {_('When you save, you are shown what has changed.')}"]

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import QueryDict
 
 from articles.desk.forms import ArticleForm
-from articles.desk.writing.keeping import who_saved_last
+from articles.desk.writing.meanwhile import happened, who_saved_last
 from articles.desk.writing.merging import Merge, base_of
 from articles.models import Article
 
@@ -32,5 +32,6 @@ def merge_shown(form: ArticleForm) -> dict[str, Any]:
     return {
         "merged_with": merge.article.changed_at.isoformat(),
         "differences": merge.differences(labels, form.chosen),
+        "happened": happened(merge.article, str(merge.base.number) if merge.base else ""),
         "other": who_saved_last(merge.article),
     }

@@ -13,6 +13,7 @@ from django.urls import URLPattern, path
 from django.utils import formats, timezone
 from django.utils.timesince import timesince, timeuntil
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from unfold.admin import ModelAdmin
 
 from articles.desk.timefield import ZonedTimeField, two_times
@@ -71,11 +72,20 @@ def sentence(moment: datetime, now: datetime) -> str:
     local = timezone.localtime(moment)
     # Translators: a day and time such as Tuesday 24 November 07:00, in the letters of Django's date filter
     day = formats.date_format(local, _("l j F H:i"))
-    words = {"day": day, "zone": timezone.get_current_timezone()}
+    words = {"day": day, "zone": timezone.get_current_timezone(), "distance": _distance(moment, now)}
     if moment > now:
-        words["distance"] = timeuntil(moment, now, depth=2 if moment - now < timedelta(days=2) else 1)
         return _("in %(distance)s, %(day)s (%(zone)s)") % words
-    return _("%(distance)s ago, %(day)s (%(zone)s)") % {**words, "distance": timesince(moment, now, depth=1)}
+    return _("%(distance)s ago, %(day)s (%(zone)s)") % words
+
+
+def _distance(moment: datetime, now: datetime) -> str:
+    """How far off it is: more exactly the nearer it comes."""
+    if abs(moment - now) < timedelta(minutes=1):
+        seconds = max(1, int(abs(moment - now).total_seconds()))
+        return ngettext("%d second", "%d seconds", seconds) % seconds
+    if moment > now:
+        return timeuntil(moment, now, depth=2 if moment - now < timedelta(days=2) else 1)
+    return timesince(moment, now, depth=1)
 
 
 def _read(request: HttpRequest, now: datetime) -> tuple[dict[str, dict[str, Any]], Times]:

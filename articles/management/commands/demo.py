@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -13,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from articles.demo.founding import ORIGIN, found, going_live, is_empty, is_password, members, renew_missed
+from articles.demo.founding import ORIGIN, found, going_live, going_out, is_empty, is_password, members, renew_missed
 from articles.management.newsroom import NewsroomCommand
 from articles.models import Article
 
@@ -64,11 +65,12 @@ class Command(NewsroomCommand):
         now = timezone.now()
         zone = timezone.localtime(now).tzname()
         rows = [
-            (_spoken(article), article.channel.name, article.title) for article in going_live(now) if article.channel
+            *((_spoken(one.goes_live_at), one.channel.name, one.title) for one in going_live(now) if one.channel),
+            *((_spoken(release.publish_at), _("Release"), release.name) for release in going_out(now)),
         ]
         if rows:
             self.stdout.write(_("Goes live by itself (%(zone)s)") % {"zone": zone})
-            self._table(rows)
+            self._table(sorted(rows))
 
     def _table(self, rows: Sequence[Sequence[str]]) -> None:
         widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -77,8 +79,8 @@ class Command(NewsroomCommand):
             self.stdout.write("  " + "  ".join(cells).rstrip())
 
 
-def _spoken(article: Article) -> str:
-    return f"{timezone.localtime(article.goes_live_at):%Y-%m-%d %H:%M:%S}"
+def _spoken(moment: datetime | None) -> str:
+    return f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S}"
 
 
 def _width(text: str) -> int:

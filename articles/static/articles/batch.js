@@ -10,7 +10,7 @@
     const step = async () => {
         let pause = PAUSE;
         try {
-            const headers = { "X-CSRFToken": root.dataset.token };
+            const headers = { "X-CSRFToken": root.dataset.token, "X-Requested-With": "fetch" };
             const answer = await fetch(root.dataset.address, { method: "POST", headers, redirect: "error" });
             if (!answer.ok) throw new Error(answer.status);
             root.innerHTML = await answer.text();

@@ -24,7 +24,8 @@ const show = (news) => {
 
 const ask = async () => {
     const seen = (form.querySelector("[name=merged_with]") || form.querySelector("[name=seen]"))?.value || "";
-    const answer = await fetch(told.addresses.presence, { method: "POST", body: message({ seen }) });
+    const base = form.querySelector("[name=base]")?.value || "";
+    const answer = await fetch(told.addresses.presence, { method: "POST", body: message({ seen, base }) });
     if (answer.ok) show((await answer.json()).news);
 };
 

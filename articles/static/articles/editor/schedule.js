@@ -2,7 +2,7 @@
 import { element, told } from "articles/editor/told";
 
 const AFTER = 300; // milliseconds without a change
-const AGAIN = 30000; // "in 14 hours" grows old
+const AGAIN = 10000; // "in 40 seconds" grows old
 const WITH_CHOICES = ["publish_at", "update_at"];
 const form = document.getElementById("article_form");
 

@@ -24,7 +24,6 @@ document.addEventListener("DOMContentLoaded", () => {
 
     const show = () => {
         const takes = TAKES[mode.value] || 0;
-        button.hidden = list.hidden = !takes;
         while (takes && list.children.length > takes) list.lastElementChild.remove();
         if (takes) keep();
     };
@@ -47,5 +46,4 @@ document.addEventListener("DOMContentLoaded", () => {
         button.focus();
     });
     mode.addEventListener("change", show);
-    button.hidden = list.hidden = !TAKES[mode.value];
 });

@@ -1,0 +1,135 @@
+"""The strip "just in" of open pages: it shows what comes, tells it politely, moves nothing, and costs little."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Page, Request, expect
+
+from articles.models import Article
+from tests.articles.factories import make_article, make_channel, soon
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+AT_FIRST = 6
+
+
+def live(title: str, *, minutes: float = 0, **values: Any) -> Article:
+    return make_article(title, status=Status.PUBLISHED, publish_at=soon(minutes=-minutes), **values)
+
+
+def strip(page: Page) -> Any:
+    return page.get_by_role("region", name="Just in")
+
+
+def test_it_shows_on_every_page_what_the_page_does_not(page: Page) -> None:
+    """R5.8"""
+    channel = make_channel()
+    article = live("The open one", minutes=1, channel=make_channel("Port"))
+    for number in range(9):
+        live(f"No. {number}", minutes=2 + number, channel=channel if number < 2 else None)
+    page.goto(article.get_absolute_url())
+    expect(strip(page).get_by_role("link")).to_have_count(AT_FIRST - 1)
+    expect(strip(page).get_by_role("link", name="The open one")).to_have_count(0)
+    page.goto("/channel/politics/")
+    expect(strip(page).get_by_role("link").first).to_have_text("The open one")
+    expect(strip(page).get_by_role("link", name="No. 0")).to_have_count(0)
+    page.goto("/")
+    expect(strip(page).get_by_text("You are up to date.")).to_be_visible()
+
+
+def test_news_is_told_politely_and_moves_nothing(page: Page) -> None:
+    article = live("The open one", minutes=1)
+    page.goto(article.get_absolute_url())
+    expect(strip(page).get_by_text("You are up to date.")).to_be_visible()
+    announced = strip(page).get_by_role("status")
+    expect(announced).to_have_text("")
+    before = page.get_by_role("heading", level=1).bounding_box()
+    live("Gale warning")
+    expect(strip(page).get_by_role("link", name="Gale warning")).to_be_visible()
+    expect(announced).to_have_text("New: Gale warning")
+    assert page.get_by_role("heading", level=1).bounding_box() == before
+    assert page.evaluate("document.activeElement.tagName") == "BODY"
+
+
+def test_what_is_withdrawn_leaves_the_strip_and_the_page_and_comes_back(page: Page) -> None:
+    """R5.5"""
+    articles = [live(f"No. {number}", minutes=number) for number in range(3)]
+    page.goto("/")
+    height = page.evaluate("document.documentElement.scrollHeight")
+    for article in articles[1:]:
+        expect(page.get_by_role("link", name=article.title)).to_have_count(1)
+        Article.objects.filter(pk=article.pk).update(status=Status.WITHDRAWN)
+        expect(page.get_by_role("link", name=article.title)).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollHeight") == height
+    Article.objects.filter(pk=articles[1].pk).update(status=Status.PUBLISHED)
+    expect(page.get_by_role("link", name="No. 1")).to_have_count(1)
+    expect(page.get_by_role("link", name="No. 0")).to_have_count(1)
+
+
+def test_it_asks_for_what_it_has_already_and_is_told_so(page: Page) -> None:
+    live("The open one", minutes=1)
+    found = []
+    with page.expect_response("**/latest/") as answer:
+        page.goto("/")
+    found.append(answer.value.status)
+    for _ in range(2):
+        with page.expect_response("**/latest/") as answer:
+            pass
+        found.append(answer.value.status)
+    assert found == [200, 304, 304]
+
+
+def test_it_asks_less_often_while_nobody_answers_and_stops_while_nobody_looks(page: Page) -> None:
+    page.clock.install(time=0)
+    page.route("**/latest/", lambda route: route.abort())
+    page.goto("/")
+    page.clock.pause_at(5)
+    seconds_until_asked(page)
+    first, second = (seconds_until_asked(page) for _ in range(2))
+    assert 1 < first < second
+
+    page.unroute("**/latest/")
+    page.evaluate(HIDE, True)
+    with pytest.raises(TimeoutError):
+        seconds_until_asked(page, most=20)
+    with page.expect_response("**/latest/") as answer:
+        page.evaluate(HIDE, False)
+    assert answer.value.status == 200
+
+
+HIDE = """isHidden => {
+    Object.defineProperty(document, "hidden", {value: isHidden, configurable: true});
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def seconds_until_asked(page: Page, most: int = 60) -> int:
+    """How far the page's own clock must be put forward until it asks again. Raises `TimeoutError` after `most`."""
+    asked: list[Request] = []
+
+    def note(request: Request) -> None:
+        asked.append(request)
+
+    page.on("request", note)
+    page.wait_for_timeout(50)  # until what the last answer brought has been done
+    for second in range(1, most + 1):
+        page.clock.run_for(1000)
+        page.wait_for_timeout(10)
+        if asked:
+            page.remove_listener("request", note)
+            return second
+    raise TimeoutError
+
+
+def test_all_readers_get_one_answer_that_says_nothing_of_what_waits(client: Client) -> None:
+    live("Shown")
+    make_article("Hidden", status=Status.APPROVED, publish_at=soon(minutes=1))
+    one, other = client.get("/latest/"), Client(headers={"cookie": "sessionid=x"}).get("/latest/")
+    assert one.content == other.content
+    assert one["ETag"] == other["ETag"]
+    assert "Shown" in one.text
+    assert "Hidden" not in one.text

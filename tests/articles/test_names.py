@@ -1,0 +1,78 @@
+"""People are called by their names on the screens, not by what they log in with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from articles import services
+from articles.models import Article, AuditEntry
+from articles.models.people import named_apart
+from articles.roles import Role
+from tests.articles.factories import make_article, make_member, make_person
+from tests.articles.test_desk import form_address, logged_in
+
+pytestmark = pytest.mark.django_db
+
+
+def make_named(name: str, first: str = "", last: str = "", **options: Any) -> User:
+    """A person with a full name."""
+    person = make_person(name, **options)
+    person.first_name, person.last_name = first, last
+    person.save()
+    return person
+
+
+@pytest.fixture
+def desk() -> Client:
+    return logged_in(make_named("root", "Irene", "Castell", is_superuser=True))
+
+
+def offered(client: Client, typed: str) -> list[str]:
+    """What the field for the author offers to who types this."""
+    field = {"app_label": "articles", "model_name": "article", "field_name": "author"}
+    return [row["text"] for row in client.get("/admin/autocomplete/", {**field, "term": typed}).json()["results"]]
+
+
+def test_the_author_is_chosen_by_name_and_two_alike_are_told_apart(desk: Client) -> None:
+    for name, *names in (("nadia7", "Nadia", "Frost"), ("wen1", "Wen", "Li"), ("wen2", "Wen", "Li"), ("nameless",)):
+        make_named(name, *names)
+    assert offered(desk, "nadia") == ["Nadia Frost"]
+    assert sorted(offered(desk, "wen")) == ["Wen Li (wen1)", "Wen Li (wen2)"]
+    assert offered(desk, "nameless") == ["nameless"]
+
+
+def test_who_may_not_choose_is_offered_nobody() -> None:
+    author = logged_in(make_member(Role.AUTHOR))
+    field = {"app_label": "articles", "model_name": "article", "field_name": "author"}
+    assert author.get("/admin/autocomplete/", {**field, "term": "a"}).status_code == 403
+    assert Client().get("/admin/autocomplete/", {**field, "term": "a"}).status_code == 302
+
+
+def test_the_form_names_the_author(desk: Client) -> None:
+    article = make_article(author=make_named("nadia7", "Nadia", "Frost"))
+    publisher = logged_in(make_member(Role.PUBLISHER))
+    for client in (desk, publisher):
+        page = client.get(form_address(article)).text
+        assert "Nadia Frost" in page
+        assert ">nadia7<" not in page
+
+
+def test_the_record_keeps_log_in_names_and_shows_names(desk: Client) -> None:
+    editor = make_named("nadia7", "Nadia", "Frost", is_superuser=True)
+    article = make_article("Bridge", author=editor)
+    services.submit(article, by=editor)
+    assert AuditEntry.objects.of(article)[0].user_name == "nadia7"
+    for address in ("/admin/articles/auditentry/", form_address(article)):
+        assert "Nadia Frost" in desk.get(address).text
+    User.objects.filter(pk=editor.pk).delete()
+    Article.objects.update(author=None)
+    assert "nadia7" in desk.get("/admin/articles/auditentry/").text
+
+
+def test_lists_of_people_tell_two_alike_apart() -> None:
+    people = [make_named("wen1", "Wen", "Li"), make_named("wen2", "Wen", "Li"), make_named("nadia7", "Nadia", "Frost")]
+    assert list(named_apart(people).values()) == ["Wen Li (wen1)", "Wen Li (wen2)", "Nadia Frost"]

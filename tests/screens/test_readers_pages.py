@@ -1,0 +1,109 @@
+"""What every page for readers promises: valid HTML, little weight, few statements, nothing of who reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.staticfiles import finders
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from tests.screens.addresses import readers
+from tests.screens.newsroom import fill
+from tests.screens.validity import faults
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+MOST_BYTES = 60_000
+"""Of a page with its style sheet and scripts, as they are; without pictures."""
+
+MOST_STATEMENTS = 6
+
+LISTS = ("front-page", "front-page-older", "channel", "tag", "author")
+STATUS = {"killed": 410, "nothing": 404}
+
+Promise = Callable[[str, str], Iterator[str]]
+"""Given the name and the address of a page, says what is wrong with it."""
+
+
+def is_valid(name: str, address: str) -> Iterator[str]:
+    for language in ("en", "zh-hans"):
+        answer = Client(headers={"accept-language": language}).get(address)
+        assert answer.status_code == STATUS.get(name, 200), name
+        yield from faults(answer.text)
+
+
+def is_light(name: str, address: str) -> Iterator[str]:
+    weight = len(Client().get(address).content) + sum(path.stat().st_size for path in loaded(address))
+    if weight >= MOST_BYTES:
+        yield f"weighs {weight} bytes"
+
+
+def loaded(address: str) -> list[Path]:
+    """The style sheet and the scripts of a page."""
+    text = Client().get(address).text
+    names = re.findall(r'(?:<script|<link rel="stylesheet")[^>]*(?:src|href)="/static/([^"]+)"', text)
+    assert "articles/site.css" in names
+    return [Path(str(finders.find(name))) for name in names]
+
+
+def is_cheap(name: str, address: str) -> Iterator[str]:
+    cache.clear()
+    with CaptureQueriesContext(connection) as queries:
+        Client().get(address)
+    if len(queries) > MOST_STATEMENTS:
+        yield f"costs {len(queries)} statements"
+    bodies = [query["sql"] for query in queries.captured_queries if re.search(r"_article.\..body\b", query["sql"])]
+    if name in LISTS and bodies:
+        yield f"loads bodies: {bodies[0][:99]}"
+
+
+def is_everybodys(name: str, address: str) -> Iterator[str]:
+    """What one reader gets may be given to the next."""
+    somebody = Client()
+    somebody.force_login(User.objects.get(username="admin"))
+    somebody.get(reverse("admin:index"))
+    theirs, nobodys = somebody.get(address), Client().get(address)
+    if theirs.text != nobodys.text or theirs.cookies or "csrf" in nobodys.text:
+        yield "depends on who reads it"
+    if name != "search" and "zanzibar" in Client().get(address, {"zanzibar": "zanzibar"}).text:
+        yield "repeats what nobody asked for"
+
+
+PROMISES: tuple[Promise, ...] = (is_valid, is_light, is_cheap, is_everybodys)
+
+
+def test_every_page_is_valid_light_cheap_and_the_same_for_everybody() -> None:
+    fill()
+    pages = {name: address for name, address in readers().items() if name != "log-in"}
+    broken = {name: [fault for keeps in PROMISES for fault in keeps(name, address)] for name, address in pages.items()}
+    assert {name: found for name, found in broken.items() if found} == {}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "<p><div></div></p>",
+        "<a href=x><a href=y>z</a></a>",
+        "<p id=a></p><p id=a></p>",
+        "<ul><p></p></ul>",
+        "<h3>x</h3>",
+        '<p class="a" class="b"></p>',
+        '<label for="x"></label>',
+        "<img src=x>",
+        '<time datetime="2026-11-21T09:27:10.901647+00:00">x</time>',
+        "</section>",
+        "<section>",
+    ],
+)
+def test_the_validator_sees_what_is_wrong(wrong: str) -> None:
+    page = "<!doctype html><html><head><title>x</title></head><body><main><h1>x</h1>{}</main></body></html>"
+    assert faults(page.format("<p>Fine</p>")) == []
+    assert faults(page.format(wrong))
