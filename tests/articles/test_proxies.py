@@ -96,7 +96,8 @@ def test_a_batch_is_one_word(proxy: Proxy) -> None:
     run_errands_now()
     proxy.heard()
     ids = [article.pk for article in articles]
-    services.publish_due(ids)
+    with transaction.atomic():
+        services.publish_due(ids)
     assert TaskInfo.objects.get(task_type=PURGE).parameters == {"articles": ids, "tags": []}
     assert proxy.heard() == {"news", *(f"article:{pk}" for pk in ids)}
 
