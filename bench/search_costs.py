@@ -21,6 +21,7 @@ from django.test import Client  # noqa: E402
 
 from articles.caching.coherence import look_ahead  # noqa: E402
 from articles.models import Article  # noqa: E402
+from articles.site.pages import place_of  # noqa: E402
 from bench.plans import plans_of  # noqa: E402
 
 
@@ -40,7 +41,17 @@ def all_works() -> dict[str, Callable[[], object]]:
     newest, author = Article.objects.order_by("-pk")[0], get_user_model().objects.get(username="author")
     middle = Article.objects.filter(pk__gte=newest.pk // 2).order_by("pk")[0].publish_at
     assert middle is not None
+    channel = Article.objects.filter(channel__slug="town").newest_first()
+    far = channel.filter(pk__lte=newest.pk - newest.pk // 5 * 2)[0]  # 10,000 pages of ten further, of a million
     addresses = {
+        "front page": "/",
+        "headlines just in": "/latest/",
+        "article": channel[0].get_absolute_url(),
+        "page of a channel": "/channel/town/",
+        "page of a channel, far on": f"/channel/town/?before={place_of(far)}",
+        "page of a tag of 20": "/tag/seldom/",
+        "page of a tag of 1 in 10": "/tag/often/",
+        "page of an author": f"/author/{author.pk}/",
         "search: in 20 articles": "/search/?q=rare",
         "search: 北京大学, in 20 articles": f"/search/?q={quote('北京大学')}",
         "search: two words, in 20 articles": "/search/?q=rare+seldom",

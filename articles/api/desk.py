@@ -59,7 +59,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         """Those of this person, in these states, with these words and so on."""
         if wanted.get("own"):
             wanted["author"] = self.request.user.pk
-        lookups = {"author": "author", "status": "status__in"}
+        lookups = {"author": "author", "status": "status__in", "tag": "tags__slug"}
         queryset = queryset.filter(**{lookup: wanted[name] for name, lookup in lookups.items() if wanted.get(name)})
         return narrowed(having(queryset, wanted.get("q", "")), wanted)
 

@@ -42,8 +42,8 @@ class Killed(APIException):
 
 
 def narrowed(articles: Articles, wanted: dict[str, Any]) -> Articles:
-    """Those of `articles` in the channel, with the tag and of the time that the values of a filter ask for."""
-    lookups = {"channel": "channel__slug", "tag": "tags__slug", "since": "publish_at__gte", "until": "publish_at__lt"}
+    """Those of `articles` in the channel and of the time that the values of a filter ask for."""
+    lookups = {"channel": "channel__slug", "since": "publish_at__gte", "until": "publish_at__lt"}
     return articles.filter(**{lookup: wanted[name] for name, lookup in lookups.items() if name in wanted})
 
 
@@ -112,6 +112,8 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
 
     def _found(self, articles: ArticleQuerySet, wanted: dict[str, Any]) -> ArticleQuerySet:
         articles = narrowed(articles, wanted)
+        if "tag" in wanted:
+            articles = articles.tagged_by(wanted["tag"])
         if "author" in wanted:
             articles = articles.signed_by(wanted["author"])
         if "q" not in wanted:

@@ -17,6 +17,7 @@ from articles.models.revision import Revision, Text
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
 from articles.models.tag import Tag
+from articles.models.tagging import Tagging
 from articles.models.update import Update
 from articles.models.word import Word, WordList
 from articles.models.writing import Presence, WorkingCopy
@@ -46,6 +47,7 @@ __all__ = [
     "SavedView",
     "SearchEntry",
     "Tag",
+    "Tagging",
     "Text",
     "Update",
     "Word",

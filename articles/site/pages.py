@@ -17,9 +17,14 @@ from django.http import Http404, QueryDict
 from articles.illustrating import gather_covers
 from articles.models import Article
 from articles.models.article import ArticleQuerySet
+from articles.models.heads import in_any
+from articles.site.scopes import Scope
 
 SIZE, LARGEST = 10, 50
 """Articles on a page, unless `?page_size=` asks for another number, and at most."""
+
+NEXT = 100
+"""Articles next to a place among which those of a page are looked for first."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
@@ -54,23 +59,39 @@ class Page:
         return f"?{way}={place_of(article)}{size}"
 
 
-def page_of(articles: ArticleQuerySet, asked: QueryDict) -> Page:
-    """The page of `articles` that a query asks for: the newest, or those on one side of a place.
+def page_of(scope: Scope, asked: QueryDict) -> Page:
+    """The page of a part of the news that a query asks for: the newest articles, or those on one side of a place.
 
     Raises `Http404` for a place that nobody was led to, or that has nothing beyond it.
     """
-    size, articles = size_asked(asked), articles.defer("body")
+    size = size_asked(asked)
     if after := asked.get("after"):  # what is less than a page is shown as the first page, which has more
-        newer = list(articles.filter(newer_than(*_read(after))).order_by("publish_at", "id")[: size + 1])
+        newer = _beside(scope, newer_than(*_read(after)), ("publish_at", "id"), size + 1)
         if len(newer) > size:
             return _page(newer[size - 1 :: -1], has_more=True, size=size, here=f"?after={after}")
     elif before := asked.get("before"):
-        older = articles.filter(older_than(*_read(before)))
-        return page_from(older.newest_first(), size=size, here=f"?before={before}")
-    return page_from(articles.newest_first(), size=size)
+        older = _beside(scope, older_than(*_read(before)), ("-publish_at", "-id"), size + 1)
+        return page_from(older, size=size, here=f"?before={before}")
+    return page_from(_live(scope).newest_first(), size=size)
 
 
-def page_from(articles: ArticleQuerySet, *, size: int = SIZE, here: str = "") -> Page:
+def _beside(scope: Scope, side: Q, order: tuple[str, str], most: int) -> Sequence[Article]:
+    """The first articles on one side of a place.
+
+    They are looked for among the next few, live or not, which an index alone tells. Asked for live ones, MariaDB would
+    begin at the end of a channel and walk to the place.
+    """
+    next_few = scope.shelf().filter(side).order_by(*order).values("pk")[:NEXT]
+    live = _live(scope).filter(side).order_by(*order)
+    found = list(live.filter(pk__in=in_any(next_few))[:most])
+    return found if len(found) == most else list(live[:most])
+
+
+def _live(scope: Scope) -> ArticleQuerySet:
+    return scope.live().select_related("channel", "author").defer("body")
+
+
+def page_from(articles: Sequence[Article] | ArticleQuerySet, *, size: int = SIZE, here: str = "") -> Page:
     """The first of `articles`, in their order. Raises `Http404` if there are none, unless it is the first page."""
     rows = list(articles[: size + 1])
     if here and not rows:

@@ -6,7 +6,6 @@ A tag or an author of whom nothing is live does not exist, or a name in a draft 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db.models import Exists, OuterRef, Subquery
@@ -19,9 +18,6 @@ from articles.models import Article, Channel, Tag
 from articles.models.article import ArticleQuerySet
 from scheduling.services import database_now
 
-COMMON = 5000
-"""Articles with a tag from which on it is cheaper to look through the newest of all than to sort those of the tag."""
-
 
 @dataclass(frozen=True)
 class Scope:
@@ -33,7 +29,6 @@ class Scope:
     channel: int | None = None
     tag: int | None = None
     author: int | None = None
-    is_common: bool = False  #: a tag of very many articles
 
     @property
     def surrogate(self) -> str:
@@ -54,8 +49,12 @@ class Scope:
         if self.channel is not None:
             return articles.filter(channel=self.channel)
         if self.tag is not None:
-            return articles.tagged_among_many(self.tag) if self.is_common else articles.filter(tags=self.tag)
+            return articles.tagged(self.tag)
         return articles if self.author is None else articles.signed_by(self.author)
+
+    def shelf(self) -> ArticleQuerySet:
+        """Its articles, live or not, by the index that holds them in order; an author's also without the name."""
+        return Article.objects.filter(author=self.author) if self.author is not None else self.of(Article.objects.all())
 
     def live(self) -> ArticleQuerySet:
         """What readers may see of it now, newest first."""
@@ -81,20 +80,17 @@ def scope_of_channel(channel: Channel) -> Scope:
 def tag_scope(slug: str) -> Scope:
     """What has a tag. Raises `Http404`.
 
-    One statement for what is there and what is not. Its parts look for one row each; as EXISTS they would be joined.
+    One statement, which looks for one row along the tag's index; as EXISTS it would walk through all.
     """
-    uses = Article.tags.through.objects.filter(tag=OuterRef("pk")).order_by("pk").values("pk")
-    one_live = _live().filter(tags=OuterRef("pk")).order_by().values("pk")[:1]
-    tags = Tag.objects.alias(one_live=Subquery(one_live)).annotate(one_more=Subquery(uses[COMMON : COMMON + 1]))
-    tag: Any = get_object_or_404(tags.filter(one_live__isnull=False), slug=slug)
-    return scope_of_tag(tag, is_common=tag.one_more is not None)
+    newest = _live().tagged(OuterRef("pk")).newest_first().values("pk")[:1]
+    tags = Tag.objects.alias(newest=Subquery(newest)).filter(newest__isnull=False)
+    return scope_of_tag(get_object_or_404(tags, slug=slug))
 
 
-def scope_of_tag(tag: Tag, *, is_common: bool = False) -> Scope:
+def scope_of_tag(tag: Tag) -> Scope:
     """What has a tag, whether anything has or not."""
     description = _("Articles on %(name)s") % {"name": tag.name}
-    path = reverse("tag", kwargs={"slug": tag.slug})
-    return Scope(path, tag.name, description, tag=tag.pk, is_common=is_common)
+    return Scope(reverse("tag", kwargs={"slug": tag.slug}), tag.name, description, tag=tag.pk)
 
 
 def author_scope(pk: int) -> Scope:

@@ -51,7 +51,7 @@ class SearchForm(forms.Form):
         if wanted["channel"]:
             narrowed = narrowed.filter(channel=wanted["channel"])
         if wanted["tag"]:
-            narrowed = narrowed.filter(tags__slug=wanted["tag"])
+            narrowed = narrowed.tagged_by(wanted["tag"])
         if wanted["author"]:
             narrowed = narrowed.signed_by(wanted["author"])
         return matching(narrowed.defer("body"), self.query).order_by(*RANKED)

@@ -48,7 +48,7 @@ def house(start_manage: StartManage, settings: Any, tmp_path: Path) -> Iterator[
         stack.callback(varnish.kill)
         settings.CDN_PURGE_URLS, settings.CDN_PURGE_HEADER = [f"{varnish.url}/"], TOKEN
         hook = {"CDN_PURGE_URLS": f"{varnish.url}/", "CDN_PURGE_HEADER": "Authorization: Bearer change-me"}
-        web = stack.enter_context(serving("--workers", "2", "--preload", port=port, env=hook))
+        web = stack.enter_context(serving("--workers", "2", port=port, env=hook))
         start_manage("poll", "--forever", env=hook)
         yield House(web, varnish.url)
 
@@ -229,7 +229,7 @@ def assert_each_address_told_the_end(readers: Readers, newsroom: Newsroom) -> No
 
 def test_a_crowd_at_the_second_has_the_page_made_once(transactional_db: None, tmp_path: Path) -> None:
     environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "METRICS_NETWORKS": "127.0.0.0/8"}
-    with serving("--workers", "2", "--preload", env=environment) as web:
+    with serving("--workers", "2", env=environment) as web:
         ask_at_once(f"{web.url}/", 20)
         moment = soon(seconds=1)
         make_article("Comet landing", status=APPROVED, publish_at=moment)

@@ -8,9 +8,9 @@ from django.urls import reverse
 
 from articles.models import Article, AuditEntry, Batch, Channel, Release, Word
 from articles.site.pages import page_of
+from articles.site.scopes import everything
 from articles.workflow import ReleaseStep
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import database_now
 
 Status = Article.Status
 
@@ -52,7 +52,7 @@ def readers() -> dict[str, str]:
     """Name to address of what readers see."""
     article = Article.objects.filter(status=Status.PUBLISHED).exclude(cover=[]).order_by("pk")[0]
     tag = article.tags.order_by("pk")[0]
-    newest = page_of(Article.objects.live(database_now()), QueryDict())
+    newest = page_of(everything(), QueryDict())
     return {
         "front-page": "/",
         "front-page-older": f"/{newest.older}",
@@ -62,7 +62,6 @@ def readers() -> dict[str, str]:
         "article": article.get_absolute_url(),
         "search": f"{reverse('search')}?q={tag.name}",
         "killed": Article.objects.killed()[0].get_absolute_url(),
-        "nothing": "/nothing-is-here/",
         "log-in": reverse("admin:login"),
     }
 

@@ -20,7 +20,7 @@ from tests.screens.newsroom import fill
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 CONTENT = {
-    "articles.Article": ("title", "summary", "body", "byline"),
+    "articles.Article": ("title", "summary", "body", "byline", "kill_notice"),
     "articles.Revision": ("title", "summary", "body", "note", "slug"),
     "articles.Channel": ("name", "description"),
     "articles.Tag": ("name", "slug"),

@@ -1,6 +1,7 @@
 // Older and newer articles of a list, loaded into the page that is open. Without this script the links lead to them.
 (() => {
     const list = document.querySelector("[data-list]");
+    if (!list) return;
     const announcer = document.createElement("p");
     announcer.className = "visually-hidden";
     announcer.setAttribute("role", "status");

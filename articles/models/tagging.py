@@ -1,0 +1,28 @@
+"""Which articles have a tag, in the order in which they go live."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from articles.models.article import Article
+from articles.models.tag import Tag
+
+
+class Tagging(models.Model):
+    """A row of the table behind `Article.tags`, with a copy of the article's time.
+
+    By it a page of a tag is a short walk along an index, even of a tag that a hundred thousand articles have. Triggers
+    keep the copy true, whatever writes either table; Django writes the table as that of the many-to-many field.
+    """
+
+    article = models.ForeignKey(Article, on_delete=models.DO_NOTHING, related_name="taggings")
+    tag = models.ForeignKey(Tag, on_delete=models.DO_NOTHING, related_name="+")
+    publish_at = models.DateTimeField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "articles_article_tags"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.tag_id} {self.article_id}"
