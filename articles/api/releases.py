@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django.db.models import Prefetch
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, status
@@ -27,7 +28,7 @@ from articles.api.release_serializers import (
     ReleaseTimeSerializer,
 )
 from articles.exceptions import NotAMember
-from articles.models import Release
+from articles.models import Article, Release
 
 
 class MaySeeReleases(BasePermission):
@@ -51,7 +52,9 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     permission_classes = (MaySeeReleases,)
     serializer_class = ReleaseSerializer
     filter_class = ReleaseFilterSerializer
-    queryset = Release.objects.select_related("made_by").prefetch_related("members__article")
+    queryset = Release.objects.select_related("made_by").prefetch_related(
+        Prefetch("members__article", Article.objects.only("title"))
+    )
     lookup_value_converter = "int"
     ordering = ("-id",)
 
