@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from articles.caching.proxies import PURGE, run_purge
 from articles.models import Article, Batch, Release
 from articles.search import mend_index
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
@@ -19,7 +20,7 @@ from articles.services.batching import BATCH, carry_on
 from articles.services.judging import REVIEW
 from articles.services.mailing import mail
 from articles.services.noticing import MAIL
-from articles.services.pinging import PING, ping
+from articles.services.pinging import PING, ping, topics
 from articles.services.publishing import Outcome
 from articles.services.recording import Door, door
 from articles.services.release_due import release_due
@@ -123,7 +124,16 @@ def mail_notice(tasks: Sequence[TaskInfo]) -> None:
 def ping_hub(tasks: Sequence[TaskInfo]) -> None:
     """Tell the hub of feeds that changed."""
     for task in tasks:
-        ping(dict(task.parameters or {})["articles"])
+        told = dict(task.parameters or {})
+        ping(told["topics"] if "topics" in told else topics(told["articles"]))
+
+
+@handler(PURGE, max_attempts=8, errand=True, label=_("Word to the proxies"), namer=titles)
+def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
+    """Make sure that proxies forget what was changed."""
+    for task in tasks:
+        wanted = dict(task.parameters or {})
+        run_purge(wanted["articles"], wanted["tags"])
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:

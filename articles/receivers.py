@@ -16,6 +16,7 @@ from articles.models.word import Levels, words_changed
 from articles.search import index
 from articles.services import recording
 from articles.services.membership import refuse_held
+from articles.services.pinging import ping_of_deleted
 from articles.services.release_tasks import RELEASE, sync_release_tasks
 from articles.services.reviewing import review_again_soon
 from articles.services.tasks import cancel_all_tasks, sync_tasks
@@ -126,6 +127,12 @@ def purge_saved(instance: Article, created: bool, **kwargs: Any) -> None:
     if _SHOWN & {instance.status, instance.as_loaded("status")}:
         moved = not created and _PLACES & instance.changed_fields()
         purge_tags(SITE) if moved else purge_articles([instance.pk])
+
+
+@receiver(pre_delete, sender=Article)
+def ping_of_deletion(instance: Article, **kwargs: Any) -> None:
+    """Who follows the feeds hears that something is gone."""
+    ping_of_deleted(instance)
 
 
 @receiver(pre_delete, sender=Article)

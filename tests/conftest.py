@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,10 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 from playwright.sync_api import Browser, Page, sync_playwright
+from pytest_django import DjangoDbBlocker
 
 from tests.harness import Process, base_dir, free_port, python
-from tests.harness.emptying import let_flush_pass
+from tests.harness.emptying import empty_quickly
 
 CHROMIUM = "/usr/bin/chromium"
 
@@ -49,10 +50,12 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         database["TEST"]["NAME"] = str(Path(settings.DATA_DIR) / "test.sqlite3")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _emptying_passes_the_audit_guard() -> Iterator[None]:
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The new database, and what empties it after each test."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        let_flush_pass(monkeypatch)
+        with django_db_blocker.unblock():
+            empty_quickly(monkeypatch)
         yield
 
 
@@ -113,22 +116,29 @@ def start_manage(transactional_db: None) -> Iterator[StartManage]:
 
 
 @contextmanager
-def serving() -> Iterator[Site]:
+def serving(*options: str, port: int | None = None, env: dict[str, str] | None = None) -> Iterator[Site]:
     """A web server (gunicorn, as in production) on the test database while the block lasts."""
-    port = free_port()
+    port = port or free_port()
     url = f"http://127.0.0.1:{port}"
-    options = ["--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket"]
+    options = ("--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket", "--preload", *options)
     command = [python, "-m", "gunicorn", "headline.wsgi", *options]
-    with Process(command, env={**database_environment(), "SITE_URL": url}) as process:
+    with Process(command, env={**database_environment(), "SITE_URL": url, **(env or {})}) as process:
         process.wait_for("Booting worker")
         yield Site(url, process)
 
 
-@pytest.fixture
-def site(transactional_db: None) -> Generator[Site]:
-    """A web server of this test's own."""
+@pytest.fixture(scope="session")
+def server(django_db_setup: None) -> Iterator[Site]:
+    """A web server for all tests."""
     with serving() as started:
         yield started
+
+
+@pytest.fixture
+def site(server: Site, transactional_db: None) -> Iterator[Site]:
+    """The web server; it serves each test from a new process, which begins as a copy of the one that imported all."""
+    yield server
+    server.process.kill_children()
 
 
 @pytest.fixture(scope="session")

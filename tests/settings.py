@@ -13,5 +13,8 @@ INSTALLED_APPS = [*INSTALLED_APPS, "tests.probe"]
 # Safe hashes are slow on purpose.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
+# Every test client would begin with a walk over all static files; this looks for the one that is asked for.
+WHITENOISE_AUTOREFRESH = True
+
 # Other values for a process that a test starts, as JSON: {"SCHEDULING_REFRESH_INTERVAL": 0.4}.
 globals().update(json.loads(os.environ.get("TEST_SETTINGS", "{}")))

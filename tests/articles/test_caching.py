@@ -225,7 +225,7 @@ def test_browsers_ask_each_time_and_proxies_keep_what_is_purged_while_it_is_true
     settings.CDN_PURGE_URLS = ["http://127.0.0.1:1/"]
     for address in LISTS:
         assert 50 <= _shared_age(address) <= 59 or _midnight() - soon() < LONGEST
-    change = soon(seconds=10)
+    change = soon(seconds=40)
     live("Coming", status=APPROVED, publish_at=change)
     for address in LISTS:
         for _made_or_kept in range(2):

@@ -13,24 +13,12 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from articles.models import Article, Preferences
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, publish_tasks, soon
-from tests.conftest import Site, serving
+from tests.conftest import Site
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 MONDAY = datetime(2030, 6, 3, 7, tzinfo=UTC)
 WEEK, MONTH = "/admin/calendar/?view=week&date=2030-06-05", "/admin/calendar/?date=2030-06-05"
-
-
-@pytest.fixture(scope="module")
-def server(django_db_setup: None) -> Iterator[Site]:
-    with serving() as site:
-        yield site
-
-
-@pytest.fixture
-def site(server: Site, transactional_db: None) -> Site:
-    """One server for all tests of this module: they are about the browser."""
-    return server
 
 
 def enter(page: Page, site: Site, person: User, zone: str = "") -> Page:

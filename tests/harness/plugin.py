@@ -37,7 +37,8 @@ def pytest_unconfigure() -> None:
 def _start_servers() -> None:
     directory = _resources.enter_context(Workspace()).path
     os.environ["TEST_DIRECTORY"] = str(directory)
-    for name in ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "TEST_REDIS_URL"):
+    # The last one would have each of the hundreds of processes that tests start compile the project anew.
+    for name in ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "TEST_REDIS_URL", "PYTHONDONTWRITEBYTECODE"):
         os.environ.pop(name, None)
     if os.environ.get("TEST_DATABASE") == "sqlite":
         return

@@ -88,6 +88,18 @@ class Process:
         self.popen.kill()
         self.wait()
 
+    def children(self) -> set[int]:
+        """The processes that it has started itself."""
+        found = subprocess.run(["pgrep", "--parent", str(self.pid)], capture_output=True, text=True, check=False)
+        return set(map(int, found.stdout.split()))
+
+    def kill_children(self) -> None:
+        """End at once the processes that it has started itself, and return when they are gone."""
+        killed = self.children()
+        for child in killed:
+            os.kill(child, signal.SIGKILL)
+        eventually(lambda: not killed & self.children(), message=f"{killed} live on")
+
     def __enter__(self) -> Process:
         return self
 

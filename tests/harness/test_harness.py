@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 import redis
 from django.conf import settings
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, Permission, User
 from django.core.cache import cache
-from django.db import connection
+from django.db import DatabaseError, connection
 from playwright.sync_api import Page
 
+from articles.models import AuditEntry
+from articles.roles import ROLES, Role
+from tests.articles.factories import make_article, make_editor
 from tests.conftest import Manage, Site, StartManage
 from tests.harness import Process, base_dir, eventually, python, start_redis
 
@@ -49,6 +52,21 @@ def test_each_test_finds_empty_stores(turn: int, queue_redis: redis.Redis | None
     if queue_redis is not None:
         assert queue_redis.dbsize() == 0
         queue_redis.set("left-over", turn)
+
+
+@pytest.mark.parametrize("turn", [1, 2])
+def test_each_test_finds_a_new_database(turn: int, transactional_db: None) -> None:
+    assert not User.objects.exists()
+    assert not AuditEntry.objects.exists()
+    assert set(Group.objects.values_list("name", flat=True)) == set(ROLES)
+    assert Permission.objects.filter(codename="kill_article", group__name=Role.CHIEF).exists()
+    make_article()
+    make_editor()
+    assert AuditEntry.objects.exists()
+    with connection.cursor() as cursor, pytest.raises(DatabaseError, match="never changed or deleted"):
+        cursor.execute("DELETE FROM articles_auditentry")
+    Group.objects.get(name=Role.CHIEF).delete()
+    Permission.objects.get(codename="kill_article").delete()
 
 
 def test_manage_works_on_the_test_database(manage: Manage) -> None:
