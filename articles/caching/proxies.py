@@ -25,8 +25,8 @@ TIMEOUT = 5.0  # seconds
 
 ECHO = 0.15  # seconds
 AGAIN = timedelta(seconds=1)
-"""When they are told again. An answer that was made before a change may still be on its way to a proxy that was just told
-of it, and would be kept there: mostly for some milliseconds, more in a bad hour.
+"""When they are told again. An answer that was made before a change may still be on its way to a proxy that was just
+told of it, and would be kept there: mostly for some milliseconds, more in a bad hour.
 """
 
 _TAGS_AT_ONCE = 30  # the least that a CDN takes (Cloudflare)
