@@ -270,6 +270,8 @@ def test_a_crowd_at_the_second_has_the_page_made_once(transactional_db: None, tm
         answers = ask_at_once(f"{web.url}/", 500)
         assert len([one for one in answers if one.startswith("HTTP/1.1 200") and "Comet landing" in one]) == 500
         assert made(web) - before == 1
+        (head,) = ask_at_once(f"{web.url}/", 1, method="HEAD")
+        assert (body(head), made(web) - before) == ("", 1)
 
 
 def made(web: Site) -> float:
