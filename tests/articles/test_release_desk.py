@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from playwright.sync_api import Locator, Page, expect
 
 from articles import services
@@ -161,6 +163,20 @@ def test_the_list_shows_time_size_and_what_stands_in_the_way(desk: Client, irene
     html = desk.get(LIST).content.decode()
     for text in ("Budget day", "Scheduled", "UTC", "1 obstacle", "irene"):
         assert text in html
+
+
+@pytest.mark.parametrize("screen", ["list", "page", "question", "start"])
+def test_the_screens_read_no_texts(screen: str, desk: Client, irene: User) -> None:
+    """A release may have five hundred long ones."""
+    release = make_release(make_article("Draft", body="x" * 1000), by=irene)
+    services.schedule_release(release, publish_at=soon(hours=1), by=irene)
+    page = address(release)
+    asked = {"list": LIST, "page": page, "question": page.replace("change", "cancel_release/ask"), "start": "/admin/"}
+    with CaptureQueriesContext(connection) as captured:
+        assert desk.get(asked[screen]).status_code == 200
+    of_members = [query["sql"] for query in captured.captured_queries if "releasemember" in query["sql"]]
+    assert of_members
+    assert not any("body" in statement for statement in of_members)
 
 
 def test_the_start_page_counts_down_to_a_release_and_names_one_that_failed(desk: Client, irene: User) -> None:
