@@ -16,7 +16,7 @@ from articles.caching.answers import Answer
 from articles.caching.versions import GUARD, keys_of, look_up, versions_of
 
 Made = tuple[Answer | HttpResponseBase, float]
-"""An answer to keep, or a response that is none, such as a redirection; and until when by `time.monotonic()` it is so."""
+"""An answer to keep, or a response that is none, such as a redirection; and the end of that, by `time.monotonic()`."""
 
 _PATIENCE = 3.0  # seconds a request waits for another one that makes the same answer
 _LOOK_AGAIN = 0.01  # seconds
