@@ -26,6 +26,7 @@ from articles.api.pictures import (
 )
 from articles.models import Article, Material
 from articles.review.images import MOST_BYTES
+from articles.services.materials import ADD, CHANGE, DELETE, VIEW
 
 
 class FileTooLarge(APIException):
@@ -42,6 +43,7 @@ class FileTooLarge(APIException):
 class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView):
     """The pictures of the newsroom."""
 
+    read_with = (VIEW, ADD, CHANGE, DELETE)
     parser_classes = (*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser)  # type: ignore[arg-type]
     serializer_class = MaterialSerializer
     filter_class = ShelfFilterSerializer

@@ -195,6 +195,17 @@ def test_only_the_newsroom_gets_in() -> None:
         assert signed_in(stranger).get(URL).status_code == 403
 
 
+def test_who_keeps_but_tags_or_pictures_reads_no_unpublished_text() -> None:
+    article = make_article("Secret")
+    keeper, librarian = (
+        signed_in(make_person(name, right)) for name, right in (("k", "add_tag"), ("l", "add_material"))
+    )
+    for client in (keeper, librarian):
+        for address in (URL, f"{URL}{article.pk}/", f"{URL}{article.pk}/revisions/"):
+            assert client.get(address).status_code == 403
+    assert [client.get("/api/v1/desk/materials/").status_code for client in (keeper, librarian)] == [403, 200]
+
+
 def test_a_session_serves_as_well_but_not_without_its_csrf_token(alice: User) -> None:
     browser = APIClient(enforce_csrf_checks=True)
     browser.force_login(alice)
