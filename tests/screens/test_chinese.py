@@ -100,5 +100,7 @@ def test_no_english_is_left_on_any_screen(client: Client, admin: User) -> None:
     found_nothing = {"nothing-found": "/search/?q=nothing", "not-found": "/no-such-page/"}
     client.force_login(admin)
 
-    assert english(client, {**addresses.desk(), **others()}) == {}
+    screens = {**addresses.desk(), **others()}
+    del screens["article-preview"]  # speaks the language of the browser, as readers' pages do
+    assert english(client, screens) == {}
     assert english(reader, {**addresses.readers(), **found_nothing}) == {}
