@@ -1,10 +1,11 @@
-"""Proxies and CDNs that keep our answers: told what to purge at once, and for certain a second later."""
+"""Proxies and CDNs that keep our answers: told what to purge at once, and again, and for certain a second later."""
 
 from __future__ import annotations
 
 import json
 import logging
 import threading
+import time
 from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from http.client import HTTPException
@@ -22,8 +23,11 @@ logger = logging.getLogger(__name__)
 PURGE = "articles.purge"
 TIMEOUT = 5.0  # seconds
 
+ECHO = 0.15  # seconds
 AGAIN = timedelta(seconds=1)
-"""An answer made before a change may reach a proxy after the word about it; the second word finds it there."""
+"""When they are told again. An answer that was made before a change may still be on its way to a proxy that was just
+told of it, and would be kept there: mostly for some milliseconds, more in a bad hour.
+"""
 
 _TAGS_AT_ONCE = 30  # the least that a CDN takes (Cloudflare)
 
@@ -53,33 +57,46 @@ def tell_proxies(tags: Collection[str]) -> None:
         _messenger.send(tags)
 
 
+def is_telling() -> bool:
+    """Whether this process has something to tell yet."""
+    return _messenger.is_out
+
+
 class _Messenger:
-    """A thread that lives while there is something to tell, so that nobody waits for a slow CDN."""
+    """A thread that lives while there is something to tell, so that nobody waits for a slow CDN. It tells all twice."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._tags: set[str] = set()
-        self._is_out = False
+        self._words: list[tuple[float, frozenset[str]]] = []  # when to tell, and what
+        self._changed = threading.Condition()
+        self.is_out = False
 
     def send(self, tags: Collection[str]) -> None:
-        with self._lock:
-            self._tags |= set(tags)
-            must_start, self._is_out = not self._is_out, True
-        if must_start:
-            threading.Thread(target=self._run, name="purges", daemon=True).start()
+        now = time.monotonic()
+        with self._changed:
+            self._words += [(now, frozenset(tags)), (now + ECHO, frozenset(tags))]
+            self._changed.notify()
+            if not self.is_out:
+                self.is_out = True
+                threading.Thread(target=self._run, name="purges", daemon=True).start()
 
     def _run(self) -> None:
-        while tags := self._take():
+        while tags := self._next():
             try:
                 _tell(tags)
             except Exception as error:  # whatever comes back over a network
                 logger.warning("a proxy was not told at once and is told again: %s", error)
 
-    def _take(self) -> set[str]:
-        with self._lock:
-            tags, self._tags = self._tags, set()
-            self._is_out = bool(tags)
-        return tags
+    def _next(self) -> frozenset[str]:
+        """All that is to be told now, once there is anything; nothing when there is nothing left."""
+        with self._changed:
+            while self._words:
+                now = time.monotonic()
+                if due := [tags for at, tags in self._words if at <= now]:
+                    self._words = [(at, tags) for at, tags in self._words if at > now]
+                    return frozenset().union(*due)
+                self._changed.wait(min(at for at, _tags in self._words) - now)
+            self.is_out = False
+            return frozenset()
 
 
 _messenger = _Messenger()

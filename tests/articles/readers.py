@@ -81,14 +81,15 @@ def _get(connection: HTTPConnection, path: str) -> tuple[int, str]:
     return response.status, response.read().decode()
 
 
-def ask_at_once(address: str, number: int) -> list[str]:
+def ask_at_once(address: str, number: int, *headers: str, method: str = "GET") -> list[str]:
     """The answers to so many requests for an address that are sent in the same instant."""
     url = urlsplit(address)
     crowd = [socket.create_connection((url.hostname, url.port), timeout=30) for _ in range(number)]
+    lines = [f"{method} {url.path} HTTP/1.1", f"Host: {url.netloc}", "Connection: close", *headers, "", ""]
     with DefaultSelector() as waiting:
         answers: list[list[bytes]] = []
         for one in crowd:
-            one.sendall(f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nConnection: close\r\n\r\n".encode())
+            one.sendall("\r\n".join(lines).encode())
             answers.append([])
             waiting.register(one, EVENT_READ, answers[-1])
         while waiting.get_map():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,11 +16,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from articles import services
+from articles.caching import store, versions
 from articles.caching.answers import Answer
 from articles.caching.coherence import LONGEST, look_ahead
 from articles.caching.versions import renew
 from articles.models import Article, Channel, Tag, Update
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.harness import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -332,3 +335,34 @@ def test_searches_are_not_kept() -> None:
     live()
     for address in ("/search/?q=harbour", "/api/v1/articles/?q=harbour"):
         assert cost(address) and cost(address)
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_without_its_redis_each_page_is_made_anew(settings: Any, monkeypatch: pytest.MonkeyPatch, hangs: bool) -> None:
+    article = live()
+    monkeypatch.setattr(versions, "reachable", versions.Reachable())
+    monkeypatch.setattr(versions, "_RETRY", 60.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        if not hangs:
+            silent.close()
+        port = silent.getsockname()[1] if hangs else free_port()
+        options = {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.25, "IGNORE_EXCEPTIONS": True}
+        address = f"redis://127.0.0.1:{port}/0"
+        backend = {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": address, "OPTIONS": options}
+        settings.CACHES = {"default": backend}
+        assert cost("/") > 0
+        article.title = "Bridge closed again"
+        article.save()
+        assert cost("/") > 0
+        assert "Bridge closed again" in get("/").text
+        assert not versions.reachable
+
+
+def test_who_makes_an_answer_and_dies_keeps_the_others_waiting_for_a_while_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store, "_PATIENCE", 0.1)
+    dead = store.Store("pages:1:dead", lambda: (HttpResponse("made"), 1.0))
+    cache.add("pages:1:dead:lock", "making", timeout=60)
+    made, _left = dead.get()
+    assert isinstance(made, HttpResponse) and made.content == b"made"

@@ -142,6 +142,38 @@ def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: Ho
     assert not lies, told(lies, newsroom)
     assert_releases_are_whole(readers)
     assert_each_address_told_the_end(readers, newsroom)
+    assert_proxy_keeps_what_readers_share(house, newsroom)
+
+
+def assert_proxy_keeps_what_readers_share(house: House, newsroom: Newsroom) -> None:
+    """One page for each language, whatever else browsers send; the desk passes; strangers purge nothing."""
+    page = newsroom.articles["old"].get_absolute_url()
+    first = ask(house, page, "Accept-Language: de, zh-TW;q=0.9, en;q=0.8")
+    again = ask(house, page, "Accept-Language: zh", "Cookie: sessionid=1; theme=dark")
+    chosen = ask(house, page, "Accept-Language: en", "Cookie: a=b; django_language=zh-hans")
+    assert 'lang="zh-hans"' in first and is_hit(again) and is_hit(chosen)
+    assert {body(answer) for answer in (again, chosen)} == {body(first)}
+    assert 'lang="en"' in ask(house, page, "Accept-Language: en-GB, zh")
+    assert not [name for name in ("s-maxage", "surrogate-key", "cache-tag", "set-cookie") if name in first.lower()]
+    ask(house, "/admin/login/")
+    assert not is_hit(ask(house, "/admin/login/"))
+    assert ask(house, "/", method="PURGE").startswith("HTTP/1.1 403")
+    wrong = ask(house, "/", "Authorization: Bearer change-me", "Surrogate-Key: .*", method="PURGE")
+    assert wrong.startswith("HTTP/1.1 400")
+
+
+def ask(house: House, path: str, *headers: str, method: str = "GET") -> str:
+    (answer,) = ask_at_once(f"{house.proxy}{path}", 1, *headers, method=method)
+    return answer
+
+
+def body(answer: str) -> str:
+    return answer.partition("\r\n\r\n")[2]
+
+
+def is_hit(answer: str) -> bool:
+    """Varnish names the request that fetched an answer beside the one that got it again."""
+    return re.search(r"^X-Varnish: \d+ \d+\r$", answer, re.MULTILINE) is not None
 
 
 def prepare(newsroom: Newsroom) -> Release:
@@ -238,6 +270,8 @@ def test_a_crowd_at_the_second_has_the_page_made_once(transactional_db: None, tm
         answers = ask_at_once(f"{web.url}/", 500)
         assert len([one for one in answers if one.startswith("HTTP/1.1 200") and "Comet landing" in one]) == 500
         assert made(web) - before == 1
+        (head,) = ask_at_once(f"{web.url}/", 1, method="HEAD")
+        assert (body(head), made(web) - before) == ("", 1)
 
 
 def made(web: Site) -> float:

@@ -60,12 +60,14 @@ class ProxyHandler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def proxy(settings: Any) -> Iterator[Proxy]:
+def proxy(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    monkeypatch.setattr(proxies, "ECHO", 0.0)
     with Proxy() as server:
         settings.CDN_PURGE_URLS, settings.CDN_PURGE_HEADER = [server.url], {"X-Token": "secret"}
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
+        eventually(lambda: not proxies.is_telling())
         server.shutdown()
         thread.join()
 
