@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.caching.proxies import PURGE, run_purge
-from articles.models import Article, Batch
+from articles.models import Article, Batch, Release
 from articles.search import mend_index
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
 from articles.services.batching import BATCH, carry_on
@@ -66,7 +66,13 @@ def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return _run(update_due, tasks, "updated")
 
 
-@handler(RELEASE, label=_("Release"))
+def names(keys: Collection[str]) -> Mapping[str, str]:
+    """The names of the releases whose tasks have these keys."""
+    ids = [int(key) for key in keys if key.isdecimal()]
+    return {str(pk): name for pk, name in Release.objects.filter(pk__in=ids).values_list("pk", "name")}
+
+
+@handler(RELEASE, label=_("Release"), namer=names)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put releases out, each as a whole or not at all."""
     with door(Door.WORKER):

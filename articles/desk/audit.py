@@ -153,9 +153,9 @@ class AuditAdmin(ModelAdmin):
         return rows
 
     @admin.display(description=_("change"))
-    def change(self, entry: AuditEntry) -> str | None:
+    def change(self, entry: AuditEntry) -> str:
         """The status, the time to go live or the words, before and after, where they differ."""
-        return " · ".join(entry.differences()) or None
+        return " · ".join(entry.differences()) or "—"
 
     @admin.display(description=_("more"))
     def more(self, entry: AuditEntry) -> str | None:

@@ -20,11 +20,11 @@ def _row(name: str, read: Callable[[Text], Any]) -> Row:
     """A row of the form that shows what `read` finds in the newest text."""
 
     def row(article: Article) -> Any:
-        return read(newest_text(article)[0]) or None
+        return read(newest_text(article)[0]) or "—"
 
     row.__name__ = f"{name}_shown"
     label = Article._meta.get_field(name).verbose_name  # type: ignore[union-attr]
-    return admin.display(description=label, empty_value="—")(row)
+    return admin.display(description=label)(row)
 
 
 def _channel(text: Text) -> Channel | None:
