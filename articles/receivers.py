@@ -162,15 +162,23 @@ def purge_retagged(instance: Article | Tag, action: str, pk_set: set[int] | None
 
 
 @receiver(post_save, sender=Channel)
+def purge_channels(**kwargs: Any) -> None:
+    """The list of channels stands on every page."""
+    purge_tags(SITE)
+
+
 @receiver(post_save, sender=Tag)
 @receiver(post_save, sender=Material)
+def purge_renamed(created: bool, **kwargs: Any) -> None:
+    """What any page may show is made anew wherever it stands; nothing shows yet what is new."""
+    if not created:
+        purge_tags(SITE)
+
+
 @receiver(post_save, sender=get_user_model())
-def purge_renamed(sender: Any, created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
-    """What many pages may name is made anew wherever it stands. Nobody knows yet what is new, but every page has a list
-    of the channels; and that somebody logged in is no news.
-    """
-    is_person = sender is get_user_model()
-    if (not created or sender is Channel) and not (is_person and update_fields and not _NAMES & update_fields):
+def purge_signed(created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
+    """The same for a person's name. That somebody logged in is no news."""
+    if not created and (update_fields is None or _NAMES & update_fields):
         purge_tags(SITE)
 
 

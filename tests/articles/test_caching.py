@@ -22,7 +22,8 @@ from articles.caching.coherence import LONGEST, look_ahead
 from articles.caching.versions import renew
 from articles.models import Article, Channel, Tag, Update
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
-from tests.harness import free_port
+from tests.articles.pictures import make_material
+from tests.harness import eventually, free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -366,3 +367,48 @@ def test_who_makes_an_answer_and_dies_keeps_the_others_waiting_for_a_while_only(
     cache.add("pages:1:dead:lock", "making", timeout=60)
     made, _left = dead.get()
     assert isinstance(made, HttpResponse) and made.content == b"made"
+
+
+def _gone(article: Article) -> bool:
+    return article.title not in get("/").text
+
+
+def test_whatever_door_something_is_changed_by_its_readers_see_it() -> None:
+    """R5.5"""
+    alice, editor = make_editor(), make_editor("bob")
+    picture = make_material(alice)
+    picture.caption = "Before the rain"
+    picture.save()
+    article = live(cover_mode="one", cover=[str(picture.pk)], published_at=soon(hours=-1))
+    page = article.get_absolute_url()
+    assert "Before the rain" in get(page).text
+    services.change_material(picture, changes={"caption": "After the rain"}, by=alice)
+    assert "After the rain" in get(page).text
+
+    assert article.title in get("/tag/rain/").text
+    article.tags.set([Tag.objects.create(name="Snow")])
+    assert get("/tag/rain/").status_code == 404
+    assert article.title in get("/tag/snow/").text
+
+    Channel.objects.filter(slug="politics").update(enabled=False)
+    assert get("/channel/politics/").status_code == 404
+    Channel.objects.filter(slug="politics").update(enabled=True)
+    assert get("/channel/politics/").status_code == 200
+
+    services.kill(article, by=alice, notice="It was all wrong.")
+    killed = get(page)
+    assert (killed.status_code, killed["Cache-Control"], _gone(article)) == (410, "private, no-store", True)
+    services.revive(article, by=alice)
+    assert get(page).status_code == 404
+    services.restore(article, by=editor)
+    assert not _gone(article)
+    article.delete()
+    assert _gone(article)
+
+
+def test_a_time_that_is_set_a_moment_before_is_kept() -> None:
+    article, moment = make_article(status=APPROVED, channel=make_channel("Politics")), soon(seconds=0.5)
+    assert _gone(article)
+    services.schedule_many([article], publish_at=moment, by=make_editor())
+    assert _gone(article) or soon() >= moment
+    eventually(lambda: not _gone(article), 5)

@@ -220,6 +220,8 @@ def test_addresses_that_are_made_up_are_not_found(desk: Client, irene: User) -> 
     for made_up in (f"{LIST}x/change/", f"{LIST}99999/change/", f"{LIST}{release.pk}/change_release/ask/"):
         assert desk.get(made_up).status_code == 404
     assert desk.get(f"{LIST}{release.pk}/rehearse/").status_code == 405
+    burned = {"article": make_article().pk, "action": "burn"}
+    assert desk.post(f"{LIST}{release.pk}/members/", burned).status_code == 404
 
 
 def test_strangers_see_nothing_of_releases(irene: User) -> None:
