@@ -12,14 +12,15 @@ from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from articles.models import Article, Batch
+from articles.caching.proxies import PURGE, run_purge
+from articles.models import Article, Batch, Release
 from articles.search import mend_index
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
 from articles.services.batching import BATCH, carry_on
 from articles.services.judging import REVIEW
 from articles.services.mailing import mail
 from articles.services.noticing import MAIL
-from articles.services.pinging import PING, ping
+from articles.services.pinging import PING, ping, topics
 from articles.services.publishing import Outcome
 from articles.services.recording import Door, door
 from articles.services.release_due import release_due
@@ -65,7 +66,13 @@ def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return _run(update_due, tasks, "updated")
 
 
-@handler(RELEASE, label=_("Release"))
+def names(keys: Collection[str]) -> Mapping[str, str]:
+    """The names of the releases whose tasks have these keys."""
+    ids = [int(key) for key in keys if key.isdecimal()]
+    return {str(pk): name for pk, name in Release.objects.filter(pk__in=ids).values_list("pk", "name")}
+
+
+@handler(RELEASE, label=_("Release"), namer=names)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put releases out, each as a whole or not at all."""
     with door(Door.WORKER):
@@ -117,7 +124,16 @@ def mail_notice(tasks: Sequence[TaskInfo]) -> None:
 def ping_hub(tasks: Sequence[TaskInfo]) -> None:
     """Tell the hub of feeds that changed."""
     for task in tasks:
-        ping(dict(task.parameters or {})["articles"])
+        told = dict(task.parameters or {})
+        ping(told["topics"] if "topics" in told else topics(told["articles"]))
+
+
+@handler(PURGE, max_attempts=8, errand=True, label=_("Word to the proxies"), namer=titles)
+def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
+    """Make sure that proxies forget what was changed."""
+    for task in tasks:
+        wanted = dict(task.parameters or {})
+        run_purge(wanted["articles"], wanted["tags"])
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:

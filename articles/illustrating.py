@@ -37,12 +37,15 @@ def markup(
     alt: str = "",
     sizes: str = IN_A_COLUMN,
     is_first: bool = False,
+    is_small: bool = False,
     address: Callable[[str], str] = str,
 ) -> str:
     """A picture for browsers to choose a version of; `sizes` says how wide it stands, `is_first` that it is seen at
-    once. `alt` is what the text says of it instead of what the newsroom does.
+    once, `is_small` that it is one of many: few versions in the best format, and one for older browsers. `alt` is what
+    the text says of it instead of what the newsroom does.
     """
-    sources = [(f"image/{kind}", _srcset(material, kind, address)) for kind in MODERN]
+    kinds, widths = (MODERN[:1], material.widths[:3]) if is_small else (MODERN, material.widths)
+    sources = [(f"image/{kind}", _srcset(material, widths, kind, address)) for kind in kinds]
     values = {"picture": material, "alt": alt or material.alt, "sizes": sizes, "is_first": is_first}
     values |= {"sources": sources, "preview": address(material.preview)}
     return render_to_string("articles/picture.html", values).strip()
@@ -76,8 +79,8 @@ def _give_covers(articles: Iterable[Article], found: Mapping[str, Material]) -> 
         article.covers = [found[pk] for pk in article.cover if pk in found]
 
 
-def _srcset(material: Material, kind: str, address: Callable[[str], str]) -> str:
-    return ", ".join(f"{address(material.address(f'{width}.{kind}'))} {width}w" for width in material.widths)
+def _srcset(material: Material, widths: Iterable[int], kind: str, address: Callable[[str], str]) -> str:
+    return ", ".join(f"{address(material.address(f'{width}.{kind}'))} {width}w" for width in widths)
 
 
 def _shown(tag: re.Match[str], found: Mapping[str, Material], address: Callable[[str], str]) -> str:

@@ -16,6 +16,7 @@ from articles.models.word import Levels, words_changed
 from articles.search import index
 from articles.services import recording
 from articles.services.membership import refuse_held
+from articles.services.pinging import ping_of_deleted
 from articles.services.release_tasks import RELEASE, sync_release_tasks
 from articles.services.reviewing import review_again_soon
 from articles.services.tasks import cancel_all_tasks, sync_tasks
@@ -129,6 +130,12 @@ def purge_saved(instance: Article, created: bool, **kwargs: Any) -> None:
 
 
 @receiver(pre_delete, sender=Article)
+def ping_of_deletion(instance: Article, **kwargs: Any) -> None:
+    """Who follows the feeds hears that something is gone."""
+    ping_of_deleted(instance)
+
+
+@receiver(pre_delete, sender=Article)
 def purge_deleted(instance: Article, **kwargs: Any) -> None:
     """What showed the article is made anew."""
     if instance.status in _SHOWN:
@@ -155,15 +162,23 @@ def purge_retagged(instance: Article | Tag, action: str, pk_set: set[int] | None
 
 
 @receiver(post_save, sender=Channel)
+def purge_channels(**kwargs: Any) -> None:
+    """The list of channels stands on every page."""
+    purge_tags(SITE)
+
+
 @receiver(post_save, sender=Tag)
 @receiver(post_save, sender=Material)
+def purge_renamed(created: bool, **kwargs: Any) -> None:
+    """What any page may show is made anew wherever it stands; nothing shows yet what is new."""
+    if not created:
+        purge_tags(SITE)
+
+
 @receiver(post_save, sender=get_user_model())
-def purge_renamed(sender: Any, created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
-    """What many pages may name is made anew wherever it stands. Nobody knows yet what is new, but every page has a list
-    of the channels; and that somebody logged in is no news.
-    """
-    is_person = sender is get_user_model()
-    if (not created or sender is Channel) and not (is_person and update_fields and not _NAMES & update_fields):
+def purge_signed(created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
+    """The same for a person's name. That somebody logged in is no news."""
+    if not created and (update_fields is None or _NAMES & update_fields):
         purge_tags(SITE)
 
 

@@ -156,12 +156,32 @@ def site_url(name: str, *, default: str) -> str:
 
 def address(name: str) -> str:
     """The address of a service on the web, or "" when it is unset."""
-    value, remedy = text(name), "write something like https://hub.example.org/"
+    value = text(name)
+    return _address(name, value) if value else ""
+
+
+def addresses(name: str) -> list[str]:
+    """Addresses of services on the web, separated by commas."""
+    return [_address(name, value) for value in names(name)]
+
+
+def _address(name: str, value: str) -> str:
+    remedy = "write something like https://hub.example.org/"
     _split(name, value, remedy)
-    if value and not re.fullmatch(rf"https?://{HOST}(/[^\s#]*)?", value, re.ASCII):
+    if not re.fullmatch(rf"https?://{HOST}(/[^\s#]*)?", value, re.ASCII):
         fault = "has a form that is not understood"  # the value may hold a password and is not repeated
         raise WrongEnvironment(name, fault, remedy)
     return value
+
+
+def header(name: str) -> dict[str, str]:
+    """A header of HTTP by its name, such as `Authorization: Bearer secret`; none when it is unset."""
+    value = text(name)
+    if value and not re.fullmatch(r"[\w-]+: *[!-~][ -~]*", value, re.ASCII):
+        fault = "has a form that is not understood"  # the value is a secret and is not repeated
+        raise WrongEnvironment(name, fault, "write name and value, such as Authorization: Bearer secret")
+    field, _, content = value.partition(":")
+    return {field: content.strip()} if value else {}
 
 
 def _split(name: str, value: str, remedy: str) -> SplitResult:

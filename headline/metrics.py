@@ -29,12 +29,12 @@ from scheduling.conf import conf
 from scheduling.services.measuring import (
     Lateness,
     Topic,
-    Workers,
     due_by_topic,
     failed_by_type,
     lateness_by_type,
     overdue_by_topic,
     workers,
+    works_without_redis,
 )
 
 Sample = tuple[dict[str, str], float]
@@ -97,7 +97,7 @@ def _collect() -> list[Metric]:
         _gauge("tasks_failed", "Tasks that failed for good and wait for a person", _by_type(failed_by_type())),
         _gauge("task_lateness_seconds", "How late tasks ran lately", _by_quantile(ran)),
         _gauge("workers_alive", "Workers seen lately", [({}, alive.count)]),
-        _gauge("queue_degraded", "1 while a worker does without its Redis", [({}, _is_degraded(alive))]),
+        _gauge("queue_degraded", "1 while a worker does without its Redis", [({}, works_without_redis(alive))]),
     ]
 
 
@@ -124,10 +124,6 @@ def _by_quantile(figures: dict[str, Lateness]) -> Iterator[Sample]:
     for task_type, late in figures.items():
         for quantile, milliseconds in (("0.5", late.p50), ("0.99", late.p99), ("1", late.max)):
             yield {"task_type": task_type, "quantile": quantile}, (milliseconds or 0) / 1000
-
-
-def _is_degraded(alive: Workers) -> bool:
-    return bool(conf.REDIS_URL) and "database" in alive.queues
 
 
 _figures = Probe(_collect)

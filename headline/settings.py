@@ -137,7 +137,11 @@ if REDIS_CACHE_URL:
 # Seconds an answer to readers is kept at most. Without Redis each process has a memory of its own, which no other can
 # purge: then only long enough that a crowd of readers does not have the same page made for each of them.
 PAGE_CACHE_SECONDS = 60.0 if REDIS_CACHE_URL else 0.2
-CDN_PURGE_URLS: list[str] = []
+
+# Proxies and CDNs in front, which keep answers if they can be told to forget them.
+CDN_PURGE_URLS = env.addresses("CDN_PURGE_URLS")
+CDN_PURGE_METHOD = env.text("CDN_PURGE_METHOD", default="PURGE", choices=("PURGE", "BAN", "POST"))
+CDN_PURGE_HEADER = env.header("CDN_PURGE_HEADER")
 
 # `manage.py crontab add` installs these; two runs of `poll` may overlap, the row locks keep them apart.
 CRONJOBS = [

@@ -132,11 +132,13 @@ class TaskInfoAdmin(TaskAdmin):
         tasks: QuerySet[TaskInfo] = super().get_queryset(request)
         return tasks.annotate(asked_at=database_now(), last_error=Subquery(error))
 
-    @admin.display(description=_("overdue"), boolean=True)
-    def is_overdue(self, task: Any) -> bool:
+    @display(label={"overdue": "danger"})
+    @admin.display(description=_("overdue"))
+    def is_overdue(self, task: Any) -> tuple[str, str] | None:
         """Whether it should have run by now; a program may have it in hand until its lease ends."""
         is_leased = task.leased_until is not None and task.leased_until > task.asked_at
-        return task.execute_time <= overdue_before(task.asked_at) and not is_leased
+        is_late = task.execute_time <= overdue_before(task.asked_at) and not is_leased
+        return ("overdue", gettext("overdue")) if is_late else None
 
     @admin.display(description=_("last error"))
     def error(self, task: Any) -> str:

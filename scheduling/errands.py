@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -20,7 +21,7 @@ from scheduling.clock import database_now
 from scheduling.conf import conf
 from scheduling.exceptions import LeaseLost
 from scheduling.models import TaskInfo, topics_with_tasks
-from scheduling.services.leasing import complete_task, fail_task, poll
+from scheduling.services.leasing import complete_task, fail_task, poll, renew_lease
 
 logger = logging.getLogger(__name__)
 
@@ -80,12 +81,36 @@ def run_errands(task_types: Collection[str]) -> None:
         pass
 
 
+@contextmanager
+def _keeping_the_lease(task: TaskInfo) -> Iterator[None]:
+    """Nobody else takes an errand up while it is run here, however long that takes; a worker that dies lets it go."""
+    done = threading.Event()
+    renewal = threading.Thread(target=_renew, args=[task, done], name="lease", daemon=True)
+    renewal.start()
+    try:
+        yield
+    finally:
+        done.set()
+        renewal.join()
+
+
+def _renew(task: TaskInfo, done: threading.Event) -> None:
+    while not done.wait(conf.LEASE / 3):
+        try:
+            renew_lease(task)
+        except Exception:
+            logger.exception("the lease of %s was not renewed; it is tried again", task)
+            connections.close_all()
+    connections.close_all()
+
+
 def run_errand(task: TaskInfo) -> None:
     """Run one leased errand, and report how it went."""
     found = registry.get(task.task_type)
     assert found is not None  # noqa: S101 (its type came from the registry)
     try:
-        found.function([task])
+        with _keeping_the_lease(task):
+            found.function([task])
     except Exception:
         error = traceback.format_exc()
     else:

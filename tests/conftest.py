@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,16 +131,23 @@ def start_manage(transactional_db: None) -> Iterator[StartManage]:
         yield start
 
 
-@pytest.fixture(scope="session")
-def server(django_db_setup: None) -> Iterator[Site]:
-    """A web server (gunicorn, as in production) on the test database."""
-    port = free_port()
+@contextmanager
+def serving(*options: str, port: int | None = None, env: dict[str, str] | None = None) -> Iterator[Site]:
+    """A web server (gunicorn, as in production) on the test database while the block lasts."""
+    port = port or free_port()
     url = f"http://127.0.0.1:{port}"
-    options = ["--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket", "--preload"]
+    options = ("--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket", "--preload", *options)
     command = [python, "-m", "gunicorn", "headline.wsgi", *options]
-    with Process(command, env={**database_environment(), "SITE_URL": url}) as process:
+    with Process(command, env={**database_environment(), "SITE_URL": url, **(env or {})}) as process:
         process.wait_for("Booting worker")
         yield Site(url, process)
+
+
+@pytest.fixture(scope="session")
+def server(django_db_setup: None) -> Iterator[Site]:
+    """A web server for all tests."""
+    with serving() as started:
+        yield started
 
 
 @pytest.fixture

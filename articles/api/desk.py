@@ -31,6 +31,9 @@ from articles.api.serializers import (
 from articles.models import Article
 from articles.workflow import WAITING
 
+NEWER = [f"update__{text}__{name}" for text in ("draft", "approved") for name in ("author", "channel")]
+"""What is shown of newer texts."""
+
 
 def having(articles: QuerySet[Article], words: str) -> QuerySet[Article]:
     """Those of `articles` that have all of these words; the search index knows approved texts alone."""
@@ -49,9 +52,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
 
     serializer_class = DeskArticleSerializer
     filter_class = DeskFilterSerializer
-    queryset = Article.objects.select_related(
-        "channel", "author", "update__draft", "update__approved", "claim__person"
-    ).prefetch_related("tags")
+    queryset = Article.objects.select_related("channel", "author", "claim__person", *NEWER).prefetch_related("tags")
     lookup_value_converter = "int"
     ordering = ("-id",)
 

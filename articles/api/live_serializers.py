@@ -50,7 +50,9 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
     channel = ChannelSerializer(allow_null=True, read_only=True)
     tags = TagSerializer(many=True, read_only=True)
     cover = PictureSerializer(source="covers", many=True, read_only=True, help_text=_("None, one or three pictures."))
-    byline = serializers.SerializerMethodField(help_text=_("Who wrote it; empty when nobody is to be named."))
+    byline = serializers.CharField(
+        source="signed", read_only=True, help_text=_("Who wrote it; empty when nobody is to be named.")
+    )
     url = serializers.SerializerMethodField(help_text=_("The article's page on the site."))
     publish_at = InstantField(read_only=True)
     published_at = InstantField(
@@ -65,10 +67,6 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
             "publish_at", "published_at", "updated_at",
         ]  # fmt: skip
         read_only_fields = fields
-
-    def get_byline(self, article: Article) -> str:
-        """The byline, or else the author's full name; never a log-in."""
-        return article.byline or (article.author.get_full_name() if article.author else "")
 
     def get_url(self, article: Article) -> str:
         """An absolute address."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Prefetch
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
@@ -23,8 +24,9 @@ from articles.api.pictures import (
     ShelfFilterSerializer,
     UploadSerializer,
 )
-from articles.models import Material
+from articles.models import Article, Material
 from articles.review.images import MOST_BYTES
+from articles.services.materials import ADD, CHANGE, DELETE, VIEW
 
 
 class FileTooLarge(APIException):
@@ -41,10 +43,13 @@ class FileTooLarge(APIException):
 class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView):
     """The pictures of the newsroom."""
 
+    read_with = (VIEW, ADD, CHANGE, DELETE)
     parser_classes = (*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser)  # type: ignore[arg-type]
     serializer_class = MaterialSerializer
     filter_class = ShelfFilterSerializer
-    queryset = Material.objects.select_related("uploaded_by").prefetch_related("uses__article", "favoured_by")
+    queryset = Material.objects.select_related("uploaded_by").prefetch_related(
+        Prefetch("uses__article", Article.objects.only("title")), "favoured_by"
+    )
     lookup_value_converter = "str"
     ordering = ("-created_at", "-id")
 

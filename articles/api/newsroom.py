@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from rest_framework import status
@@ -28,6 +29,7 @@ from articles.exceptions import (
     WrongState,
 )
 from articles.services.recording import come_in
+from articles.services.rights import READ_WITH
 
 STATUS_OF: dict[type[ArticleError], int] = {
     NotAllowed: status.HTTP_403_FORBIDDEN,
@@ -58,18 +60,20 @@ class Refused(APIException):
         super().__init__(str(error), code=error.code)
 
 
-class IsNewsroom(BasePermission):
-    """Staff who may do anything at all with articles; the services decide about each step."""
+class MayRead(BasePermission):
+    """Staff with any of the permissions that the view is `read_with`; the services decide about each step."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """Whether the user is one of them."""
-        return request.user.is_staff and request.user.has_module_perms("articles")
+        wanted: Collection[str] = view.read_with  # type: ignore[attr-defined]
+        return request.user.is_staff and any(map(request.user.has_perm, wanted))
 
 
 class NewsroomView(View):
     """A resource of the newsroom; `filter_class` reads what a list is to be narrowed by, `narrowed` does it."""
 
-    permission_classes: tuple[type[BasePermission], ...] = (IsNewsroom,)
+    permission_classes = (MayRead,)
+    read_with: Collection[str] = READ_WITH
     filter_class: type[BaseSerializer[Any]] | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:

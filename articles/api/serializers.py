@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
@@ -129,7 +131,12 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
     def get_reviewer(self, article: Article) -> str | None:
         """Whose claim counts now."""
         claim = getattr(article, "claim", None)
-        return str(claim.person) if claim and claim.counts_at(read_database_clock()) else None
+        return str(claim.person) if claim and claim.counts_at(self._now) else None
+
+    @cached_property
+    def _now(self) -> datetime:
+        """The same for all articles of a list."""
+        return read_database_clock()
 
     def create(self, validated_data: dict[str, Any]) -> Article:
         """A new draft of the signed-in user."""
@@ -173,8 +180,9 @@ class MoveSerializer(serializers.Serializer[Any]):
         slug_field="slug", queryset=Channel.objects.all(), required=False, help_text=_("Everything in this channel.")
     )
     articles = serializers.ListField(
-        child=serializers.IntegerField(), required=False, max_length=1000, help_text=_("These articles, by id.")
-    )
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, max_length=1000,
+        help_text=_("These articles, by id."),
+    )  # fmt: skip
     shift = serializers.DurationField(help_text=_("Such as 00:30:00; with a minus sign it is earlier."))
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,11 +23,12 @@ class Horizon:
 
     now: datetime
     change: datetime
-    asked_at: float = field(default_factory=time.monotonic)  #: this process's clock, no later than `now`
+    asked_at: float  #: an instant of `time.monotonic()` that was no later than `now`
 
-    def left(self) -> float:
-        """Seconds from this moment until the change; negative when it has come."""
-        return (self.change - self.now).total_seconds() - (time.monotonic() - self.asked_at)
+    @property
+    def ends(self) -> float:
+        """The instant of the change, or a little before, by `time.monotonic()`."""
+        return self.asked_at + (self.change - self.now).total_seconds()
 
 
 def look_ahead() -> Horizon:

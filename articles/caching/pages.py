@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection
 from functools import wraps
 from hashlib import sha256
@@ -9,8 +10,9 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
+from django.core.handlers.exception import response_for_exception
 from django.db import connection
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse
 from django.utils.translation import get_language
@@ -38,9 +40,11 @@ def cached(*parameters: str, one_language: bool = False) -> Callable[[View], Vie
                 return view(request, *args, **kwargs)
             _forget_other_parameters(request, parameters)
             key = _key(request, settings.LANGUAGE_CODE if one_language else get_language())
-            store = Store(key, lambda: _make(key, lambda: view(request, *args, **kwargs)))
-            made, left = store.make() if connection.in_atomic_block else store.get()
-            response = deliver(request, made, left) if isinstance(made, Answer) else made
+            store = Store(key, lambda: _make(key, lambda: _seen(view, request, *args, **kwargs)))
+            made, ends = store.make() if connection.in_atomic_block else store.get()
+            if not isinstance(made, Answer):
+                return made
+            response = deliver(request, made, ends - time.monotonic())
             if one_language:
                 response.headers["Content-Language"] = settings.LANGUAGE_CODE
             return response
@@ -63,6 +67,14 @@ def _key(request: HttpRequest, language: str | None) -> str:
     return f"pages:1:{sha256(place.encode()).hexdigest()[:40]}"
 
 
+def _seen(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    """What the view answers, also where it finds nothing."""
+    try:
+        return view(request, *args, **kwargs)
+    except Http404 as error:
+        return response_for_exception(request, error)
+
+
 def _make(key: str, view: Callable[[], HttpResponseBase]) -> Made:
     """The clock is read before the view looks, so that what changes meanwhile is not taken for what will stay."""
     horizon = look_ahead()
@@ -70,6 +82,6 @@ def _make(key: str, view: Callable[[], HttpResponseBase]) -> Made:
     if isinstance(response, SimpleTemplateResponse):
         response.render()
     if isinstance(response, HttpResponse) and response.status_code == HTTPStatus.OK and not response.cookies:
-        return Answer.of(response, key, horizon.now), horizon.left()
+        return Answer.of(response, key, horizon.now), horizon.ends
     response.headers.pop(HEADER, None)
-    return response, horizon.left()
+    return response, horizon.ends

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from django.db import transaction
 
+from articles.caching.proxies import purge_proxies_later, tell_proxies
 from articles.caching.tags import SITE, tags_of
 from articles.caching.versions import renew
 
@@ -27,13 +28,17 @@ _pending = _Pending()
 
 def purge_articles(article_ids: Collection[int]) -> None:
     """After the commit, make void what shows these articles where they stand then; a few statements for many."""
+    if len(article_ids) > _MOST_ARTICLES:
+        return purge_tags(SITE)
     _pending.articles |= set(article_ids)
+    purge_proxies_later(articles=article_ids)
     transaction.on_commit(_purge, robust=True)
 
 
 def purge_tags(*tags: str) -> None:
     """After the commit, make void what carries one of these tags."""
     _pending.tags |= set(tags)
+    purge_proxies_later(tags=tags)
     transaction.on_commit(_purge, robust=True)
 
 
@@ -43,7 +48,9 @@ def _purge() -> None:
     _pending.articles, _pending.tags = set(), set()
     if len(articles) > _MOST_ARTICLES:
         tags.add(SITE)
-    if SITE not in tags and articles:
+    if articles and SITE not in tags:
         tags |= tags_of(articles)
     if tags:
-        renew({SITE} if SITE in tags else tags)
+        tags = {SITE} if SITE in tags else tags
+        renew(tags)
+        tell_proxies(tags)

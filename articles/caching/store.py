@@ -16,7 +16,7 @@ from articles.caching.answers import Answer
 from articles.caching.versions import GUARD, keys_of, look_up, versions_of
 
 Made = tuple[Answer | HttpResponseBase, float]
-"""An answer to keep, or a response that is none, such as a redirection; and for how many seconds it stays true."""
+"""An answer to keep, or a response that is none, such as a redirection; and the end of that, by `time.monotonic()`."""
 
 _PATIENCE = 3.0  # seconds a request waits for another one that makes the same answer
 _LOOK_AGAIN = 0.01  # seconds
@@ -55,7 +55,7 @@ class Store:
             if not present or versions_of(answer.tags, present) != answer.versions:
                 return None
         _answers.labels("kept").inc()
-        return answer, self._left(answer)
+        return answer, time.monotonic() + self._left(answer)
 
     def _left(self, answer: Answer) -> float:
         """Only who tells proxies has to ask the cache; in a process's own memory an answer does not grow old."""
@@ -83,19 +83,20 @@ class Store:
             found = look_up(self._key)
             if kept := self._kept(found) if found else None:  # made by whoever had the lock before
                 return kept
-            made, left = self.make()
+            made, ends = self.make()
             if isinstance(made, Answer):
-                return made, left if self._keep(made, left, found.get(GUARD)) else 0.0
+                return made, ends if self._keep(made, ends, found.get(GUARD)) else time.monotonic()
         finally:
             cache.delete(self._lock)
-        cache.set(self._lock, "in vain", timeout=min(left, _IN_VAIN))
-        return made, left
+        cache.set(self._lock, "in vain", timeout=min(ends - time.monotonic(), _IN_VAIN))
+        return made, ends
 
-    def _keep(self, answer: Answer, left: float, guard: str | None) -> bool:
+    def _keep(self, answer: Answer, ends: float, guard: str | None) -> bool:
         """Keep an answer until it changes; False if something was purged while it was made, so that it may be old."""
         present = look_up(*keys_of(answer.tags))
         if guard is None or present.get(GUARD) != guard:
             return False
+        left = ends - time.monotonic()
         answer = replace(answer, guard=guard, versions=versions_of(answer.tags, present), left=left)
         cache.set(self._key, answer, timeout=min(left, settings.PAGE_CACHE_SECONDS))
         return True

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
@@ -153,14 +154,14 @@ class AuditAdmin(ModelAdmin):
         return rows
 
     @admin.display(description=_("change"))
-    def change(self, entry: AuditEntry) -> str | None:
+    def change(self, entry: AuditEntry) -> str:
         """The status, the time to go live or the words, before and after, where they differ."""
-        return " · ".join(entry.differences()) or None
+        return " · ".join(entry.differences()) or "—"
 
     @admin.display(description=_("more"))
     def more(self, entry: AuditEntry) -> str | None:
         """Whatever else the entry knows."""
-        return format_html_join(SafeString("<br>"), "{}: {}", facts_of(entry))
+        return format_html_join(SafeString("<br>"), gettext("{}: {}"), facts_of(entry))
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Links lead to all that happened to one article or release, or was done by one person."""

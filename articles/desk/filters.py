@@ -10,12 +10,14 @@ from django import forms
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from articles.desk.calendar.period import EARLIEST, LATEST
 from articles.models import Article, Channel, Update
 from articles.models.people import named_apart
 from articles.times import zone_label
@@ -23,6 +25,9 @@ from scheduling.services import read_database_clock
 
 Status = Article.Status
 Choices = list[tuple[str, Any]]
+
+SHOWABLE = [MinValueValidator(EARLIEST), MaxValueValidator(LATEST)]
+"""The days that are days in every zone."""
 
 
 class ChoiceFilter(admin.SimpleListFilter):
@@ -154,8 +159,8 @@ class AuthorFilter(ChoiceFilter):
 class DaysForm(forms.Form):
     """A span of days; either end may be left open."""
 
-    days_from = forms.DateField(label=gettext_lazy("From"), required=False)
-    days_to = forms.DateField(label=gettext_lazy("To"), required=False)
+    days_from = forms.DateField(label=gettext_lazy("From"), required=False, validators=SHOWABLE)
+    days_to = forms.DateField(label=gettext_lazy("To"), required=False, validators=SHOWABLE)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

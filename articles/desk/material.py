@@ -21,7 +21,7 @@ from unfold.admin import ModelAdmin
 
 from articles import services
 from articles.exceptions import ArticleError, MaterialUsed, NoPicture, NotAllowed, NotStored
-from articles.models import Material
+from articles.models import Article, Material
 from articles.review.images import MOST_BYTES
 from articles.services.imaging import too_many_bytes
 from articles.services.materials import ADD, CHANGE, DELETE, EDITABLE, may_change
@@ -167,7 +167,7 @@ class MaterialAdmin(ModelAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any) -> Any:
         """Add where the picture is used."""
         material = context["original"]
-        uses = [use.article for use in material.uses.select_related("article").order_by("-article_id")]
+        uses = Article.objects.filter(material_uses__material=material).order_by("-pk").defer("body")
         context |= {"uses": uses, "show_save_and_add_another": False, "show_delete": not uses}
         return super().render_change_form(request, context, *args, **options)
 
@@ -180,8 +180,8 @@ class MaterialAdmin(ModelAdmin):
         """Refuse, with their names, while articles show the picture."""
         material = self.get_object(request, object_id)
         if material is not None and material.uses.exists():
-            titles = [use.article.title for use in material.uses.select_related("article")]
-            self.message_user(request, str(MaterialUsed(titles)), messages.ERROR)
+            titles = material.uses.values_list("article__title", flat=True)
+            self.message_user(request, str(MaterialUsed(list(titles))), messages.ERROR)
             return redirect("admin:articles_material_change", object_id)
         return super().delete_view(request, object_id, extra_context)
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from articles.models.people import named
 from articles.services.rights import EDIT_ANY
 from articles.times import spoken_briefly
 
@@ -82,6 +83,12 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         """Whoever may choose an article's author may also look for people while doing so."""
         is_choosing = request.path == reverse("admin:autocomplete") and request.user.has_perm(EDIT_ANY)
         return is_choosing or super().has_view_permission(request, obj)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Who goes, by name; that settings and the like go along needs no saying, and articles stay."""
+        _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
+        people = [named(person) for person in objs]
+        return people, {User._meta.verbose_name_plural: len(people)}, permissions, protected
 
     @admin.display(description=pgettext_lazy("of a person", "name"), ordering="first_name")
     def full_name(self, person: User) -> str:

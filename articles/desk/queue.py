@@ -50,7 +50,7 @@ class ReviewQueueAdmin(DecidingScreen):
         newer = Q(update__draft__isnull=False, update__status=Status.MANUAL_REVIEW)
         own = Q(status=Status.MANUAL_REVIEW)
         articles: QuerySet[Any] = super().get_queryset(request)
-        waiting: QuerySet[Any] = articles.filter(own | newer).annotate(since=SINCE, headline=HEADLINE)
+        waiting: QuerySet[Any] = articles.filter(own | newer).defer("body").annotate(since=SINCE, headline=HEADLINE)
         return waiting
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -22,11 +22,11 @@ def _row(name: str, read: Callable[[Text], Any]) -> Row:
 
     def row(article: Article) -> Any:
         prefetch_related_objects([article], "tags")  # the form asks each row for its value several times
-        return read(newest_text(article)[0]) or None
+        return read(newest_text(article)[0]) or "—"
 
     row.__name__ = f"{name}_shown"
     label = Article._meta.get_field(name).verbose_name  # type: ignore[union-attr]
-    return admin.display(description=label, empty_value="—")(row)
+    return admin.display(description=label)(row)
 
 
 def _channel(text: Text) -> Channel | None:

@@ -137,9 +137,12 @@ class ReleaseAdmin(ModelAdmin):
     def add_members(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Take the chosen articles in."""
         release = self._release(request, pk)
+        action = request.POST.get("action", "")
+        if action not in ("", *ReleaseMember.Action.values):
+            raise Http404
         chosen = [pk for pk in request.POST.getlist("article") if pk.isdecimal()]
         articles = Article.objects.filter(pk__in=chosen).order_by("pk")
-        report(request, take_in(release, articles, action=request.POST.get("action", ""), by=request.user))
+        report(request, take_in(release, articles, action=action, by=request.user))
         return _back_to(release)
 
     def remove_member(self, request: HttpRequest, pk: int, member: int) -> HttpResponse:

@@ -16,7 +16,7 @@ from articles.desk.audit import history
 from articles.desk.listing import BADGES as ARTICLE_BADGES
 from articles.desk.release_forms import FITTING, NameForm, TimeForm
 from articles.models import Article, Release, ReleaseMember
-from articles.services.preflight import Problem, loaded_members
+from articles.services.preflight import Problem, members_without_texts
 from articles.times import spoken_exactly
 from articles.workflow import RELEASE_STEPS, ReleaseStep
 from scheduling.services import read_database_clock
@@ -68,7 +68,7 @@ _UNDONE: Mapping[str, Promise] = {
 def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict[str, Any]:
     """Everything the template needs."""
     now = read_database_clock()
-    members = loaded_members(release)
+    members = members_without_texts(release)
     problems = services.preflight(release) if release.is_pending else []
     query = request.GET.get("q", "").strip()
     may_edit = may_change and release.is_pending
@@ -123,7 +123,7 @@ def question(step: ReleaseStep, release: Release) -> dict[str, Any]:
         "may_confirm": is_possible and not problems,
         "standing": standing(release, read_database_clock()),
         "is_dangerous": step in (ReleaseStep.ROLL_BACK, ReleaseStep.DELETE, ReleaseStep.CANCEL),
-        "lines": [(member, _consequence(step, member)) for member in loaded_members(release)],
+        "lines": [(member, _consequence(step, member)) for member in members_without_texts(release)],
     }
 
 

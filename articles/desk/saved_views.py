@@ -104,8 +104,10 @@ def tabs(request: HttpRequest) -> dict[str, Any]:
 @require_POST
 def save(request: HttpRequest) -> HttpResponse:
     """Keep what the list shows under a name."""
-    query = plain_query(QueryDict(request.POST.get("query", "")[:1000]))
-    person = _reader(request)
+    person, query = _reader(request), plain_query(QueryDict(request.POST.get("query", "")))
+    if len(query) > SavedView.QUERY_LENGTH:
+        messages.error(request, _("What this list looks for is too long to be kept as a view."))
+        return redirect(f"{reverse(LIST)}?{query}")
     last = SavedView.objects.of(person).aggregate(last=Max("position"))["last"]
     view = SavedView(owner_id=person.pk, query=query, position=(last or 0) + 1)
     form = ViewForm(request.POST, instance=view)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.models.article import Article
 from articles.models.release import Release
 from articles.models.word import Word
-from articles.times import spoken_exactly
+from articles.times import spoken_briefly, spoken_exactly
 
 SHOWN_WORDS = 5
 
@@ -123,7 +123,7 @@ class AuditEntry(models.Model):
     def differences(self) -> list[str]:
         """The status, the time to go live and the words, each as "before → after", where they differ."""
         statuses = self.get_old_status_display(), self.get_new_status_display()
-        times = tuple(moment and spoken_exactly(moment) for moment in (self.old_time, self.new_time))
+        times = tuple(moment and spoken_briefly(moment) for moment in (self.old_time, self.new_time))
         words = tuple(_words(self.facts.get(name) or {}) for name in ("old", "new"))
         return [f"{old or '—'} → {new or '—'}" for old, new in (statuses, times, words) if old != new]
 

@@ -27,10 +27,13 @@ class SavedView(models.Model):
     """A list of articles that somebody looks at again and again."""
 
     NAME_LENGTH = 60
+    QUERY_LENGTH = 1000
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="article_views")
     name = models.CharField(_("name"), max_length=NAME_LENGTH)
-    query = models.CharField(max_length=1000, help_text=_("The part of the list's address after the question mark."))
+    query = models.CharField(
+        max_length=QUERY_LENGTH, help_text=_("The part of the list's address after the question mark.")
+    )
     shared = models.BooleanField(_("shared with the newsroom"), default=False)
     position = models.PositiveIntegerField(default=0)
 

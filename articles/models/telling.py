@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models.lookups import Exact, In
 from django.db.models.sql.where import AND
 from django.dispatch import Signal
@@ -13,7 +13,9 @@ from django.dispatch import Signal
 M = TypeVar("M", bound=models.Model)
 
 rows_changed = Signal()
-"""Sent by a model after the change of many rows: their `ids`, None if they are not known, and the `fields` written."""
+"""Sent by a model in the transaction that changed many rows, after the change, with their `ids` (None if they are not
+known) and the `fields` that were written.
+"""
 
 
 class TellingQuerySet(models.QuerySet[M]):
@@ -22,18 +24,20 @@ class TellingQuerySet(models.QuerySet[M]):
     def update(self, **values: Any) -> int:
         """Change them, and tell."""
         ids = self._named_ids()
-        changed = super().update(**values)
-        if changed:
-            rows_changed.send(self.model, ids=ids, fields=frozenset(values))
+        with transaction.atomic(using=self.db, savepoint=False):
+            changed = super().update(**values)
+            if changed:
+                rows_changed.send(self.model, ids=ids, fields=frozenset(values))
         return changed
 
     update.alters_data = True  # type: ignore[attr-defined]
 
     def bulk_create(self, objs: Iterable[M], *args: Any, **options: Any) -> list[M]:
         """Store many, and tell."""
-        created = super().bulk_create(objs, *args, **options)
-        if created:
-            rows_changed.send(self.model, ids=None, fields=frozenset())
+        with transaction.atomic(using=self.db, savepoint=False):
+            created = super().bulk_create(objs, *args, **options)
+            if created:
+                rows_changed.send(self.model, ids=None, fields=frozenset())
         return created
 
     def _named_ids(self) -> frozenset[int] | None:

@@ -125,7 +125,7 @@ def delete_material(material: Material, *, by: Person) -> None:
     with transaction.atomic():
         _lock(material)
         _require_own(DELETE, material, by)
-        if users := [use.article.title for use in material.uses.select_related("article")]:
+        if users := list(material.uses.values_list("article__title", flat=True)):
             raise MaterialUsed(users)
         paths = [*map(material.path, material.names), str(material.pk)]
         record_beside(DELETE_PICTURE, title=material.title, by=by, material=str(material.pk))

@@ -26,9 +26,14 @@ def ping_soon(article_ids: Collection[int]) -> None:
         add_task(PING, execute_time=read_database_clock(), parameters={"articles": ids[start : start + _MOST]})
 
 
-def ping(article_ids: Collection[int]) -> None:
-    """Tell the hub now. Raises `OSError` when it cannot be reached or refuses."""
-    paths = topics(article_ids)
+def ping_of_deleted(article: Article) -> None:
+    """Before a deletion: after the commit, when nobody can look it up any more, tell the hub where it was."""
+    if settings.WEBSUB_HUB and (paths := topics([article.pk])):
+        add_task(PING, execute_time=read_database_clock(), parameters={"topics": paths})
+
+
+def ping(paths: Collection[str]) -> None:
+    """Tell the hub of these feeds now. Raises `OSError` when it cannot be reached or refuses."""
     if not paths:
         return
     fields = [("hub.mode", "publish"), *(("hub.url", settings.SITE_URL + path) for path in paths)]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from articles.models import Article, Release, ReleaseMember
@@ -28,6 +29,9 @@ class Problem:
         return f"“{self.member}”: {self.message}" if self.member else self.message
 
 
+_NEWER = ("article__update__draft", "article__update__approved")
+_BODIES = [f"{owner}__body" for owner in ("article", *_NEWER)]
+
 Fault = tuple[str, str]
 """A code for programs and a sentence for people."""
 
@@ -35,7 +39,7 @@ Fault = tuple[str, str]
 def preflight(release: Release) -> list[Problem]:
     """What would fail at the release's time, or now if that is past or not chosen yet."""
     now = read_database_clock()
-    return find_problems(loaded_members(release), max(release.publish_at or now, now))
+    return find_problems(members_without_texts(release), max(release.publish_at or now, now))
 
 
 def find_problems(members: Sequence[ReleaseMember], moment: datetime) -> list[Problem]:
@@ -52,8 +56,16 @@ def spoken_problems(problems: Sequence[Problem]) -> str:
 
 def loaded_members(release: Release) -> list[ReleaseMember]:
     """Its members with their articles and newer texts, in the order of the articles' ids."""
-    newer = ("article__update__draft", "article__update__approved")
-    return list(release.members.select_related("article", *newer).order_by("article", "pk"))
+    return list(_members(release))
+
+
+def members_without_texts(release: Release) -> list[ReleaseMember]:
+    """The same for looking at them: five hundred long texts would be read for nothing."""
+    return list(_members(release).defer(*_BODIES))
+
+
+def _members(release: Release) -> QuerySet[ReleaseMember]:
+    return release.members.select_related("article", *_NEWER).order_by("article", "pk")
 
 
 def _faults(member: ReleaseMember, moment: datetime) -> Iterator[Fault]:

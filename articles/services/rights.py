@@ -15,9 +15,13 @@ from django.utils.translation import gettext_lazy as _
 from articles.exceptions import NotAllowed
 from articles.models import Article, Revision
 from articles.services.recording import Person
+from articles.workflow import STEPS
 
 ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articles.review_article"
 EDIT_ANY = "articles.edit_any_article"
+
+READ_WITH = frozenset({"articles.view_article", ADD, CHANGE, EDIT_ANY, *(way.permission for way in STEPS.values())})
+"""Whoever may do anything with articles may read them all; who may but keep tags or pictures reads none."""
 
 Refusal = str | Promise
 Rule = Callable[[Article, Person], Refusal | None]

@@ -50,7 +50,7 @@ def front_of(channels: Sequence[Channel], *, size: int) -> Front:
     rows = _heads(parts)
     gather_covers(rows)
     lead = _lead(rows)
-    newest = rows[:size] if lead in rows[:size] else rows[: size - 1]
+    newest = rows[:size] if lead in rows[:size] else rows[: max(size - 1, 1)]
     rest = [article for article in rows[len(newest) :] if article != lead]
     sections = [Section(channel, _of(channel, rest)) for channel in chosen]
     page = Page(newest, last=newest[-1] if rest else None, size=size)

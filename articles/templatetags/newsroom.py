@@ -70,9 +70,9 @@ def text_of(article: Article) -> SafeString:
 
 
 @register.simple_tag
-def picture(shown: Material, sizes: str = IN_A_COLUMN, is_first: bool = False) -> SafeString:
-    """A picture in every size; `sizes` says how wide it stands, `is_first` that it is seen at once."""
-    return mark_safe(markup(shown, sizes=sizes, is_first=is_first))  # noqa: S308 (made by a template)
+def picture(shown: Material, sizes: str = IN_A_COLUMN, is_first: bool = False, is_small: bool = False) -> SafeString:
+    """A picture in several sizes, see `markup`."""
+    return mark_safe(markup(shown, sizes=sizes, is_first=is_first, is_small=is_small))  # noqa: S308 (a template)
 
 
 @register.simple_tag

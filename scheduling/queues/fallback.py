@@ -71,10 +71,11 @@ class FallbackQueue(DelayQueue):
         self.reserve.close()
 
     def _ask(self, question: Callable[[DelayQueue], Answer]) -> Answer:
-        if self._down_until is not None and time.monotonic() < self._down_until:
+        down_until = self._down_until  # read once: another thread may find Redis serving again
+        if down_until is not None and time.monotonic() < down_until:
             return question(self.reserve)
         try:
-            if self._down_until is not None:
+            if down_until is not None:
                 self.preferred.ping()  # fails sooner than a question, for which a worker may wait
             answer = question(self.preferred)
         except QueueUnavailable as error:

@@ -63,6 +63,12 @@ def _claim(task_type: str, priority: int, limit: int, seconds: float) -> list[Ta
     return tasks
 
 
+def renew_lease(task: TaskInfo) -> bool:
+    """Hold a leased task for another `LEASE`; False if it has been given on, moved, cancelled or closed meanwhile."""
+    until = read_database_clock() + timedelta(seconds=conf.LEASE)
+    return bool(by_ids([task.task_id]).filter(lease_token=task.lease_token).update(leased_until=until))
+
+
 @retried
 def complete_task(task_id: int, *, lease_token: str) -> None:
     """Report a leased task as done. Raises `LeaseLost` when it has been given on, moved, cancelled or closed."""

@@ -222,6 +222,14 @@ def test_the_record_is_exported_as_a_table(history: Article, tmp_path: Path) -> 
     ]
 
 
+@pytest.mark.parametrize("title", ['=HYPERLINK("https://a.example","x")', "@SUM(1)", "-2+3", "+1"])
+def test_no_spreadsheet_calculates_what_somebody_wrote(title: str, tmp_path: Path) -> None:
+    make_article(title)
+    call_command("audit", "export", str(tmp_path / "audit.csv"), "--format", "csv", stderr=StringIO())
+    with (tmp_path / "audit.csv").open(newline="") as file:
+        assert [row["article_title"] for row in csv.DictReader(file)] == [f"'{title}"]
+
+
 @pytest.mark.parametrize(
     ("narrowed", "found"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,11 +16,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from articles import services
+from articles.caching import store, versions
 from articles.caching.answers import Answer
 from articles.caching.coherence import LONGEST, look_ahead
 from articles.caching.versions import renew
 from articles.models import Article, Channel, Tag, Update
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.pictures import make_material
+from tests.harness import eventually, free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -225,7 +229,7 @@ def test_browsers_ask_each_time_and_proxies_keep_what_is_purged_while_it_is_true
     settings.CDN_PURGE_URLS = ["http://127.0.0.1:1/"]
     for address in LISTS:
         assert 50 <= _shared_age(address) <= 59 or _midnight() - soon() < LONGEST
-    change = soon(seconds=10)
+    change = soon(seconds=40)
     live("Coming", status=APPROVED, publish_at=change)
     for address in LISTS:
         for _made_or_kept in range(2):
@@ -332,3 +336,79 @@ def test_searches_are_not_kept() -> None:
     live()
     for address in ("/search/?q=harbour", "/api/v1/articles/?q=harbour"):
         assert cost(address) and cost(address)
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_without_its_redis_each_page_is_made_anew(settings: Any, monkeypatch: pytest.MonkeyPatch, hangs: bool) -> None:
+    article = live()
+    monkeypatch.setattr(versions, "reachable", versions.Reachable())
+    monkeypatch.setattr(versions, "_RETRY", 60.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        if not hangs:
+            silent.close()
+        port = silent.getsockname()[1] if hangs else free_port()
+        options = {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.25, "IGNORE_EXCEPTIONS": True}
+        address = f"redis://127.0.0.1:{port}/0"
+        backend = {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": address, "OPTIONS": options}
+        settings.CACHES = {"default": backend}
+        assert cost("/") > 0
+        article.title = "Bridge closed again"
+        article.save()
+        assert cost("/") > 0
+        assert "Bridge closed again" in get("/").text
+        assert not versions.reachable
+
+
+def test_who_makes_an_answer_and_dies_keeps_the_others_waiting_for_a_while_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store, "_PATIENCE", 0.1)
+    dead = store.Store("pages:1:dead", lambda: (HttpResponse("made"), 1.0))
+    cache.add("pages:1:dead:lock", "making", timeout=60)
+    made, _left = dead.get()
+    assert isinstance(made, HttpResponse) and made.content == b"made"
+
+
+def _gone(article: Article) -> bool:
+    return article.title not in get("/").text
+
+
+def test_whatever_door_something_is_changed_by_its_readers_see_it() -> None:
+    """R5.5"""
+    alice, editor = make_editor(), make_editor("bob")
+    picture = make_material(alice)
+    picture.caption = "Before the rain"
+    picture.save()
+    article = live(cover_mode="one", cover=[str(picture.pk)], published_at=soon(hours=-1))
+    page = article.get_absolute_url()
+    assert "Before the rain" in get(page).text
+    services.change_material(picture, changes={"caption": "After the rain"}, by=alice)
+    assert "After the rain" in get(page).text
+
+    assert article.title in get("/tag/rain/").text
+    article.tags.set([Tag.objects.create(name="Snow")])
+    assert get("/tag/rain/").status_code == 404
+    assert article.title in get("/tag/snow/").text
+
+    Channel.objects.filter(slug="politics").update(enabled=False)
+    assert get("/channel/politics/").status_code == 404
+    Channel.objects.filter(slug="politics").update(enabled=True)
+    assert get("/channel/politics/").status_code == 200
+
+    services.kill(article, by=alice, notice="It was all wrong.")
+    killed = get(page)
+    assert (killed.status_code, killed["Cache-Control"], _gone(article)) == (410, "private, no-store", True)
+    services.revive(article, by=alice)
+    assert get(page).status_code == 404
+    services.restore(article, by=editor)
+    assert not _gone(article)
+    article.delete()
+    assert _gone(article)
+
+
+def test_a_time_that_is_set_a_moment_before_is_kept() -> None:
+    article, moment = make_article(status=APPROVED, channel=make_channel("Politics")), soon(seconds=0.5)
+    assert _gone(article)
+    services.schedule_many([article], publish_at=moment, by=make_editor())
+    assert _gone(article) or soon() >= moment
+    eventually(lambda: not _gone(article), 5)

@@ -1,4 +1,4 @@
-"""Settings of the review that cannot be meant are named by `manage.py check`."""
+"""Settings of the review and of what is kept that cannot be meant are named by `manage.py check`."""
 
 from __future__ import annotations
 
@@ -90,3 +90,18 @@ def test_a_setting_that_cannot_be_meant_is_named(settings: Any, name: str, value
     """R5.1 R5.2"""
     setattr(settings, name, value)
     assert found() == [complaint]
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 61, "60", True, None, float("nan")])
+def test_answers_are_kept_for_some_time_but_no_longer_than_a_lost_purge_may_cost(settings: Any, seconds: Any) -> None:
+    settings.PAGE_CACHE_SECONDS = seconds
+    assert [message.id for message in run_checks()] == ["articles.E008"]
+
+
+def test_proxies_that_nobody_tells_or_that_may_get_the_old_again_are_named(settings: Any) -> None:
+    settings.CDN_PURGE_HEADER, settings.REDIS_CACHE_URL = {"Authorization": "Bearer secret"}, ""
+    assert [message.id for message in run_checks()] == ["articles.W009"]
+    settings.CDN_PURGE_URLS = ["http://127.0.0.1/"]
+    assert [message.id for message in run_checks()] == ["articles.W010"]
+    settings.REDIS_CACHE_URL = "redis://127.0.0.1/1"
+    assert run_checks() == []

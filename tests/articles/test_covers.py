@@ -21,7 +21,7 @@ from articles import services
 from articles.diffing import compare
 from articles.exceptions import UnknownMaterial, WrongCover
 from articles.models import Article, CoverMode, Material, MaterialUse, Word
-from tests.articles.factories import make_article, make_editor, soon
+from tests.articles.factories import make_article, make_channel, make_editor, soon
 from tests.articles.pictures import make_material, shown
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -158,7 +158,7 @@ def test_covers_of_a_page_cost_one_statement(
 ) -> None:
     for _number in range(5):
         live(cover=ids(materials), cover_mode=CoverMode.THREE)
-    with django_assert_num_queries(3):  # the articles, their tags, their covers
+    with django_assert_num_queries(4):  # how long it is true, the articles, their tags, their covers
         client.get("/api/v1/articles/")
 
 
@@ -245,9 +245,10 @@ def test_the_files_of_pictures_are_reviewed(editor: User, content: bytes | None,
 
 
 def test_three_pictures_stand_in_a_row(page: Page, editor: User, materials: list[Material]) -> None:
-    live("Newer")
-    live("Ships", cover=ids(materials), cover_mode=CoverMode.THREE, publish_at=soon(hours=-1))
-    page.goto("/")
+    channel = make_channel()
+    live("Newer", channel=channel)
+    live("Ships", channel=channel, cover=ids(materials), cover_mode=CoverMode.THREE, publish_at=soon(hours=-1))
+    page.goto(channel.get_absolute_url())
     boxes = [image.bounding_box() for image in page.locator(".cover img").all()]
     assert len({box["y"] for box in boxes if box}) == 1
     assert len({box["x"] for box in boxes if box}) == 3

@@ -47,6 +47,13 @@ def test_the_newest_with_a_picture_leads(client: Client) -> None:
     assert client.get("/").text.count("The picture of the day</a>") == 1
 
 
+def test_a_front_page_of_one_article_has_the_lead_beside_it(client: Client) -> None:
+    illustrated(live("The picture of the day", hours=3, channel=make_channel()))
+    live("Bulletin", hours=1)
+    page = client.get("/?page_size=1").context["front"]
+    assert (page.lead.title, [article.title for article in page.others]) == ("The picture of the day", ["Bulletin"])
+
+
 def test_without_a_picture_of_the_day_the_newest_leads(client: Client) -> None:
     illustrated(live("Yesterday's picture", hours=30))
     newest = live("Bulletin", hours=1)

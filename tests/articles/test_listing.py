@@ -106,6 +106,8 @@ def test_days_are_those_of_the_zone_on_the_screen(desk: Client) -> None:
     [
         ("days_from=yesterday", "Enter a valid date."),
         ("days_from=2030-06-02&days_to=2030-06-01", "The last day comes before the first."),
+        ("days_to=9999-12-31", "less than or equal to"),
+        ("days_from=0001-01-01", "greater than or equal to"),
     ],
 )
 def test_days_that_make_no_sense_are_named_and_hide_nothing(desk: Client, query: str, told: str) -> None:
@@ -142,6 +144,11 @@ def test_a_view_is_kept_and_shown_as_a_tab(desk: Client) -> None:
     assert tab.name == "Ready ferries"
     assert titles(desk, tab.link[1:]) == {"Ferry"}
     assert "Keep this as a view" not in desk.get(f"{LIST}{tab.link}").text
+
+
+def test_what_is_too_long_to_be_kept_as_a_view_is_refused(desk: Client) -> None:
+    assert "too long to be kept" in save(desk, "Much", "q=" + "%E6%B8%AF" * 115).text
+    assert not SavedView.objects.exists()
 
 
 def test_two_views_of_one_person_do_not_share_a_name(desk: Client) -> None:

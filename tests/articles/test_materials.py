@@ -12,7 +12,10 @@ from unittest import mock
 import pytest
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
+from django.db import connection
 from django.db.models import ProtectedError
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from PIL import Image, ImageCms
 
 from articles import services
@@ -203,6 +206,24 @@ def test_a_used_picture_is_not_deleted() -> None:
         "upload",
         "delete_picture",
     ]
+
+
+@pytest.mark.parametrize("door", ["service", "form", "deletion", "api", "api list"])
+def test_where_a_picture_is_used_is_told_without_reading_texts(door: str, client: Client) -> None:
+    """A logo is in thousands."""
+    editor = make_editor()
+    material = make_material(editor)
+    make_article("Bridge", body=shown(material))
+    client.force_login(editor)
+    desk, api = f"/admin/articles/material/{material.pk}/", "/api/v1/desk/materials/"
+    pages = {"form": f"{desk}change/", "deletion": f"{desk}delete/", "api": f"{api}{material.pk}/", "api list": api}
+    with CaptureQueriesContext(connection) as captured:
+        if door in pages:
+            assert "Bridge" in client.get(pages[door], follow=True).text
+        else:
+            with pytest.raises(MaterialUsed, match="Bridge"):
+                services.delete_material(material, by=editor)
+    assert not any("body" in query["sql"] for query in captured.captured_queries)
 
 
 def test_what_may_still_go_live_is_in_use() -> None:

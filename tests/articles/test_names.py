@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from articles import services
 from articles.models import Article, AuditEntry
 from articles.models.people import named_apart
 from articles.roles import Role
-from tests.articles.factories import make_article, make_member, make_person
+from tests.articles.factories import make_article, make_member, make_person, make_release, soon
 from tests.articles.test_desk import form_address, logged_in
 
 pytestmark = pytest.mark.django_db
@@ -76,3 +76,24 @@ def test_the_record_keeps_log_in_names_and_shows_names(desk: Client) -> None:
 def test_lists_of_people_tell_two_alike_apart() -> None:
     people = [make_named("wen1", "Wen", "Li"), make_named("wen2", "Wen", "Li"), make_named("nadia7", "Nadia", "Frost")]
     assert list(named_apart(people).values()) == ["Wen Li (wen1)", "Wen Li (wen2)", "Nadia Frost"]
+
+
+def test_deleting_a_person_names_the_person_and_no_rows_of_tables(desk: Client) -> None:
+    person = make_named("nadia7", "Nadia", "Frost")
+    person.groups.add(Group.objects.get(name=Role.AUTHOR))
+    page = desk.get(f"/admin/auth/user/{person.pk}/delete/").text
+    assert "Nadia Frost" in page
+    assert "User_groups" not in page
+
+
+def test_a_task_of_a_release_is_about_its_name(desk: Client) -> None:
+    root = User.objects.get()
+    release = make_release(make_article(status=Article.Status.APPROVED), by=root, name="Budget day")
+    services.schedule_release(release, publish_at=soon(hours=1), by=root)
+    assert "Budget day" in desk.get("/admin/scheduling/taskinfo/").text
+
+
+def test_the_history_of_an_article_is_that_of_its_texts(desk: Client) -> None:
+    article = make_article()
+    answer = desk.get(f"/admin/articles/article/{article.pk}/history/")
+    assert answer.headers["Location"] == f"/admin/articles/article/{article.pk}/revisions/"

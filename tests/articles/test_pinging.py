@@ -95,6 +95,14 @@ def test_the_hub_hears_of_publication_update_withdrawal_restoration_and_end(hub:
     assert heard(hub) == site
 
 
+def test_the_hub_hears_of_a_deletion(hub: Hub) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=-1), channel=make_channel("Town"))
+    make_article("A draft").delete()
+    article.delete()
+    topics = heard(hub)
+    assert len(topics) == 6 and f"{SITE}/channel/town/feed/" in topics
+
+
 def test_a_batch_that_goes_live_is_one_ping_for_all_its_feeds(hub: Hub) -> None:
     ada = User.objects.create_user("ada", first_name="Ada")
     town, sport = make_channel("Town"), make_channel("体育")

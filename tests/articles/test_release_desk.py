@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from playwright.sync_api import Locator, Page, expect
 
 from articles import services
@@ -163,6 +165,20 @@ def test_the_list_shows_time_size_and_what_stands_in_the_way(desk: Client, irene
         assert text in html
 
 
+@pytest.mark.parametrize("screen", ["list", "page", "question", "start"])
+def test_the_screens_read_no_texts(screen: str, desk: Client, irene: User) -> None:
+    """A release may have five hundred long ones."""
+    release = make_release(make_article("Draft", body="x" * 1000), by=irene)
+    services.schedule_release(release, publish_at=soon(hours=1), by=irene)
+    page = address(release)
+    asked = {"list": LIST, "page": page, "question": page.replace("change", "cancel_release/ask"), "start": "/admin/"}
+    with CaptureQueriesContext(connection) as captured:
+        assert desk.get(asked[screen]).status_code == 200
+    of_members = [query["sql"] for query in captured.captured_queries if "releasemember" in query["sql"]]
+    assert of_members
+    assert not any("body" in statement for statement in of_members)
+
+
 def test_the_start_page_counts_down_to_a_release_and_names_one_that_failed(desk: Client, irene: User) -> None:
     release = make_release(make_article("Draft"), by=irene)
     services.schedule_release(release, publish_at=soon(hours=1), by=irene)
@@ -204,6 +220,8 @@ def test_addresses_that_are_made_up_are_not_found(desk: Client, irene: User) -> 
     for made_up in (f"{LIST}x/change/", f"{LIST}99999/change/", f"{LIST}{release.pk}/change_release/ask/"):
         assert desk.get(made_up).status_code == 404
     assert desk.get(f"{LIST}{release.pk}/rehearse/").status_code == 405
+    burned = {"article": make_article().pk, "action": "burn"}
+    assert desk.post(f"{LIST}{release.pk}/members/", burned).status_code == 404
 
 
 def test_strangers_see_nothing_of_releases(irene: User) -> None:

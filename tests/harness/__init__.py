@@ -1,7 +1,7 @@
 """What the tests, the fault proof and the benchmarks stand on: real servers and real processes."""
 
 from tests.harness.processes import Process, base_dir, python
-from tests.harness.servers import Server, free_port, start_mariadb, start_redis
+from tests.harness.servers import Server, free_port, start_mariadb, start_redis, start_varnish
 from tests.harness.stand import Stand, connect, rows
 from tests.harness.waiting import eventually
 from tests.harness.workspace import Workspace
@@ -19,4 +19,5 @@ __all__ = [
     "rows",
     "start_mariadb",
     "start_redis",
+    "start_varnish",
 ]

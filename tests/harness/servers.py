@@ -27,6 +27,9 @@ def free_port() -> int:
 class Server:
     """A server program; `start()` returns when it accepts connections on `port`."""
 
+    greeting = b"PING\r\n"
+    """Any answer to it will do: MariaDB greets first, Redis says PONG, a TLS server complains."""
+
     def __init__(self, command: Sequence[str], *, port: int, url: str, cwd: Path) -> None:
         self.command = list(command)
         self.port = port
@@ -42,10 +45,9 @@ class Server:
         return self
 
     def _answers(self) -> bool:
-        """Any answer to a `PING` will do: MariaDB greets first, Redis says PONG, a TLS server complains."""
         try:
             with socket.create_connection((HOST, self.port), timeout=1) as connection:
-                connection.sendall(b"PING\r\n")
+                connection.sendall(self.greeting)
                 answer = connection.recv(64)
         except OSError as error:
             return isinstance(error, ConnectionResetError)
@@ -65,6 +67,12 @@ class Server:
         """Stop and start it on the same port and data."""
         self.stop()
         self.start()
+
+
+class WebServer(Server):
+    """One that speaks HTTP."""
+
+    greeting = b"GET / HTTP/1.0\r\n\r\n"
 
 
 def start_mariadb(directory: Path, *options: str) -> Server:
@@ -122,3 +130,15 @@ def start_redis(directory: Path, *options: str, tls: bool = False) -> Server:
     command = ["redis-server", *ports, "--bind", HOST, "--dir", str(directory), "--databases", "64"]
     command += ["--save", "", "--appendonly", "no", *options]
     return Server(command, port=port, url=f"redis{'s' * tls}://{HOST}:{port}", cwd=directory).start()
+
+
+def start_varnish(directory: Path, vcl: str, *options: str) -> WebServer:
+    """A Varnish with this configuration, in the language of Varnish."""
+    directory.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    (directory / "varnish.vcl").write_text(vcl)
+    command = ["varnishd", "-F", "-j", "none", "-n", str(directory / "work"), "-a", f"{HOST}:{port}", "-T", "none"]
+    command += ["-f", str(directory / "varnish.vcl"), "-s", "malloc,64M", *options]
+    server = WebServer(command, port=port, url=f"http://{HOST}:{port}", cwd=directory)
+    server.start()
+    return server

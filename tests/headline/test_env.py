@@ -109,6 +109,22 @@ def test_a_password_is_never_repeated() -> None:
     assert "hunter2" not in done.stderr
 
 
+def test_proxies_have_addresses_and_a_header_that_lets_us_in(given: Given) -> None:
+    given(URLS="http://10.0.0.1/, https://cdn.example.org/zones/7/purge", HEADER="Authorization: Bearer hunter2")
+    assert env.addresses("URLS") == ["http://10.0.0.1/", "https://cdn.example.org/zones/7/purge"]
+    assert env.header("HEADER") == {"Authorization": "Bearer hunter2"}
+    given()
+    assert (env.addresses("URLS"), env.header("HEADER")) == ([], {})
+    for wrong in ("hunter2", "Authorization:", "Authorization: ", "Two words: hunter2"):
+        given(HEADER=wrong)
+        with pytest.raises(env.WrongEnvironment, match="HEADER has a form") as raised:
+            env.header("HEADER")
+        assert "hunter2" not in str(raised.value)
+    given(URLS="http://10.0.0.1/,10.0.0.2")
+    with pytest.raises(env.WrongEnvironment, match="URLS has a form"):
+        env.addresses("URLS")
+
+
 @pytest.mark.parametrize(
     ("value", "meaning"), [("on", True), ("TRUE", True), ("1", True), ("off", False), ("no", False)]
 )

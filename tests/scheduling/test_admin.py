@@ -72,6 +72,7 @@ def test_the_list_narrows_to_what_is_overdue(operator: Client, add: Add) -> None
     overdue, leased, fresh = add(-60), add(-60), add(0)
     TaskInfo.objects.filter(pk=leased.pk).update(leased_until=read_database_clock() + timedelta(seconds=60))
     assert rows(operator, TASKS, overdue="yes") == [overdue.pk]
+    assert len(re.findall(r">\s*overdue\s*<", operator.get(TASKS).text)) == 1
     cancel_task(overdue.pk)
     assert rows(operator, TASKS, overdue="yes") == []
     assert set(rows(operator, TASKS)) == {leased.pk, fresh.pk}

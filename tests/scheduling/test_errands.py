@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from scheduling import registry
 from scheduling.errands import run_errands
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import add_task, read_database_clock
+from scheduling.services import add_task, poll, read_database_clock, refresh
 from scheduling.worker import Worker
 from tests.harness import eventually
 from tests.probe.models import Effect
@@ -83,6 +84,18 @@ def test_an_errand_is_claimed_no_sooner_than_it_begins(monkeypatch: pytest.Monke
         add(task_type)
     run_errands(["test.first", "test.second"])
     assert claimed == [1, 1]
+
+
+def test_an_errand_that_takes_longer_than_a_lease_is_run_once(settings: Any) -> None:
+    settings.SCHEDULING_LEASE = 0.3
+    slow = add("probe.errand", seconds=1)
+    with working():
+        eventually(lambda: TaskInfo.objects.filter(task_id=slow, leased_until__isnull=False).exists())
+        while not Effect.objects.filter(task_id=slow).exists():  # as another worker, and refresh, would do it
+            assert poll("probe.errand") == []
+            refresh()
+        eventually(lambda: TaskInfoLog.objects.get(task_id=slow).status == Status.EXECUTED)
+    assert Effect.objects.filter(task_id=slow).count() == 1
 
 
 def test_an_errand_of_any_priority_is_run() -> None:

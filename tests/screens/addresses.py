@@ -6,7 +6,8 @@ from django.contrib.auth.models import Group, User
 from django.http import QueryDict
 from django.urls import reverse
 
-from articles.models import Article, AuditEntry, Batch, Channel, Release, Word
+from articles.models import Article, AuditEntry, Batch, Channel, Material, Release, Tag, Word
+from articles.services.recording import EDIT
 from articles.site.pages import page_of
 from articles.site.scopes import everything
 from articles.workflow import ReleaseStep
@@ -44,7 +45,18 @@ def desk() -> dict[str, str]:
         **_forms(),
         **_of_an_article(),
         **_of_releases(),
+        **_of_pictures(),
         **_of_the_desk(),
+        **_of_the_calendar(),
+    }
+
+
+def of_others() -> dict[str, dict[str, str]]:
+    """Log-in name to those screens that show such a person something else than the administrator."""
+    newer = Article.objects.filter(update__isnull=False).order_by("pk")[0]
+    return {
+        "author": {"start-author": reverse("admin:index")},
+        "publisher": {"article-read": _change("articles_article", newer.pk)},
     }
 
 
@@ -67,7 +79,8 @@ def readers() -> dict[str, str]:
 
 
 def _of_an_article() -> dict[str, str]:
-    newer, waiting = (Article.objects.filter(**{name: value}).order_by("pk")[0] for name, value in _WANTED)
+    newer = Article.objects.filter(update__isnull=False).order_by("pk")[0]
+    waiting = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("pk")[0]
     number = newer.revisions.count()
     return {
         "article-new": reverse("admin:articles_article_add"),
@@ -75,51 +88,84 @@ def _of_an_article() -> dict[str, str]:
         "article-in-review": _change("articles_article", waiting.pk),
         "article-revisions": reverse("admin:articles_article_revisions", args=[newer.pk]),
         "article-revision": reverse("admin:articles_article_revision", args=[newer.pk, number]),
+        "article-history": reverse("admin:articles_article_history", args=[newer.pk]),
+        "article-links": reverse("admin:articles_article_links", args=[newer.pk]),
+        "article-preview": reverse("admin:articles_article_preview", args=[newer.pk]),
         "article-delete": reverse("admin:articles_article_delete", args=[waiting.pk]),
         "articles-none": f"{reverse('admin:articles_article_changelist')}?q=nothing-is-called-so",
+        "review": _change("articles_queuedarticle", waiting.pk),
     }
 
 
-_WANTED = (("update__isnull", False), ("status", Status.MANUAL_REVIEW))
-
-
 def _of_releases() -> dict[str, str]:
-    _ready, waiting, out = Release.objects.order_by("pk")
+    ready, waiting, out = Release.objects.order_by("pk")
     return {
         "release-new": reverse("admin:articles_release_add"),
+        "release-ready": _change("articles_release", ready.pk),
         "release": f"{_change('articles_release', waiting.pk)}?q=harbour",
         "release-out": _change("articles_release", out.pk),
+        "release-publish": reverse("admin:articles_release_ask", args=[ready.pk, ReleaseStep.PUBLISH]),
         "release-roll-back": reverse("admin:articles_release_ask", args=[out.pk, ReleaseStep.ROLL_BACK]),
     }
 
 
+def _of_pictures() -> dict[str, str]:
+    used, unused = (Material.objects.filter(uses__isnull=is_unused).order_by("pk")[0].pk for is_unused in (False, True))
+    return {
+        "picture": _change("articles_material", used),
+        "picture-unused": _change("articles_material", unused),
+        "picture-delete": reverse("admin:articles_material_delete", args=[unused]),
+    }
+
+
 def _of_the_desk() -> dict[str, str]:
-    question, done = Batch.objects.order_by("-pk")[:2]
+    question, going, done = Batch.objects.order_by("-pk")[:3]
     return {
         "my-views": reverse("desk_views"),
         "many": reverse("desk_batches"),
         "many-asked": reverse("desk_batch", args=[question.pk]),
+        "many-going-on": reverse("desk_batch", args=[going.pk]),
         "many-done": reverse("desk_batch", args=[done.pk]),
         "words-add": reverse("admin:articles_word_changelist") + "add-many",
         "notices-choose": reverse("admin:articles_notice_changelist") + "choices",
-        "calendar": reverse("calendar"),
-        "calendar-feed": reverse("calendar-feed"),
         "password": reverse("admin:password_change"),
     }
 
 
-def _forms() -> dict[str, str]:
+def _of_the_calendar() -> dict[str, str]:
+    article = Article.objects.filter(status__in=Status.waiting(), publish_at__isnull=False).order_by("-publish_at")[0]
     return {
+        "calendar": reverse("calendar"),
+        "calendar-week": f"{reverse('calendar')}?view=week",
+        "calendar-day": f"{reverse('calendar')}?view=day",
+        "calendar-move": f"{reverse('calendar-move')}?key=publish_at:{article.pk}",
+        "calendar-feed": reverse("calendar-feed"),
+    }
+
+
+def _forms() -> dict[str, str]:
+    user, group = User.objects.order_by("pk")[0].pk, Group.objects.order_by("pk")[0].pk
+    new = {"channel": "articles_channel", "tag": "articles_tag", "word": "articles_word", "group": "auth_group"}
+    return {
+        **{f"{name}-new": reverse(f"admin:{model}_add") for name, model in new.items()},
         "channel-form": _change("articles_channel", Channel.objects.order_by("pk")[0].pk),
+        "tag-form": _change("articles_tag", Tag.objects.order_by("pk")[0].pk),
         "word": _change("articles_word", Word.objects.order_by("pk")[0].pk),
-        "audit-entry": _change("articles_auditentry", AuditEntry.objects.order_by("-pk")[0].pk),
+        "audit-entry": _change("articles_auditentry", _entry().pk),
         "task": _change("scheduling_taskinfo", TaskInfo.objects.order_by("pk")[0].pk),
         "task-record": _change("scheduling_taskinfolog", TaskInfoLog.objects.order_by("-pk")[0].pk),
-        "user": _change("auth_user", User.objects.order_by("pk")[0].pk),
+        "user": _change("auth_user", user),
         "user-new": reverse("admin:auth_user_add"),
-        "group": _change("auth_group", Group.objects.order_by("pk")[0].pk),
+        "user-password": reverse("admin:auth_user_password_change", args=[user]),
+        "user-delete": reverse("admin:auth_user_delete", args=[user]),
+        "group": _change("auth_group", group),
         "token-new": reverse("admin:authtoken_tokenproxy_add"),
     }
+
+
+def _entry() -> AuditEntry:
+    """One that has much to tell."""
+    return AuditEntry.objects.filter(action=EDIT).order_by("-pk")[0]
 
 
 def _change(model: str, pk: object) -> str:

@@ -14,6 +14,7 @@ from articles.services import batching
 from articles.workflow import Step
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import read_database_clock
+from tests.articles.pictures import make_material
 
 Status = Article.Status
 PASSWORD = "headline"
@@ -34,6 +35,7 @@ def fill() -> User:
         )
     _batches(admin)
     _releases(admin)
+    make_material(admin, "A crane over the harbour", title="Crane")
     return admin
 
 
@@ -81,6 +83,8 @@ def _batches(admin: User) -> None:
     batching.start(batch)
     while batching.advance(batch.pk):
         pass
+    going_on = batching.gather(Step.WITHDRAW, chosen, by=admin)
+    batching.start(going_on)
     batching.gather(Step.SCHEDULE, chosen, by=admin)
 
 
@@ -93,7 +97,7 @@ def _releases(admin: User) -> None:
     waiting = services.create_release(name="Budget day, 11 o’clock", by=admin)
     for article in (ready, draft):
         services.add_member(waiting, article=article, by=admin)
-    services.schedule_release(waiting, publish_at=timezone.now() + timedelta(hours=26), by=admin)
+    services.schedule_release(waiting, publish_at=timezone.now().replace(microsecond=0) + timedelta(hours=20), by=admin)
     out = services.create_release(name="Elections", by=admin)
     result = Article.objects.create(title="The count is in", status=Status.APPROVED, author=admin)
     services.add_member(out, article=result, by=admin)

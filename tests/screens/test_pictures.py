@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from io import BytesIO
-from typing import Literal
 
 import pytest
-from django.test import Client
+from django.contrib.auth.models import User
 from PIL import Image
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from tests.conftest import Site
 from tests.harness import base_dir
 from tests.screens import addresses
 from tests.screens.newsroom import fill
+from tests.screens.test_accessibility import Scheme, let_in, look
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.screens]
 
@@ -23,37 +23,36 @@ FOLDER = base_dir / "docs" / "screens"
 HEIGHTS = {1440: 900, 390: 844}
 MOST = 60_000  # bytes of a picture
 SETTLED = 500  # milliseconds until fonts are there and scripts have run
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+FADED = 300  # milliseconds until all colours are those of the scheme
+SCHEMES: tuple[Scheme, ...] = ("dark", "light")
 
 
 def test_every_screen_is_photographed(browser: Browser, site: Site) -> None:
-    client = Client()
-    client.force_login(fill())
+    admin = fill()
     wanted = os.environ.get("SCREENS", "").split(",")
-    session = client.cookies["sessionid"].value
     FOLDER.mkdir(exist_ok=True)
-    for screens, cookies in ((addresses.desk(), session), (addresses.readers(), "")):
-        chosen = {name: address for name, address in screens.items() if name in wanted or wanted == [""]}
-        for page, look in pages(browser, site, cookies):
+    screens = {admin.username: addresses.desk(), **addresses.of_others(), "": addresses.readers()}
+    for person, its in screens.items():
+        chosen = {name: address for name, address in its.items() if name in wanted or wanted == [""]}
+        for page, width in pages(browser, site, person):
             for name, address in chosen.items():
                 page.goto(address)
                 page.wait_for_timeout(SETTLED)
-                (FOLDER / f"{name}-{look}.webp").write_bytes(small(page.screenshot()))
+                for scheme in SCHEMES:
+                    look(page, width, HEIGHTS[width], scheme)
+                    page.wait_for_timeout(FADED)
+                    (FOLDER / f"{name}-{width}-{scheme}.webp").write_bytes(small(page.screenshot()))
 
 
-def pages(browser: Browser, site: Site, session: str) -> Iterator[tuple[Page, str]]:
-    """A window for each width and scheme; with a session or, if that is empty, without."""
+def pages(browser: Browser, site: Site, person: str) -> Iterator[tuple[Page, int]]:
+    """A window for each width, with somebody logged in or, without a name, nobody; nothing goes on by itself."""
     for width, height in HEIGHTS.items():
-        for scheme in SCHEMES:
-            viewport = {"width": width, "height": height}
-            with browser.new_context(base_url=site.url, viewport=viewport, color_scheme=scheme) as context:  # type: ignore[arg-type]
-                if session:
-                    log_in(context, site, session)
-                yield context.new_page(), f"{width}-{scheme}"
-
-
-def log_in(context: BrowserContext, site: Site, session: str) -> None:
-    context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
+        viewport: ViewportSize = {"width": width, "height": height}
+        with browser.new_context(base_url=site.url, viewport=viewport, reduced_motion="reduce") as context:
+            context.route("**/advance/", lambda route: route.abort())
+            if person:
+                let_in(context, User.objects.get(username=person))
+            yield context.new_page(), width
 
 
 def small(picture: bytes) -> bytes:

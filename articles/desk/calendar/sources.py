@@ -154,6 +154,8 @@ def _lateness(went_out: datetime | None, due: datetime) -> str:
     if went_out is None:
         return ""
     late = max((went_out - due).total_seconds(), 0.0)
+    if late < 0.05:
+        return _("on time")
     if late < 60:
         return _("%(seconds).1f s late") % {"seconds": late}
     return _("%(minutes)d min late") % {"minutes": late // 60}

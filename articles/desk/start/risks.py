@@ -14,7 +14,7 @@ from articles.desk.start.coming import RELEASE, UPDATE
 from articles.desk.start.waiting import concerning
 from articles.models import Article, Release, Update
 from articles.models.article import AT_RISK_WITHIN
-from articles.services.preflight import find_problems, loaded_members
+from articles.services.preflight import find_problems, members_without_texts
 from articles.services.steps import Person
 
 SHOWN = 6
@@ -57,7 +57,7 @@ def _releases(by: Person, now: datetime) -> Iterator[Risk]:
     soon = Q(publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN)
     for release in Release.objects.scheduled().filter(soon).order_by("publish_at")[:_READ]:
         at = release.publish_at or now
-        if number := len(find_problems(loaded_members(release), at)):
+        if number := len(find_problems(members_without_texts(release), at)):
             why = ngettext("%d obstacle", "%d obstacles", number) % number
             yield Risk(at, release.name, _form_of(release), why, str(RELEASE))
 

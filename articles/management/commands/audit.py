@@ -21,6 +21,9 @@ from articles.times import spoken_exactly
 
 LISTED = 50
 FIELDS = [field.name for field in AuditEntry._meta.concrete_fields]
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""How cells begin that spreadsheets calculate; https://owasp.org/www-community/attacks/CSV_Injection."""
+
 FILTERS: Mapping[str, str] = {
     "article": "article_id",
     "user": "user_name",
@@ -98,8 +101,14 @@ def _write_table(file: TextIO, rows: Iterable[Row]) -> int:
     table, count = csv.DictWriter(file, FIELDS), 0
     table.writeheader()
     for count, row in enumerate(rows, start=1):  # noqa: B007 (how many there were is wanted)
-        table.writerow({**row, "facts": json.dumps(row["facts"], ensure_ascii=False)})
+        table.writerow({name: _cell(value) for name, value in row.items()})
     return count
+
+
+def _cell(value: Any) -> Any:
+    """As a spreadsheet shows it: it would run as a formula what somebody wrote into a headline."""
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+    return f"'{text}" if isinstance(text, str) and text.startswith(FORMULAS) else text
 
 
 WRITERS: Mapping[str, Writer] = {"jsonl": _write_lines, "csv": _write_table}

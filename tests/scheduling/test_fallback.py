@@ -1,0 +1,23 @@
+"""Falling back to the database: what several threads of one process see of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from scheduling.queues import fallback
+from scheduling.queues.database import DatabaseQueue
+from scheduling.queues.fallback import FallbackQueue
+
+
+def test_a_thread_is_answered_while_another_finds_redis_serving_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = FallbackQueue(DatabaseQueue(), DatabaseQueue())
+    queue._down_until = 1.0
+
+    def between_two_looks() -> float:
+        queue._down_until = None
+        return 0.0
+
+    monkeypatch.setattr(fallback, "time", SimpleNamespace(monotonic=between_two_looks))
+    assert queue.promote(now_ms=0) == 0
