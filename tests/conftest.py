@@ -22,6 +22,7 @@ from tests.harness import Process, base_dir, free_port, python
 from tests.harness.emptying import empty_quickly
 
 CHROMIUM = "/usr/bin/chromium"
+PROCESSES = {"manage", "site", "stand", "start_manage"}
 
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 StartManage = Callable[..., Process]
@@ -36,10 +37,25 @@ class Site:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What a browser shows is the same on every database."""
+    """What a browser shows, or needs no database, is the same on every database. Long tests are started first."""
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if "browser" in _fixtures(item) or not _asks_database(item):
             item.add_marker("once")
+    items.sort(key=_place)
+
+
+def _asks_database(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker("django_db") or {"db", "transactional_db"} & _fixtures(item))
+
+
+def _place(item: pytest.Item) -> int:
+    """First the marked ones, then those with browsers, then those with processes, so that no worker ends with one."""
+    kinds = [item.get_closest_marker("long"), "browser" in _fixtures(item), PROCESSES & _fixtures(item), True]
+    return [bool(kind) for kind in kinds].index(True)
+
+
+def _fixtures(item: pytest.Item) -> set[str]:
+    return set(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")

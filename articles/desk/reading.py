@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext, gettext_lazy
 
 from articles.models import Article, Channel, CoverMode, Material, Text
@@ -20,6 +21,7 @@ def _row(name: str, read: Callable[[Text], Any]) -> Row:
     """A row of the form that shows what `read` finds in the newest text."""
 
     def row(article: Article) -> Any:
+        prefetch_related_objects([article], "tags")  # the form asks each row for its value several times
         return read(newest_text(article)[0]) or "—"
 
     row.__name__ = f"{name}_shown"

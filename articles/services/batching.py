@@ -33,6 +33,7 @@ from scheduling.services import add_task, read_database_clock
 BATCH = "articles.batch"
 MOST = 5_000  # articles in a batch
 CHUNK = 20  # articles in one transaction: a worker that wants one of them waits a fraction of a second at most
+PAUSE = 0.02  # seconds between two chunks: the open page may be at one, and others may want the articles
 SHARE = 10.0  # seconds a worker goes on with one batch before others have their turn
 
 State = BatchItem.State
@@ -130,6 +131,7 @@ def carry_on(batch_id: int) -> None:
         if time.monotonic() > end:
             handled = BatchItem.objects.filter(batch=batch_id).exclude(state=State.PENDING).count()
             return _hand_to_worker(batch_id, after=handled)
+        time.sleep(PAUSE)
 
 
 def _id_of(person: Person) -> Any:

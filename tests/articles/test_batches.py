@@ -300,6 +300,21 @@ def test_without_scripts_the_list_shows_what_can_be_done_with_the_chosen(browser
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_worker_does_not_press_while_the_page_works_on_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = batching.gather(Step.SUBMIT, [(make_article().pk, "One")], by=make_editor())
+    batching.start(batch)
+    asked: list[int] = []
+
+    def busy(batch_id: int) -> bool:
+        asked.append(batch_id)
+        return True
+
+    monkeypatch.setattr(batching, "advance", busy)
+    monkeypatch.setattr(batching, "SHARE", 0.2)
+    batching.carry_on(batch.pk)
+    assert len(asked) <= 0.2 / batching.PAUSE + 2
+
+
 def test_an_editor_schedules_many_watches_the_progress_and_undoes_it(page: Page) -> None:
     make_person("alice", is_superuser=True)
     for number in range(45):

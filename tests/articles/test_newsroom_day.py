@@ -17,7 +17,7 @@ from tests.articles.newsroom import LIST, Newsroom, address_of, approve, seen_at
 from tests.articles.test_calendar_on_screen import drag
 from tests.conftest import Site, StartManage
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 DAY = timedelta(days=1)
 ZONES = ("Asia/Shanghai", "Pacific/Kiritimati", "Pacific/Pago_Pago")

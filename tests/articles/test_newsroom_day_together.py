@@ -15,7 +15,7 @@ from tests.articles.newsroom import LIST, Newsroom, address_of, approve, body_of
 from tests.articles.test_release_races import reader as reader_of_the_database
 from tests.conftest import Site, StartManage
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 Status = Article.Status
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.chaos import faults
 from tests.chaos.proxy import Proxy
 from tests.chaos.trial import FAILED, Trial
 from tests.harness import Stand, eventually
+
+pytestmark = pytest.mark.long
 
 STORM = [
     faults.empty_redis,

@@ -68,6 +68,7 @@ def _environment(process: Path) -> bytes:
         return b""
 
 
+@pytest.mark.long
 def test_cron_alone_publishes_an_article_at_its_second(installed: None) -> None:
     """R3.2, R3.5"""
     minute = read_database_clock().replace(second=0, microsecond=0) + timedelta(minutes=1, seconds=15)
