@@ -93,7 +93,8 @@ class NoticeAdmin(ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """With the button that marks all as read, as long as one is unread."""
-        return super().changelist_view(request, {"unread": unread_count(request), **(extra_context or {})})
+        context: dict[str, Any] = {"unread": unread_count(request), **(extra_context or {})}
+        return super().changelist_view(request, context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Notice]:
         """One's own, and of those the ones that shall come here."""
