@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.contrib.auth import get_user_model
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.html import format_html_join
@@ -152,6 +153,18 @@ class AuditAdmin(ModelAdmin):
         entries: Any = super().get_queryset(request)
         rows: QuerySet[AuditEntry] = entries.with_names()
         return rows
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
+    ) -> tuple[QuerySet[AuditEntry], bool]:
+        """By what is recorded, and by what people are called now."""
+        found, _may_repeat = super().get_search_results(request, queryset, search_term)
+        words = search_term.split()
+        people = get_user_model()._default_manager.all()
+        for word in words:
+            people = people.filter(Q(first_name__icontains=word) | Q(last_name__icontains=word))
+        ids = list(people.values_list("pk", flat=True)) if words else []
+        return (found | queryset.filter(user_id__in=ids) if ids else found), False
 
     @admin.display(description=_("change"))
     def change(self, entry: AuditEntry) -> str:

@@ -68,6 +68,9 @@ def test_the_record_keeps_log_in_names_and_shows_names(desk: Client) -> None:
     assert AuditEntry.objects.of(article)[0].user_name == "nadia7"
     for address in ("/admin/articles/auditentry/", form_address(article)):
         assert "Nadia Frost" in desk.get(address).text
+    for words, number in (("nadia frost", 1), ("nadia7", 1), ("bridge", 2), ("nadia li", 0)):
+        found = desk.get("/admin/articles/auditentry/", {"q": words}).context["cl"].result_count
+        assert found == number, words
     User.objects.filter(pk=editor.pk).delete()
     Article.objects.update(author=None)
     assert "nadia7" in desk.get("/admin/articles/auditentry/").text

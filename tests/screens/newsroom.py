@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from io import BytesIO
 
 from django.contrib.auth.models import User
+from django.core.files.base import ContentFile
 from django.utils import timezone
+from PIL import Image, ImageOps
 
 from articles import services
 from articles.demo.founding import found
+from articles.demo.painting import painted
 from articles.models import Article, Notice, SavedView, Word
 from articles.services import batching
 from articles.workflow import Step
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import read_database_clock
-from tests.articles.pictures import make_material
 
 Status = Article.Status
 PASSWORD = "headline"
@@ -35,8 +38,16 @@ def fill() -> User:
         )
     _batches(admin)
     _releases(admin)
-    make_material(admin, "A crane over the harbour", title="Crane")
+    _unused_picture(admin)
     return admin
+
+
+def _unused_picture(admin: User) -> None:
+    file = BytesIO()
+    ImageOps.mirror(Image.open(BytesIO(painted("port")))).save(file, "JPEG")
+    services.upload(
+        ContentFile(file.getvalue(), "port.jpg"), by=admin, alt="Cranes at dusk", title="The port, mirrored"
+    )
 
 
 def _trouble() -> None:

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.screens]
 
 FOLDER = base_dir / "docs" / "screens"
 HEIGHTS = {1440: 900, 390: 844}
-MOST = 60_000  # bytes of a picture
+MOST = 45_000  # bytes of a picture
 SETTLED = 500  # milliseconds until fonts are there and scripts have run
 FADED = 300  # milliseconds until all colours are those of the scheme
 SCHEMES: tuple[Scheme, ...] = ("dark", "light")
@@ -58,7 +58,7 @@ def pages(browser: Browser, site: Site, person: str) -> Iterator[tuple[Page, int
 def small(picture: bytes) -> bytes:
     """As WebP, as good as fits into `MOST`."""
     image = Image.open(BytesIO(picture)).convert("RGB")
-    for quality in (80, 65, 50, 35, 20):
+    for quality in (60, 45, 30, 20):
         made = BytesIO()
         image.save(made, "WEBP", quality=quality, method=6)
         if made.tell() <= MOST:

@@ -76,6 +76,7 @@
         each(".select2-search__field", nameSearch);
         each(".select2-selection--single .select2-selection__rendered", nameChoice);
         each("ul.select2-selection__rendered, ul.select2-selection__rendered > li", (element) => element.setAttribute("role", "presentation"));
+        each(".result-list [data-label]", ({ dataset }) => (dataset.label = dataset.label.replace(/^./, (letter) => letter.toUpperCase())));
         each(".help-tooltip[aria-label]:not([role])", (element) => element.setAttribute("role", "img"));
         each(`${ICON}:not([role], [aria-hidden])`, (icon) => icon.setAttribute("aria-hidden", "true"));
     };
