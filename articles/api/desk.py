@@ -93,7 +93,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     @action(detail=True, methods=["post"])
     def release(self, request: Request, pk: int) -> Response:
         """Let other reviewers have the article."""
-        return self._take(services.release)
+        return self._take(services.let_go)
 
     @extend_schema(operation_id="desk_articles_approve", summary="Approve", request=ApprovalSerializer)
     @action(detail=True, methods=["post"])

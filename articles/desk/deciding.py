@@ -74,7 +74,7 @@ class DecidingScreen(ModelAdmin):
             if "claim" in request.POST:
                 services.claim(article, by=by)
             elif "release" in request.POST:
-                services.release(article, by=by)
+                services.let_go(article, by=by)
             else:
                 _decide(request, article, form)
                 self._tell(request, article)
@@ -146,7 +146,7 @@ def _decide(request: HttpRequest, article: Article, form: DecisionForm) -> None:
     elif "refuse" in request.POST:
         services.refuse(article, by=by, reason=form.cleaned_data["reason"], revision=read)
     elif _claim_of(article, by):
-        services.release(article, by=by)
+        services.let_go(article, by=by)
 
 
 def _claim_of(article: Article, by: Person | None = None) -> Claim | None:

@@ -7,13 +7,16 @@ from typing import Any, TypeVar, cast
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.widgets import CHECKBOX_CLASSES
@@ -75,12 +78,23 @@ class NoticeAdmin(ModelAdmin):
 
     nothing_yet = _("You are told here what becomes of your articles, and what goes wrong.")
     actions = ["mark_read"]
-    actions_list = ["choose", "mark_all_read"]  # type: ignore[assignment]
+    actions_list = ["choose"]  # type: ignore[assignment]
+    list_before_template = "articles/desk/notices_before.html"  # type: ignore[assignment]
     list_display = ["article_title", "badge", "reason", "moment", "is_new"]
     list_filter = ["kind", ("read_at", admin.EmptyFieldListFilter)]
     list_per_page = 50
     ordering = ["-at"]
     show_full_result_count = False
+
+    def get_urls(self) -> list[URLPattern]:
+        """With the address that marks all as read."""
+        view = self.admin_site.admin_view(require_POST(self.mark_all_read))
+        return [path("read/", view, name="articles_notice_read"), *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """With the button that marks all as read, as long as one is unread."""
+        context: dict[str, Any] = {"unread": unread_count(request), **(extra_context or {})}
+        return super().changelist_view(request, context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Notice]:
         """One's own, and of those the ones that shall come here."""
@@ -108,9 +122,10 @@ class NoticeAdmin(ModelAdmin):
         """The chosen ones are read."""
         chosen.filter(read_at=None).update(read_at=database_now())
 
-    @button(_("Mark all as read"), "read", "done_all")
     def mark_all_read(self, request: HttpRequest) -> HttpResponse:
         """All are read."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         self.mark_read(request, self.get_queryset(request))
         return redirect("admin:articles_notice_changelist")
 

@@ -17,7 +17,7 @@ from articles.desk.steps import may_take
 from articles.exceptions import ArticleError
 from articles.models import Article, QueuedArticle
 from articles.models.people import named
-from articles.services.claiming import claim, release
+from articles.services.claiming import claim, let_go
 from articles.times import spoken
 from articles.workflow import Step
 from scheduling.services import read_database_clock
@@ -107,7 +107,7 @@ class ReviewQueueAdmin(DecidingScreen):
     @admin.action(description=pgettext_lazy("a reviewer's claim", "Release"))
     def release(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
         """Let others have the chosen articles."""
-        self._for_each(request, chosen, release)
+        self._for_each(request, chosen, let_go)
 
     def _for_each(self, request: HttpRequest, chosen: QuerySet[Any], act: Any) -> list[Article]:
         done = []

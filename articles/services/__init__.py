@@ -4,7 +4,7 @@ Each is one transaction that locks the article, asks whether `by` may do it and 
 leaves the given instance as it now is in the database. They raise `articles.exceptions.ArticleError` children.
 """
 
-from articles.services.claiming import claim, release
+from articles.services.claiming import claim, let_go
 from articles.services.editing import create, edit, keep_aside, restore_revision
 from articles.services.materials import change_material, delete_material, favour, upload
 from articles.services.moving import Moment, do_now, do_release_now, move, move_release
@@ -48,6 +48,7 @@ __all__ = [
     "favour",
     "keep_aside",
     "kill",
+    "let_go",
     "mend_tasks",
     "move",
     "move_many",
@@ -59,7 +60,6 @@ __all__ = [
     "publish_update",
     "refuse",
     "rehearse_release",
-    "release",
     "remove_member",
     "rename_release",
     "reopen_release",

@@ -31,7 +31,7 @@ def claim(article: Article, *, by: Person) -> None:
         Claim.objects.update_or_create(article=article, defaults={"person": by, "claimed_at": now})  # type: ignore[misc]
 
 
-def release(article: Article, *, by: Person) -> None:
+def let_go(article: Article, *, by: Person) -> None:
     """Let others have the article; any reviewer may do so for one who has gone home."""
     require(STEPS[Step.APPROVE].permission, by)
     _forget(article)

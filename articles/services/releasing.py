@@ -152,10 +152,13 @@ def delete_release(release: Release, *, by: Person) -> None:
 
 
 def lock_members(release: Release) -> list[ReleaseMember]:
-    """The members of a locked release; they and their articles are locked, too."""
-    list(release.members.select_for_update().order_by("pk").values_list("pk"))
+    """The members of a locked release; their articles and they are locked, too, in the order of a deletion.
+
+    None can join meanwhile, and one whose article is just being deleted is read again without it.
+    """
     ids = list(release.members.filter(article__isnull=False).values_list("article", flat=True))
     list(Article.objects.filter(pk__in=ids).locked().values_list("pk"))
+    list(release.members.select_for_update().order_by("pk").values_list("pk"))
     return loaded_members(release)
 
 

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from articles import services
 from articles.exceptions import ClaimedByAnother, NotAllowed, WrongState
 from articles.models import Article, Claim, Word
-from articles.services.claiming import claim, release
+from articles.services.claiming import claim, let_go
 from tests.articles.factories import make_article, make_editor, make_person
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def test_a_claimed_article_is_left_to_the_reviewer_who_is_on_it(article: Article
 
 def test_a_claim_ends_by_hand_or_after_its_time(article: Article, alice: User, bob: User, settings: Any) -> None:
     claim(article, by=alice)
-    release(article, by=bob)
+    let_go(article, by=bob)
     claim(article, by=bob)
     settings.REVIEW_CLAIM = timedelta(0)
     claim(article, by=alice)

@@ -235,9 +235,24 @@ def test_nobody_opens_the_notices_of_others(desk: Client, author: User) -> None:
 
 
 def test_all_notices_are_marked_read_at_once(desk: Client, author: User) -> None:
-    desk.get(f"{LIST}read/")
+    assert desk.post(f"{LIST}read/")["Location"] == LIST
     assert unread(author) == 0
     assert Notice.objects.unread().count() == 1
+
+
+def test_a_link_from_elsewhere_marks_no_notice_read(desk: Client, author: User) -> None:
+    desk.get(f"{LIST}read/")
+    forged = Client(enforce_csrf_checks=True)
+    forged.force_login(author)
+    assert forged.post(f"{LIST}read/").status_code == 403
+    assert unread(author) == 2
+
+
+def test_the_button_for_all_is_offered_as_long_as_something_is_unread(desk: Client) -> None:
+    button = f'action="{LIST}read/"'
+    assert button in desk.get(LIST).content.decode()
+    desk.post(f"{LIST}read/")
+    assert button not in desk.get(LIST).content.decode()
 
 
 def test_the_notices_somebody_wants_are_chosen_on_a_screen(desk: Client, author: User) -> None:
