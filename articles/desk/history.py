@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 
 from articles import services
+from articles.desk.numbers import whole_number
 from articles.diffing import compare
 from articles.exceptions import ArticleError
 from articles.models import Article, Revision
@@ -40,7 +41,7 @@ class HistoryScreens(ModelAdmin):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """The admin's own history knows less than the revisions do, and less than the record below the form."""
-        return redirect("admin:articles_article_revisions", object_id)
+        return redirect("admin:articles_article_revisions", whole_number(object_id))
 
     def revisions(self, request: HttpRequest, pk: int) -> HttpResponse:
         """All revisions of an article, newest first."""
@@ -100,6 +101,4 @@ def _other(article: Article, against: str, shown: Revision) -> Revision | None:
     older = article.revisions.select_related("channel").newest_first()
     if not against:
         return older.filter(number__lt=shown.number).first()
-    if not against.isdecimal():
-        raise Http404
-    return get_object_or_404(older, number=against)
+    return get_object_or_404(older, number=whole_number(against))
