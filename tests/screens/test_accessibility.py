@@ -77,7 +77,8 @@ def all_faults(context: BrowserContext, screens: Mapping[str, str]) -> dict[str,
     page, found = context.new_page(), {}
     for name, address in screens.items():
         look(page, 1440, 900, "light")
-        page.goto(address, wait_until="domcontentloaded")
+        page.goto(address, wait_until="load")
+        page.evaluate("async () => void (await document.fonts.ready)")  # until then icons are words
         page.evaluate(AXE)
         page.evaluate(MARK_ALIKE)
         for width, scheme, options in LOOKS:
