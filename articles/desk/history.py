@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
@@ -20,6 +21,8 @@ from articles.diffing import compare
 from articles.exceptions import ArticleError
 from articles.models import Article, Revision
 from articles.review import findings_of
+
+PER_PAGE = 50
 
 
 class HistoryScreens(ModelAdmin):
@@ -44,10 +47,11 @@ class HistoryScreens(ModelAdmin):
         return redirect("admin:articles_article_revisions", whole_number(object_id))
 
     def revisions(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """All revisions of an article, newest first."""
+        """The revisions of an article, newest first, in pages."""
         article = self._article(request, pk)
         rows = article.revisions.without_text().select_related("author").newest_first()
-        return self._page(request, article, "revisions", {"title": _("Revisions"), "revisions": rows})
+        page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+        return self._page(request, article, "revisions", {"title": _("Revisions"), "revisions": page})
 
     def revision(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
         """What changed in one revision, since the one before or since `?against=`."""

@@ -313,3 +313,18 @@ def test_approved_articles_are_not_given_sensitive_words_by_their_pictures() -> 
         services.change_material(material, by=editor, changes={"caption": "The casino"})
     material.refresh_from_db()
     assert material.caption == ""
+
+
+def test_where_a_picture_is_used_is_told_in_pages_of_50() -> None:
+    editor = make_editor()
+    material = make_material(editor)
+    articles = [make_article(f"No. {number}") for number in range(60)]
+    MaterialUse.objects.bulk_create([MaterialUse(material=material, article=article) for article in articles])
+    client = Client()
+    client.force_login(editor)
+    address = f"/admin/articles/material/{material.pk}/change/"
+    first, second = client.get(address), client.get(f"{address}?page=2")
+    assert list(first.context["uses"]) == articles[:9:-1]
+    assert list(second.context["uses"]) == articles[9::-1]
+    assert 'href="?page=2"' in first.content.decode()
+    assert not first.context["show_delete"]
