@@ -19,7 +19,8 @@ class KnownChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
 
     def prepare_value(self, value: Any) -> Any:
         """For the widget, which looks it up."""
-        return whole_number(super().prepare_value(value)) or ""
+        prepared = super().prepare_value(value)
+        return prepared if whole_number(prepared) else ""
 
 
 class KnownChoices(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
@@ -28,7 +29,7 @@ class KnownChoices(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def prepare_value(self, value: Any) -> Any:
         """For the widget, which looks them up."""
         prepared = super().prepare_value(value)
-        return list(filter(None, map(whole_number, prepared))) if isinstance(prepared, list | tuple) else []
+        return list(filter(whole_number, prepared)) if isinstance(prepared, list | tuple) else []
 
 
 class ChoosingScreens(ModelAdmin):
