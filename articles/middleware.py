@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import ValidationError
+from django.db.models import Field
+from django.http import HttpRequest, HttpResponseBadRequest, HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from articles.services.preferences import speaking_to
 from articles.services.recording import Door, door
@@ -49,6 +54,39 @@ class PreferencesMiddleware:
             response = self.get_response(request)
             response.headers.setdefault("Content-Language", get_language())
             return response
+
+
+class ForgedNumbersMiddleware:
+    """No form or address of the newsroom sends such a number or choice: whoever forged it is told so, not "500"."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, options: Any) -> HttpResponseBase | None:
+        """Before a list's action: each chosen row has a key as the list's rows have."""
+        screen = getattr(view, "model_admin", None)
+        if screen is None or not request.user.is_staff or ACTION_CHECKBOX_NAME not in request.POST:
+            return None
+        key = screen.model._meta.pk
+        is_known = all(_is_key(key, text) for text in request.POST.getlist(ACTION_CHECKBOX_NAME))
+        return None if is_known else HttpResponseBadRequest(_("What is chosen is not in this list: open it again."))
+
+    def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponseBase | None:
+        """SQLite takes no number beyond 64 bits, where MariaDB finds nothing."""
+        if not isinstance(fault, OverflowError) or not _is_of_the_desk(request):
+            return None
+        return HttpResponseBadRequest(_("A number is larger than any here: open the page again."))
+
+
+def _is_key(key: Field[Any, Any], text: str) -> bool:
+    try:
+        key.run_validators(key.to_python(text))
+    except ValidationError:
+        return False
+    return bool(text)
 
 
 def _is_of_the_desk(request: HttpRequest) -> bool:

@@ -72,6 +72,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "articles.middleware.DoorMiddleware",
     "articles.middleware.PreferencesMiddleware",
+    "articles.middleware.ForgedNumbersMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "headline.api.idempotency.IdempotencyMiddleware",

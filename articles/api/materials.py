@@ -23,10 +23,16 @@ from articles.api.pictures import (
     MaterialSerializer,
     ShelfFilterSerializer,
     UploadSerializer,
+    UserSerializer,
 )
-from articles.models import Article, Material
+from articles.models import Material, MaterialUse
 from articles.review.images import MOST_BYTES
 from articles.services.materials import ADD, CHANGE, DELETE, VIEW
+
+NAMED_USES = 50
+"""Articles that are named with a picture."""
+
+_USES = MaterialUse.objects.select_related("article").only("material", "article__title")
 
 
 class FileTooLarge(APIException):
@@ -48,7 +54,7 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
     serializer_class = MaterialSerializer
     filter_class = ShelfFilterSerializer
     queryset = Material.objects.select_related("uploaded_by").prefetch_related(
-        Prefetch("uses__article", Article.objects.only("title")), "favoured_by"
+        Prefetch("uses", _USES.order_by("-article")[:NAMED_USES], to_attr="newest_uses"), "favoured_by"
     )
     lookup_value_converter = "str"
     ordering = ("-created_at", "-id")
@@ -90,6 +96,17 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         form.is_valid(raise_exception=True)
         services.change_material(material, by=request.user, changes=form.validated_data)
         return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(
+        operation_id="desk_materials_uses",
+        summary="Articles that show a picture, the latest use first",
+        responses=UserSerializer(many=True),
+    )
+    @action(detail=True, methods=["get"], ordering=("-id",))
+    def uses(self, request: Request, pk: str) -> Response:
+        """All of them, in pages."""
+        page = self.paginate_queryset(_USES.filter(material=self.get_object()))
+        return self.get_paginated_response(UserSerializer([use.article for use in page or ()], many=True).data)
 
     @extend_schema(summary="Delete a picture that nobody shows")
     def destroy(self, request: Request, pk: str) -> Response:

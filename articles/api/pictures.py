@@ -65,7 +65,9 @@ class MaterialSerializer(PictureSerializer):
     uploaded_by = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
     created_at = InstantField(read_only=True)
     is_favourite = serializers.SerializerMethodField(help_text=_("Of the signed-in user."))
-    used_in = serializers.SerializerMethodField(help_text=_("As long as there are any, it is not deleted."))
+    used_in = serializers.SerializerMethodField(
+        help_text=_("The newest 50; as long as there are any, it is not deleted.")
+    )
 
     class Meta(PictureSerializer.Meta):
         fields = [
@@ -81,7 +83,7 @@ class MaterialSerializer(PictureSerializer):
     @extend_schema_field(UserSerializer(many=True))
     def get_used_in(self, material: Material) -> list[dict[str, Any]]:
         """The articles' ids and headlines."""
-        return [{"id": use.article_id, "title": use.article.title} for use in material.uses.all()]
+        return [{"id": use.article_id, "title": use.article.title} for use in material.newest_uses]  # type: ignore[attr-defined]
 
 
 class UploadSerializer(serializers.Serializer[Any]):

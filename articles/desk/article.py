@@ -14,6 +14,7 @@ from unfold.dataclasses import UnfoldAction
 
 from articles import services
 from articles.desk.audit import history
+from articles.desk.choosing import ChoosingScreens
 from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
@@ -60,7 +61,7 @@ _SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
 
 
 @admin.register(Article)
-class ArticleAdmin(ArticleList, HistoryScreens, KeepingScreens, PreviewScreens, TimingScreens):  # type: ignore[misc]
+class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens, PreviewScreens, TimingScreens):  # type: ignore[misc]
     """The list, and the form that writes, reviews, schedules and publishes."""
 
     form = ArticleForm

@@ -17,6 +17,7 @@ from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from articles import services
+from articles.desk.numbers import whole_number
 from articles.desk.steps import may_take, standing, standing_of_newer
 from articles.diffing import compare
 from articles.exceptions import ArticleError, ReasonMissing
@@ -64,7 +65,7 @@ class DecidingScreen(ModelAdmin):
         return self._page(request, row, form)
 
     def _row(self, request: HttpRequest, pk: str | None) -> Any:
-        return self.get_queryset(request).filter(pk=pk if pk and pk.isdecimal() else 0).first()
+        return self.get_queryset(request).filter(pk=whole_number(pk)).first()
 
     def _act(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse | None:
         """Do it and answer; None when it was refused, with the reason on the screen."""

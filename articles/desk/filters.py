@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from articles.desk.calendar.period import EARLIEST, LATEST
+from articles.desk.numbers import whole_number
 from articles.models import Article, Channel, Update
 from articles.models.people import named_apart
 from articles.times import zone_label
@@ -220,7 +221,7 @@ def _midnight(day: date) -> datetime:
 def _narrowed(queryset: QuerySet[Any], name: str, value: str | None) -> QuerySet[Any]:
     if not value:
         return queryset
-    return queryset.filter(**{name: value}) if value.isdecimal() and len(value) < 19 else queryset.none()
+    return queryset.filter(**{name: whole_number(value)})
 
 
 FILTERS = [StageFilter, ConcernFilter, WhoseFilter, ChannelFilter, AuthorFilter, DaysFilter]

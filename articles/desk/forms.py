@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
+from django.utils.timezone import is_naive
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
@@ -39,9 +40,17 @@ class VersionField(forms.Field):
     def to_python(self, value: Any) -> datetime | None:
         """An aware time, or None for an article that is new."""
         try:
-            return datetime.fromisoformat(value) if value else None
+            return _instant(value) if value else None
         except ValueError as error:
             raise ValidationError(_("Open the article again."), code="invalid") from error
+
+
+def _instant(text: str) -> datetime:
+    """Raises `ValueError`, for a time without a zone, too."""
+    moment = datetime.fromisoformat(text)
+    if is_naive(moment):
+        raise ValueError(text)
+    return moment
 
 
 class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -134,7 +143,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     @cached_property
     def merge(self) -> Merge | None:
         """The two versions, if somebody else saved the article meanwhile; asked for when the form has been cleaned."""
-        if not self.is_stale and "merged_with" not in self.data:
+        if self.instance.pk is None or not (self.is_stale or "merged_with" in self.data):
             return None
         article = Article.objects.select_related("update").get(pk=self.instance.pk)
         base = article.revisions.filter(number=self.cleaned_data.get("base") or 0).first()
@@ -145,6 +154,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         cleaned = super().clean()
         if self.refusal is not None:
             raise ValidationError(str(self.refusal), code=self.refusal.code)
+        self.seen_version()
         if open_questions := [str(self.fields[name].label) for name, answer in self.chosen.items() if not answer]:
             text = _("Choose which text shall count: %(fields)s.")
             raise ValidationError(text % {"fields": gettext(", ").join(open_questions)}, code="unanswered")
@@ -163,9 +173,9 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         return foreign_tags(str(self.data.get(self.add_prefix("body"), ""))) if "body" in self.changed_data else []
 
     def seen_version(self) -> datetime | None:
-        """The version the editor started from, or has been shown since."""
+        """The version the editor started from, or has been shown since. Raises `ValidationError` for a forged one."""
         shown = self.data.get("merged_with")
-        seen: datetime | None = VersionField().to_python(shown) if shown else self.cleaned_data["seen"]
+        seen: datetime | None = VersionField().to_python(shown) if shown else self.cleaned_data.get("seen")
         return seen
 
 

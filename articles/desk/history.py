@@ -6,7 +6,8 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -15,10 +16,13 @@ from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 
 from articles import services
+from articles.desk.numbers import whole_number
 from articles.diffing import compare
 from articles.exceptions import ArticleError
 from articles.models import Article, Revision
 from articles.review import findings_of
+
+PER_PAGE = 50
 
 
 class HistoryScreens(ModelAdmin):
@@ -40,13 +44,14 @@ class HistoryScreens(ModelAdmin):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """The admin's own history knows less than the revisions do, and less than the record below the form."""
-        return redirect("admin:articles_article_revisions", object_id)
+        return redirect("admin:articles_article_revisions", whole_number(object_id))
 
     def revisions(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """All revisions of an article, newest first."""
+        """The revisions of an article, newest first, in pages."""
         article = self._article(request, pk)
         rows = article.revisions.without_text().select_related("author").newest_first()
-        return self._page(request, article, "revisions", {"title": _("Revisions"), "revisions": rows})
+        page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+        return self._page(request, article, "revisions", {"title": _("Revisions"), "revisions": page})
 
     def revision(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
         """What changed in one revision, since the one before or since `?against=`."""
@@ -100,6 +105,4 @@ def _other(article: Article, against: str, shown: Revision) -> Revision | None:
     older = article.revisions.select_related("channel").newest_first()
     if not against:
         return older.filter(number__lt=shown.number).first()
-    if not against.isdecimal():
-        raise Http404
-    return get_object_or_404(older, number=against)
+    return get_object_or_404(older, number=whole_number(against))

@@ -31,6 +31,9 @@ PER_PAGE = 48
 PICKED_FROM = 24
 """Pictures on a page of the shelf, and of the picker."""
 
+USERS_PER_PAGE = 50
+"""Articles that show a picture, on its page."""
+
 STATUS_OF: dict[type[ArticleError], HTTPStatus] = {
     NotAllowed: HTTPStatus.FORBIDDEN,
     NotStored: HTTPStatus.INSUFFICIENT_STORAGE,
@@ -167,7 +170,8 @@ class MaterialAdmin(ModelAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any) -> Any:
         """Add where the picture is used."""
         material = context["original"]
-        uses = Article.objects.filter(material_uses__material=material).order_by("-pk").defer("body")
+        users = Article.objects.filter(material_uses__material=material).order_by("-pk").defer("body")
+        uses = Paginator(users, USERS_PER_PAGE).get_page(request.GET.get("page"))
         context |= {"uses": uses, "show_save_and_add_another": False, "show_delete": not uses}
         return super().render_change_form(request, context, *args, **options)
 

@@ -20,6 +20,7 @@ from unfold.decorators import display
 
 from articles import services
 from articles.desk.joining import report, take_in
+from articles.desk.numbers import whole_number
 from articles.desk.release_forms import NameForm, TimeForm
 from articles.desk.release_page import BADGES, STEPS, page_of, question, standing
 from articles.exceptions import ArticleError
@@ -112,9 +113,7 @@ class ReleaseAdmin(ModelAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """The release's page; `?q=` looks for articles to add."""
-        if not object_id.isdecimal():
-            raise Http404
-        return self._page(request, self._release(request, int(object_id)))
+        return self._page(request, self._release(request, whole_number(object_id)))
 
     def rename(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Give it another name."""
@@ -140,7 +139,7 @@ class ReleaseAdmin(ModelAdmin):
         action = request.POST.get("action", "")
         if action not in ("", *ReleaseMember.Action.values):
             raise Http404
-        chosen = [pk for pk in request.POST.getlist("article") if pk.isdecimal()]
+        chosen = [whole_number(pk) for pk in request.POST.getlist("article")]
         articles = Article.objects.filter(pk__in=chosen).order_by("pk")
         report(request, take_in(release, articles, action=action, by=request.user))
         return _back_to(release)

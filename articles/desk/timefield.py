@@ -43,10 +43,10 @@ class ZonedTimeWidget(forms.MultiWidget):
         """The label belongs to the time, not to the choice."""
         return f"{id_}_0" if id_ else id_
 
-    def decompress(self, value: datetime | None) -> list[str | None]:
-        """The wall time in the current zone, and which of two it is."""
-        if value is None:
-            return [None, None]
+    def decompress(self, value: datetime | str | None) -> list[str | None]:
+        """The wall time in the current zone, and which of two it is; a text, as in an address, is a wall time."""
+        if not isinstance(value, datetime):
+            return [value, None]
         local = timezone.localtime(value)
         timespec = "milliseconds" if local.microsecond else "seconds"  # browsers show no more than that
         return [local.replace(tzinfo=None).isoformat(timespec=timespec), SECOND if local.fold else FIRST]

@@ -11,6 +11,7 @@ from rest_framework.authtoken.admin import TokenAdmin
 from rest_framework.authtoken.models import TokenProxy
 from unfold.admin import ModelAdmin
 
+from articles.desk.choosing import ChoosingScreens
 from articles.models.people import named
 from articles.times import spoken_briefly
 
@@ -18,7 +19,7 @@ admin.site.unregister(TokenProxy)
 
 
 @admin.register(TokenProxy)
-class ProgramKeyAdmin(TokenAdmin, ModelAdmin):  # type: ignore[misc]
+class ProgramKeyAdmin(ChoosingScreens, TokenAdmin, ModelAdmin):  # type: ignore[misc]
     """Who has a key; the key itself is shown on its own page alone."""
 
     nothing_yet = _("A program logs in with such a key instead of a name and a password.")

@@ -17,6 +17,7 @@ from django.db.models import ProtectedError
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from PIL import Image, ImageCms
+from rest_framework.test import APIClient
 
 from articles import services
 from articles.exceptions import (
@@ -313,3 +314,34 @@ def test_approved_articles_are_not_given_sensitive_words_by_their_pictures() -> 
         services.change_material(material, by=editor, changes={"caption": "The casino"})
     material.refresh_from_db()
     assert material.caption == ""
+
+
+def test_where_a_picture_is_used_is_told_in_pages_of_50() -> None:
+    editor = make_editor()
+    material = make_material(editor)
+    articles = [make_article(f"No. {number}") for number in range(60)]
+    MaterialUse.objects.bulk_create([MaterialUse(material=material, article=article) for article in articles])
+    client = Client()
+    client.force_login(editor)
+    address = f"/admin/articles/material/{material.pk}/change/"
+    first, second = client.get(address), client.get(f"{address}?page=2")
+    assert list(first.context["uses"]) == articles[:9:-1]
+    assert list(second.context["uses"]) == articles[9::-1]
+    assert 'href="?page=2"' in first.content.decode()
+    assert not first.context["show_delete"]
+
+
+def test_a_program_reads_the_uses_of_a_picture_in_pages() -> None:
+    editor = make_editor()
+    material = make_material(editor)
+    articles = [make_article(f"No. {number}") for number in range(60)]
+    MaterialUse.objects.bulk_create([MaterialUse(material=material, article=article) for article in articles])
+    client = APIClient()
+    client.force_authenticate(editor)
+    newest = [article.pk for article in reversed(articles)]
+    address = f"/api/v1/desk/materials/{material.pk}/"
+    assert [user["id"] for user in client.get(address).json()["used_in"]] == newest[:50]
+    first = client.get(f"{address}uses/?page_size=50").json()
+    second = client.get(first["next"]).json()
+    assert [user["id"] for page in (first, second) for user in page["results"]] == newest
+    assert second["next"] is None

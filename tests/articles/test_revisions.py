@@ -490,3 +490,19 @@ def test_many_updates_of_one_instant_are_a_few_statements(editor: User) -> None:
         assert (entry.old_status, entry.new_status) == (Status.PUBLISHED, Status.PUBLISHED)
     assert many[0].revisions.filter(summary="Written behind our back.").exists()
     assert Notice.objects.filter(kind=Notice.Kind.PUBLISHED, article_title__startswith="New").count() == 14
+
+
+def test_the_history_shows_the_newest_50_revisions_and_leads_to_the_others() -> None:
+    article, editor = make_article(), make_editor()
+    services.edit(article, by=editor, changes={"summary": "First."})
+    text = Text.of(article)
+    for _ in range(60 - article.revisions.count()):
+        Revision.objects.add(article, text, author=editor, note="", correction="")
+    client = Client()
+    client.force_login(editor)
+    address = f"/admin/articles/article/{article.pk}/revisions/"
+    first, second = client.get(address), client.get(f"{address}?page=2")
+    assert [revision.number for revision in first.context["revisions"]] == list(range(60, 10, -1))
+    assert [revision.number for revision in second.context["revisions"]] == list(range(10, 0, -1))
+    assert 'href="?page=2"' in first.content.decode()
+    assert 'href="?page=1"' in second.content.decode()

@@ -122,6 +122,7 @@ def picture_steps(article: int) -> Iterator[tuple[str, int | str | None, Any, in
     yield "desk_materials_partial_update", material, {"credit": "Mei", "focus_x": 20}, 200
     yield "desk_materials_favourite", material, {"is_favourite": True}, 200
     yield "desk_articles_partial_update", article, {"cover_mode": "one", "cover": [material]}, 200
+    yield "desk_materials_uses", material, None, 200
     yield "desk_materials_destroy", material, None, 409
     yield "desk_articles_partial_update", article, {"cover_mode": "none", "cover": []}, 200
     yield "desk_materials_destroy", material, None, 204

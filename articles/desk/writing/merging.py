@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from articles.desk.numbers import whole_number
 from articles.desk.writing.body import as_shown
 from articles.diffing import Change, Passage, Piece, compare
 from articles.merging import merged
@@ -105,7 +106,7 @@ class Merge:
 
 def base_of(article: Article, number: str) -> Revision | None:
     """The revision that the form began with."""
-    return article.revisions.filter(number=number).first() if number.isdecimal() else None
+    return article.revisions.filter(number=whole_number(number)).first()
 
 
 def _tidy(text: Text) -> Text:

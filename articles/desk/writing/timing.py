@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from unfold.admin import ModelAdmin
 
+from articles.desk.numbers import whole_number
 from articles.desk.timefield import ZonedTimeField, two_times
 from articles.models import Article
 from articles.times import spoken_exactly, zone_label
@@ -127,13 +128,13 @@ def _late(live: datetime, now: datetime) -> Iterator[str]:
 
 def _neighbours(request: HttpRequest, live: datetime) -> Iterator[str]:
     """Other articles that go live in the channel at nearly the same time."""
-    channel, own = request.GET.get("channel", ""), request.GET.get("article", "")
-    if not channel.isdecimal():
+    channel, own = (whole_number(request.GET.get(name, "")) for name in ("channel", "article"))
+    if not channel:
         return
     status = Article.Status
     span = (live - settings.CALENDAR_CLASH, live + settings.CALENDAR_CLASH)
-    near = Article.objects.filter(channel=int(channel), publish_at__range=span)
-    near = near.exclude(status__in=(status.KILLED, status.WITHDRAWN)).exclude(pk=int(own) if own.isdecimal() else 0)
+    near = Article.objects.filter(channel=channel, publish_at__range=span)
+    near = near.exclude(status__in=(status.KILLED, status.WITHDRAWN)).exclude(pk=own)
     for other in near.only("title", "publish_at").order_by("publish_at", "pk")[:SHOWN]:
         clock = f"{timezone.localtime(other.publish_at):%H:%M:%S}"
         yield _("In the same channel “%(title)s” goes live at %(time)s.") % {"title": other.title, "time": clock}
