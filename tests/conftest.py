@@ -15,6 +15,7 @@ import redis
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
+from django.utils import timezone, translation
 from playwright.sync_api import Browser, Page, sync_playwright
 from pytest_django import DjangoDbBlocker
 
@@ -93,6 +94,13 @@ def _empty_stores(queue_redis: redis.Redis | None) -> None:
         queue_redis.flushdb()
     cache.clear()
     shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _own_language_and_zone() -> None:
+    """Each test begins in the site's language and zone, not in those of the last request before it."""
+    translation.activate(settings.LANGUAGE_CODE)
+    timezone.deactivate()
 
 
 def database_environment() -> dict[str, str]:

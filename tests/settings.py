@@ -6,7 +6,7 @@ import json
 import os
 
 from headline.settings import *  # noqa: F403
-from headline.settings import INSTALLED_APPS
+from headline.settings import CACHES, INSTALLED_APPS, REDIS_CACHE_URL
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.probe"]
 
@@ -15,6 +15,10 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 # Every test client would begin with a walk over all static files; this looks for the one that is asked for.
 WHITENOISE_AUTOREFRESH = True
+
+# A busy machine is no dead Redis.
+if REDIS_CACHE_URL:
+    CACHES["default"]["OPTIONS"]["SOCKET_TIMEOUT"] = 5.0
 
 # Other values for a process that a test starts, as JSON: {"SCHEDULING_REFRESH_INTERVAL": 0.4}.
 globals().update(json.loads(os.environ.get("TEST_SETTINGS", "{}")))

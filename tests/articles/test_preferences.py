@@ -121,7 +121,7 @@ def test_what_a_review_in_the_background_finds_is_said_in_the_language_of_the_au
     reviewing.conclude(article.pk)
 
     article.refresh_from_db()
-    assert article.status_reason == "被拦截的词语：“赌场” (标题)。"
+    assert article.status_reason == "被拦截的词语：“赌场”（标题）。"
 
 
 @pytest.mark.parametrize(
