@@ -1,7 +1,7 @@
 """Starts the servers once per run, before Django reads its settings; loaded by `-p` in pyproject.toml.
 
-The process you start (xdist calls it the controller) owns the servers and tells the workers where they are through
-the environment. `TEST_DATABASE=sqlite` needs no server at all: SQLite and the database queue.
+The process you start (xdist calls it the controller) owns MariaDB and tells the workers where it is through the
+environment; each worker has its own Redis. `TEST_DATABASE=sqlite` needs no server at all, but the database queue.
 """
 
 from __future__ import annotations
@@ -38,26 +38,27 @@ def _start_servers() -> None:
     directory = _resources.enter_context(Workspace()).path
     os.environ["TEST_DIRECTORY"] = str(directory)
     # The last one would have each of the hundreds of processes that tests start compile the project anew.
-    for name in ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "TEST_REDIS_URL", "PYTHONDONTWRITEBYTECODE"):
+    for name in ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "PYTHONDONTWRITEBYTECODE"):
         os.environ.pop(name, None)
     if os.environ.get("TEST_DATABASE") == "sqlite":
         return
     mariadb = start_mariadb(directory / "mariadb")
     _resources.callback(mariadb.kill)
-    redis = start_redis(directory / "redis")
-    _resources.callback(redis.kill)
-    os.environ |= {"DATABASE_URL": mariadb.url, "TEST_REDIS_URL": redis.url}
+    os.environ["DATABASE_URL"] = mariadb.url
 
 
 def _configure_worker(worker: str) -> None:
-    """Own files and two Redis databases (queue and cache) for each worker; Django adds the worker to its database."""
+    """Own files and an own Redis for each worker, since a wake-up is heard in all databases of a server; Django adds
+    the worker to the name of its database.
+    """
+    directory = Path(os.environ.get("TEST_DIRECTORY", "/nonexistent")) / worker
     os.environ |= {
-        "DATA_DIR": str(Path(os.environ.get("TEST_DIRECTORY", "/nonexistent")) / worker),
+        "DATA_DIR": str(directory),
         "DJANGO_DEBUG": "on",
         # Playwright's synchronous API keeps an event loop in this thread, which makes Django refuse the database.
         "DJANGO_ALLOW_ASYNC_UNSAFE": "true",
     }
-    if redis_url := os.environ.get("TEST_REDIS_URL"):
-        number = 0 if worker == "main" else 1 + int(worker.removeprefix("gw"))
-        os.environ["REDIS_URL"] = f"{redis_url}/{2 * number}"
-        os.environ["REDIS_CACHE_URL"] = f"{redis_url}/{2 * number + 1}"
+    if "DATABASE_URL" in os.environ:
+        redis = start_redis(directory / "redis")
+        _resources.callback(redis.kill)
+        os.environ |= {"REDIS_URL": f"{redis.url}/0", "REDIS_CACHE_URL": f"{redis.url}/1"}

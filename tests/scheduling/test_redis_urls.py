@@ -104,6 +104,12 @@ def black_hole() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
+@pytest.fixture(autouse=True)
+def _own_patience(settings: Any, _patience: None) -> None:
+    """How long the engine waits for a Redis that does not answer."""
+    del settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT
+
+
 USELESS_URLS = [
     "redis://{host}:{closed}/0",
     "redis://{host}:{silent}/0",

@@ -34,12 +34,15 @@ PARTS = 3
 """In which the screens of the desk are looked at, beside each other."""
 
 Scheme = Literal["light", "dark"]
-LOOKS: tuple[tuple[int, Scheme, Mapping[str, Any]], ...] = (
-    (1440, "light", WHOLE),
-    (1440, "dark", COLOURS),
-    (390, "dark", WHOLE),
-    (390, "light", COLOURS),
+Looks = tuple[tuple[int, Scheme, Mapping[str, Any]], ...]
+LOOKS: Looks = ((1440, "light", WHOLE), (390, "dark", WHOLE))
+CROSSED: Looks = ((1440, "dark", COLOURS), (390, "light", COLOURS))
+
+in_all_looks = pytest.mark.parametrize(
+    "looks",
+    [pytest.param(LOOKS, id="each run"), pytest.param(CROSSED, id="with the pictures", marks=pytest.mark.screens)],
 )
+"""Wide and light, narrow and dark in each run of the tests; crossed where the pictures are taken, by `make screens`."""
 
 
 @pytest.fixture
@@ -72,7 +75,7 @@ def look(page: Page, width: int, height: int, scheme: Scheme) -> None:
     page.evaluate("isDark => document.documentElement.classList.toggle('dark', isDark)", scheme == "dark")
 
 
-def all_faults(context: BrowserContext, screens: Mapping[str, str]) -> dict[str, list[str]]:
+def all_faults(context: BrowserContext, screens: Mapping[str, str], looks: Looks) -> dict[str, list[str]]:
     """Screen, width and scheme to what axe finds there; a page is loaded once."""
     page, found = context.new_page(), {}
     for name, address in screens.items():
@@ -81,25 +84,28 @@ def all_faults(context: BrowserContext, screens: Mapping[str, str]) -> dict[str,
         page.evaluate("async () => void (await document.fonts.ready)")  # until then icons are words
         page.evaluate(AXE)
         page.evaluate(MARK_ALIKE)
-        for width, scheme, options in LOOKS:
+        for width, scheme, options in looks:
             look(page, width, 900, scheme)
             found[f"{name}, {width}, {scheme}"] = faults(page, options)
     return {name: lines for name, lines in found.items() if lines}
 
 
+@in_all_looks
 @pytest.mark.parametrize("part", range(PARTS))
-def test_axe_finds_nothing_serious_in_the_desk(context: BrowserContext, part: int) -> None:
+def test_axe_finds_nothing_serious_in_the_desk(context: BrowserContext, part: int, looks: Looks) -> None:
     let_in(context, fill())
-    assert all_faults(context, dict(list(addresses.desk().items())[part::PARTS])) == {}
+    assert all_faults(context, dict(list(addresses.desk().items())[part::PARTS]), looks) == {}
 
 
-def test_axe_finds_nothing_serious_in_what_others_see_of_the_desk(context: BrowserContext) -> None:
+@in_all_looks
+def test_axe_finds_nothing_serious_in_what_others_see_of_the_desk(context: BrowserContext, looks: Looks) -> None:
     fill()
     for name, screens in addresses.of_others().items():
         let_in(context, User.objects.get(username=name))
-        assert all_faults(context, screens) == {}
+        assert all_faults(context, screens, looks) == {}
 
 
-def test_axe_finds_nothing_serious_on_readers_pages(context: BrowserContext) -> None:
+@in_all_looks
+def test_axe_finds_nothing_serious_on_readers_pages(context: BrowserContext, looks: Looks) -> None:
     fill()
-    assert all_faults(context, addresses.readers()) == {}
+    assert all_faults(context, addresses.readers(), looks) == {}
