@@ -18,6 +18,9 @@ from scheduling.services import read_database_clock
 MENDING_WINDOW = timedelta(minutes=15)
 """How far back `mend_index` looks for articles that were changed."""
 
+GOING_LIVE = timedelta(seconds=3)
+"""Around its second an article is left to the next pass."""
+
 _PAGE = 200  # articles whose texts are in memory at once
 _FORM = "1"  # another one makes every digest another: raise it when terms are made in another way
 _TEXT = ("title", "summary", "byline", "body")
@@ -60,8 +63,14 @@ def reindex() -> Iterator[tuple[int, int]]:
 
 
 def _index_free(page: Collection[int]) -> int:
+    """Index those that nobody holds and that do not go live at this moment: publishing must not wait for the index."""
+    now = read_database_clock()
+    going_live = Q(
+        publish_at__gt=now - GOING_LIVE, publish_at__lt=now + GOING_LIVE, status__in=Article.Status.waiting()
+    )
     with transaction.atomic():
-        return _index(list(Article.objects.filter(pk__in=page).locked_if_free().values_list("pk", flat=True)))
+        free = Article.objects.filter(pk__in=page).exclude(going_live).locked_if_free()
+        return _index(list(free.values_list("pk", flat=True)))
 
 
 def _index(page: Collection[int]) -> int:

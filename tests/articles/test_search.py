@@ -166,6 +166,14 @@ def test_what_went_around_the_index_is_mended(manage: Manage) -> None:
     assert not SearchEntry.objects.exists()
 
 
+def test_what_goes_live_at_this_moment_is_indexed_by_the_next_pass() -> None:
+    Article.objects.bulk_create([Article(title=HARBOUR, status=APPROVED, publish_at=soon(seconds=1))])
+    assert mend_index() == 0
+    Article.objects.update(publish_at=soon(hours=-1))
+    assert mend_index() == 1
+    assert found("bridge") == [HARBOUR]
+
+
 def test_pages_of_what_was_found_are_whole_also_with_equal_times_and_ranks() -> None:
     moment = soon(hours=-1)
     titles = [*(f"Rain {number}" for number in range(SIZE)), *(f"Dry {number}" for number in range(SIZE))]
