@@ -60,8 +60,8 @@ class Sheet(Collector):
     def fold(self) -> None:
         """Keep the first entries of each slot, what is over last; to be called when all sources have put theirs."""
         for slot in self.slots:
-            slot.entries.sort(key=lambda entry: (entry.is_over, entry.at, entry.key))
-            slot.entries = sorted(slot.entries[: slot.limit], key=lambda entry: (entry.at, entry.key))
+            slot.entries.sort(key=lambda entry: (entry.is_over, *_place(entry)))
+            slot.entries = sorted(slot.entries[: slot.limit], key=_place)
 
     def _first_of_each_slot(self, rows: QuerySet[Row], time: str) -> dict[int, Slot]:
         """The keys of the rows that are shown, with their slots; the others are counted."""
@@ -80,3 +80,8 @@ class Sheet(Collector):
     def _limit(self, span: Span) -> int:
         is_open = span.hour is not None and span.hour == self.choice.open
         return OPEN if is_open else SHOWN[self.choice.view]
+
+
+def _place(entry: Entry) -> tuple[datetime, int, str]:
+    """By time, then in the order in which things were made: a key ends with a number, and a longer one is newer."""
+    return entry.at, len(entry.key), entry.key
