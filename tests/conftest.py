@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -94,6 +95,12 @@ def _empty_stores(queue_redis: redis.Redis | None) -> None:
         queue_redis.flushdb()
     cache.clear()
     shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _patience(settings: Any) -> None:
+    """A busy machine is no dead Redis; what is tested of patience itself uses the engine's own."""
+    settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 2.0, 5.0
 
 
 @pytest.fixture(autouse=True)

@@ -22,12 +22,6 @@ from scheduling.services import add_task
 TYPE = "test.note"
 
 
-@pytest.fixture(autouse=True)
-def _patience(settings: Any) -> None:
-    """A busy machine is no dead Redis; what is tested of patience itself uses the engine's own."""
-    settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 2.0, 5.0
-
-
 @pytest.fixture(params=["redis", "database"])
 def queue(request: pytest.FixtureRequest, settings: Any, transactional_db: None) -> Iterator[DelayQueue]:
     """The engine on each queue it can have: the same test must hold on both."""
