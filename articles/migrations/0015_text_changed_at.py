@@ -32,6 +32,6 @@ class Migration(migrations.Migration):
         migrations.RunPython(fill, migrations.RunPython.noop),
         migrations.AddIndex(
             model_name="article",
-            index=models.Index(fields=["status", "text_changed_at"], name="article_text_changed"),
+            index=models.Index(fields=["text_changed_at"], name="article_text_changed"),
         ),
     ]

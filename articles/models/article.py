@@ -208,7 +208,7 @@ class Article(Covered, Dated):
             models.Index(fields=["status", "unpublish_at"], name="article_leaving"),
             models.Index(fields=["publish_at", "id"], name="article_newest"),
             models.Index(fields=["updated_at"], name="article_changed"),
-            models.Index(fields=["status", "text_changed_at"], name="article_text_changed"),
+            models.Index(fields=["text_changed_at"], name="article_text_changed"),
             models.Index(fields=["channel", "publish_at", "id"], name="article_channel_newest"),
             models.Index(fields=["author", "publish_at", "id"], name="article_author_newest"),
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django.contrib.auth import get_user_model
 from django.db import models
@@ -48,6 +48,8 @@ class Dated(SavesOnlyChanges):
     A new name of a channel, tag or author, or another caption of a picture, is no change of the articles that show it.
     """
 
+    Status: ClassVar[Any]
+    status: models.SmallIntegerField[Any, Any]
     publish_at: models.DateTimeField[Any, datetime | None]
     embargo_until: models.DateTimeField[Any, datetime | None]
     author_id: int | None
@@ -72,12 +74,11 @@ class Dated(SavesOnlyChanges):
         super().save(*args, update_fields=update_fields, **options)
 
     def _stamp(self, fields: frozenset[str]) -> Combinable | None:
-        """The value of `text_changed_at` that a change of `fields` asks for."""
-        if self._state.adding:
-            return None if self.text_changed_at else database_now()
-        if "text_changed_at" in fields:
+        """The value of `text_changed_at` that a change of `fields` asks for; what is not approved has none."""
+        is_given = self.text_changed_at if self._state.adding else "text_changed_at" in fields
+        if is_given or self.status not in self.Status.visible():
             return None
-        if fields & SHOWN:
+        if self._state.adding or fields & SHOWN:
             return database_now()
         return self._stamp_of_author() if "author" in fields and not self.byline else None
 

@@ -273,9 +273,8 @@ def _state(item: ImportedArticle) -> dict[str, Any]:
 def _new_article(item: ImportedArticle, context: Context) -> Article:
     origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item))}
     cover = CoverMode.AUTO.cover([], references(item.body))
-    return Article(
-        **origin, revision=1, **context.content(item), **_state(item), cover=cover, text_changed_at=database_now()
-    )
+    seen = database_now() if item.status in Status.visible() else None
+    return Article(**origin, revision=1, **context.content(item), **_state(item), cover=cover, text_changed_at=seen)
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def _lately_changed() -> dict[int, datetime]:
     """The last change of each section in which one of the articles lies that came out or were changed last."""
     live = _live()
     lately = (
-        live.filter(status=Article.Status.PUBLISHED).order_by("-text_changed_at"),
+        live.order_by("-text_changed_at"),
         live.filter(embargo_until__isnull=False).order_by("-embargo_until"),
         live.newest_first(),
     )
