@@ -7,10 +7,12 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from articles.exchange import json_lines, spreadsheet, wordpress
+from articles.exchange import json_lines, spreadsheet, wordpress, wordpress_writing
+from articles.exchange.exporter import Writer
 from articles.exchange.records import Reader, Unreadable
 
 READERS: dict[str, Reader] = {"jsonl": json_lines.read, "csv": spreadsheet.read, "wxr": wordpress.read}
+WRITERS: dict[str, Writer] = {"jsonl": json_lines.write, "wxr": wordpress_writing.write}
 
 EXTENSIONS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv", ".xml": "wxr", ".wxr": "wxr"}
 

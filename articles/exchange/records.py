@@ -18,12 +18,16 @@ FIELDS = {
     "slug",
     "summary",
     "body",
+    "body_format",
     "status",
+    "status_reason",
+    "kill_notice",
     "publish_at",
     "unpublish_at",
     "embargo_until",
     "published_at",
     "author",
+    "author_name",
     "byline",
     "channel",
     "tags",
@@ -58,10 +62,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One article as its file has it. `place` is for people: "line 12"."""
+    """One article as its file has it. `place` is for people: "line 12". `notes` are told with how many have them."""
 
     place: str
     fields: Mapping[str, object]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,13 @@ NO_PUB_DATE = "-0001"
 """The year that WordPress makes of it in `pubDate`, where Python reads 2000."""
 
 THROWN_AWAY = {"trash", "auto-draft"}
+META = {
+    "_headline_byline": "byline",
+    "_headline_embargo_until": "embargo_until",
+    "_headline_unpublish_at": "unpublish_at",
+}
+"""Custom fields in which an export of ours keeps what WordPress has no word for; those with "_" it shows to nobody."""
+
 NOT_FOR_ALL = "private"
 """WordPress's status of what only its editors may see; a post behind a password is treated likewise."""
 
@@ -121,9 +128,10 @@ def _fields(post: dict[str, str], element: Element, site: Site) -> dict[str, obj
         "status": NOT_FOR_ALL if post.get("wp:post_password") else post.get("wp:status", "draft"),
         "publish_at": _date(post),
         "author": email or login,
-        "byline": shown or login,
+        "author_name": shown or login,
         "channel": channel,
         "tags": tags,
+        **_meta(element),
     }
 
 
@@ -147,6 +155,12 @@ def _terms(element: Element) -> tuple[str | None, list[str]]:
     categories = [name for domain, slug, name in terms if domain == "category" and slug != "uncategorized"]
     tags = [name for domain, slug, name in terms if domain == "post_tag"]
     return (categories[0] if categories else None), categories[1:] + tags
+
+
+def _meta(element: Element) -> dict[str, str]:
+    found = (_children(each) for each in element if _short(each.tag) == "wp:postmeta")
+    pairs = ((each.get("wp:meta_key", ""), each.get("wp:meta_value", "")) for each in found)
+    return {META[key]: value for key, value in pairs if key in META}
 
 
 def _children(element: Element) -> dict[str, str]:
