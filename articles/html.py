@@ -103,13 +103,13 @@ _BREAK = re.compile(r"</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|
 _BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # begun once in a run of spaces, however long that is
 
 
-def clean_html(body: str, *, site: str = "") -> str:
+def clean_html(body: str, *, base: str = "") -> str:
     """`body` without scripts, styles, forms, comments, classes and handlers; its text stays, frames become links.
 
-    Addresses that begin with no host are completed as they are meant on `site`, if that is given.
+    Addresses without a host are completed as a page at the address `base` means them, if that is given.
     """
     body = _FRAME.sub(r'<a href="https:\2">https:\2</a>', body)
-    complete = partial(_complete, f"{site}/") if site else None
+    complete = partial(_complete, base) if base else None
     cleaned = nh3.clean(body, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, url_relative=complete)
     return _BLANK_LINES.sub("\n\n", cleaned).strip()
 

@@ -36,15 +36,11 @@ PERSON = 254
 
 
 class Checker:
-    """Turns records into articles. `channel` stands for whatever channel the file names.
+    """Turns records into articles. `channel` stands for whatever channel the file names."""
 
-    `site` is where the articles come from: what their bodies name without a host is there.
-    """
-
-    def __init__(self, timetable: Timetable, *, channel: str | None = None, site: str = "") -> None:
+    def __init__(self, timetable: Timetable, *, channel: str | None = None) -> None:
         self._timetable = timetable
         self._channel = channel
-        self._site = site
 
     def check(self, record: Record) -> tuple[ImportedArticle, str]:
         """The article and a note for the report ("" for none). Raises `Refused`."""
@@ -66,7 +62,7 @@ class Checker:
             title=title,
             slug=read.slug(source, SLUG, title=title),
             summary=read.line(source, "summary", SUMMARY),
-            body=_body(source, self._site),
+            body=_body(source),
             status=outcome.status,
             status_reason=read.line(source, "status_reason", REASON),
             kill_notice=_kill_notice(source, outcome),
@@ -82,11 +78,11 @@ class Checker:
         )
 
 
-def _body(source: read.Fields, site: str) -> str:
+def _body(source: read.Fields) -> str:
     body = read.text(source, "body", LONGEST_BODY)
     if not _is_html(source):
         body = add_paragraphs(body)
-    body = clean_html(body, site=site).replace(f'src="{settings.SITE_URL}{MEDIA_PATH}', f'src="{MEDIA_PATH}')
+    body = clean_html(body).replace(f'src="{settings.SITE_URL}{MEDIA_PATH}', f'src="{MEDIA_PATH}')
     if unknown := unknown_pictures(references(body)):
         raise Refused("body", str(UnknownMaterial(unknown)))
     return body

@@ -41,7 +41,7 @@ class Item:
             "title": article.title,
             "slug": article.slug,
             "summary": article.summary,
-            "body": clean_html(article.body, site=settings.SITE_URL),
+            "body": clean_html(article.body, base=f"{settings.SITE_URL}/"),
             "body_format": "html",
             "status": _status(article).name.lower(),
             "status_reason": article.status_reason,

@@ -17,7 +17,7 @@ LONGEST_LINE = 8_000_000
 """Bytes of a line that are read at most; a longer one is a failed record."""
 
 
-def read(path: Path, *, encoding: str) -> Iterator[Record | Remark]:
+def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
     """Yield a record for each line. A file with lines of which none is an object is not JSON Lines."""
     objects, first_remark = 0, None
     with path.open("rb") as stream:

@@ -83,6 +83,7 @@ class Reader(Protocol):
 
     Yields a FAILED remark for a record that cannot be read and goes on behind it. Raises `Unreadable` when there is
     no going on, or when the file is not of this format. `encoding` is for text without a byte-order mark.
+    `site` is the address of the site that the articles come from, for formats that leave it out.
     """
 
-    def __call__(self, path: Path, *, encoding: str) -> Iterator[Record | Remark]: ...
+    def __call__(self, path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]: ...

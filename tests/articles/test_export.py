@@ -260,7 +260,7 @@ def essence(article: Article) -> dict[str, Any]:
     """What readers are told of an article, and when."""
     article.refresh_from_db()
     kept = {name: getattr(article, name) for name in ("slug", "summary", "byline", "author", "unpublish_at")}
-    kept["body"] = clean_html(add_paragraphs(article.body), site=settings.SITE_URL)
+    kept["body"] = clean_html(add_paragraphs(article.body), base=f"{settings.SITE_URL}/")
     kept["second"] = ceil(article.goes_live_at.timestamp()) if article.goes_live_at else None
     kept |= {"tags": sorted(str(tag) for tag in article.tags.all()), "channel": str(article.channel or "")}
     return {**kept, "live": article.is_out_at(soon())}

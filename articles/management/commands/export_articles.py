@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from articles.exchange.exporter import Export, Writer
 from articles.exchange.files import replacing
-from articles.exchange.formats import EXTENSIONS, WRITERS
+from articles.exchange.formats import WRITERS, WRITTEN
 from articles.exchange.snapshot import snapshot
 from articles.management.arguments import moment
 from articles.models import Article, Channel
@@ -64,8 +64,8 @@ class Command(BaseCommand):
 
 
 def _guess_format(name: str) -> str:
-    found = "jsonl" if name == TERMINAL else EXTENSIONS.get(Path(name).suffix.lower())
-    if found not in WRITERS:
+    found = "jsonl" if name == TERMINAL else WRITTEN.get(Path(name).suffix.lower())
+    if found is None:
         message = _("The format cannot be told from the name “%(name)s”; end it in .jsonl or .xml, or use --format.")
         raise CommandError(message % {"name": name}, returncode=NOTHING_WRITTEN)
     return found
