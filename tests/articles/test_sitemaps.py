@@ -62,12 +62,13 @@ def test_the_index_knows_the_sections_in_which_readers_see_something_new(monkeyp
     """What came out, left its embargo or has another text, however long ago it was written; not what was just saved."""
     monkeypatch.setattr(sitemaps, "SECTION", 1)
     monkeypatch.setattr(sitemaps, "_LATELY_CHANGED", 1)
-    for number, values in enumerate((
+    standings: list[dict[str, Any]] = [
         {"publish_at": soon(minutes=-5)},
         {"publish_at": soon(hours=-9), "embargo_until": soon(minutes=-3)},
         {"publish_at": soon(hours=-9)},
         {"publish_at": soon(hours=-8)},
-    ), start=1):  # fmt: skip
+    ]
+    for number, values in enumerate(standings, start=1):
         live(pk=number, **values)
     Article.objects.exclude(pk=3).update(text_changed_at=soon(days=-1))
     Article.objects.filter(pk=3).update(text_changed_at=soon(minutes=-1))
