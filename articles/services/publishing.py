@@ -65,11 +65,13 @@ def kill(article: Article, *, by: Person, notice: str) -> None:
     if not notice.strip():
         raise NoticeMissing
     with taking(Step.KILL, article, by=by) as taken:
+        was_out = article.status == Status.PUBLISHED
         move(Step.KILL, article)
         article.kill_notice = taken.notes.facts["notice"] = notice.strip()[:NOTICE_LENGTH]
         article.publish_at = article.publish_at if article.published_at else None
         drop_update(article)
-        announce_withdrawn([article.pk])
+        if was_out:
+            announce_withdrawn([article.pk])
 
 
 def revive(article: Article, *, by: Person) -> None:

@@ -155,6 +155,20 @@ def drafts_come_and_go(article: Article, editor: User) -> None:
     draft.delete()
 
 
+def more_is_written_than_is_shown(article: Article, editor: User) -> None:
+    future, past = soon(days=1), soon(minutes=-9)
+    standings: list[dict[str, Any]] = [
+        *({"status": status, "publish_at": past} for status in set(Status) - set(Status.visible())),
+        {"publish_at": None},
+        {"publish_at": future},
+        {"publish_at": past, "embargo_until": future},
+        {"publish_at": soon(hours=-1), "unpublish_at": past},
+    ]
+    for standing in standings:
+        put_out("Seen", **{"status": APPROVED, "channel": article.channel, "author": article.author, **standing})
+    make_channel("Zanzibar", enabled=False)
+
+
 def a_picture_gets_another_name(article: Article, editor: User) -> None:
     services.change_material(make_material(editor), by=editor, changes={"title": "Zanzibar"})
 
@@ -183,6 +197,7 @@ UNSEEN: dict[str, Deed] = {
     "what waits": written_moved_and_killed,
     "what is off": newer_text,
     "what is a draft": drafts_come_and_go,
+    "what is hidden": more_is_written_than_is_shown,
     "a picture that nothing shows": a_picture_gets_another_name,
 }
 STANDINGS: dict[str, dict[str, Any]] = {
@@ -340,6 +355,21 @@ def test_what_an_import_changes_is_dated_if_readers_see_it(tmp_path: Path) -> No
     assert told(article) == stamp
     with dated(article):
         run_import(write_lines(file, {**record, "title": "Uno"}))
+
+
+@pytest.mark.parametrize(("publish_at", "published_at"), [(-2, -3), (-2, 9), (None, -1)])
+def test_no_import_dates_anything_in_the_future_or_before_its_time(
+    tmp_path: Path, publish_at: int | None, published_at: int
+) -> None:
+    times = {"publish_at": publish_at, "published_at": published_at}
+    record = {name: soon(hours=hours).isoformat() for name, hours in times.items() if hours is not None}
+    run_import(write_lines(tmp_path / "articles.jsonl", {"title": "One", "status": "published", **record}))
+    (answer,) = Client().get("/api/v1/articles/").json()["results"]
+    came, went, changed = (
+        datetime.fromisoformat(answer[name]) for name in ("publish_at", "published_at", "updated_at")
+    )
+    assert came <= went <= soon()
+    assert came <= changed <= soon()
 
 
 def test_what_comes_out_after_its_time_is_dated_when_it_came_out(editor: User) -> None:
