@@ -95,7 +95,7 @@ def test_strangers_cannot_tell_at_the_desk_which_articles_there_are(shown: Artic
     answers = set()
     for pk in (shown.pk - 1, 10**9):
         answer = Client().get(door.format(pk))
-        headers = str(sorted(answer.headers.items()))
+        headers = str(sorted(set(answer.headers.items()) - {("Expires", answer.get("Expires"))}))
         answers.add((answer.status_code, answer.text, headers.replace(str(pk), "")))
     assert len(answers) == 1
     assert next(iter(answers))[0] in (302, 401, 403)

@@ -158,6 +158,7 @@ def test_the_hub_hears_nothing_of_what_is_done_to_an_article_that_was_taken_off(
     services.publish_update(article, by=alice)
     assert Article.objects.get().title == "Newer"
     services.kill(article, by=alice, notice="Never mind.")
+    assert heard(hub) == []
     article.delete()
     assert heard(hub) == []
 
