@@ -21,7 +21,7 @@ from django.test import Client  # noqa: E402
 
 from articles.caching.coherence import look_ahead  # noqa: E402
 from articles.models import Article  # noqa: E402
-from articles.site.pages import place_of  # noqa: E402
+from articles.places import place_of  # noqa: E402
 from bench.plans import plans_of  # noqa: E402
 
 
