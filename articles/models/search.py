@@ -65,8 +65,8 @@ class ReadTermsLookup(Lookup[Any]):
     between = ""
 
     def as_mysql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
-        """With spaces around, so that every term has one on each side."""
-        return self._read("CONCAT(' ', {}, ' ') LIKE %s", compiler, connection)
+        """With spaces around, so that every term has one on each side; byte by byte, which is far quicker."""
+        return self._read("CONCAT(' ', {}, ' ') LIKE BINARY %s", compiler, connection)
 
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
         """The same in SQLite's words."""

@@ -28,7 +28,7 @@ WINDOW = 100
 """Articles that are found and ranked at once; older ones are found from the place on where these end."""
 
 _FEW = 5_000  # entries of which the index finds any quickly
-_BLOCKS, _BLOCK = 64, 16  # of the sample; entries of each
+_BLOCKS, _BLOCK = 32, 32  # of the sample; entries of each
 _WALK = 60_000  # entries that are read at most before the index is asked after all
 _DEARER = 4  # times that finding one by the index costs what reading one does
 _SPARE = 1.3  # how many more are read than the sample asks for
@@ -58,7 +58,7 @@ class Spread:
         """How many entries to read for a window, and how many if those are not enough; none if the index is quicker."""
         few = int(_SPARE * WINDOW / self.together) if self.together else _WALK
         is_shorter = few < _WALK and few < _DEARER * min(self.entries.values())
-        return [few, 4 * few] if is_shorter else []
+        return [few, 2 * few] if is_shorter else []
 
 
 def find(part: Part, query: Query) -> Found:
