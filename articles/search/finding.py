@@ -118,9 +118,9 @@ def _sampled(terms: tuple[str, ...]) -> Spread:
         return Spread(0, dict.fromkeys(terms, 0))
     counts = {f"term{number}": _having([term]) for number, term in enumerate(terms)}
     found = _sample(largest).aggregate(together=_having(terms), read=Count("pk"), **counts)
-    share = largest / max(found["read"], 1)
-    entries = {term: found[f"term{number}"] * share for number, term in enumerate(terms)}
-    return Spread(found["together"] * share / largest, entries)
+    read = max(found["read"], 1)
+    entries = {term: found[f"term{number}"] / read * largest for number, term in enumerate(terms)}
+    return Spread(found["together"] / read, entries)
 
 
 def _sample(largest: int) -> QuerySet[SearchEntry]:
