@@ -54,6 +54,7 @@ def database(servers: Stand, size: int) -> dict[str, str]:
             title="CONCAT('News ', seq)",
             publish_at=ago,
             updated_at=ago,
+            text_changed_at=ago,
             unpublish_at="IF(seq % 10 = 0, UTC_TIMESTAMP(6) + INTERVAL 1 DAY + INTERVAL seq SECOND, NULL)",
             channel_id="(SELECT MIN(id) FROM articles_channel) + seq % 4",
             author_id="IF(seq % 50 = 0, (SELECT MIN(id) FROM auth_user), NULL)",

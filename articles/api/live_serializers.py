@@ -39,7 +39,7 @@ class TagSerializer(serializers.ModelSerializer[Tag]):
 class CorrectionSerializer(serializers.ModelSerializer[Correction]):
     """What was wrong before."""
 
-    published_at = InstantField(read_only=True)
+    published_at = InstantField(source="shown_since", read_only=True)
 
     class Meta:
         model = Correction
@@ -61,7 +61,9 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
     published_at = InstantField(
         read_only=True, allow_null=True, help_text=_("When it really went live; null until the task has noted it.")
     )
-    updated_at = InstantField(read_only=True)
+    updated_at = InstantField(
+        source="modified_at", read_only=True, help_text=_("When readers last saw something new of it.")
+    )
 
     class Meta:
         model = Article

@@ -32,7 +32,7 @@ def publish_now(article: Article, *, by: Person) -> None:
         if article.unpublish_at and article.unpublish_at <= taken.now:
             raise InvalidSchedule(_("The article's time to be taken off is past; change that first."))
         move(Step.PUBLISH_NOW, article)
-        article.publish_at = article.published_at = taken.now
+        article.publish_at = article.published_at = article.text_changed_at = taken.now
         announce_published([article.pk])
 
 

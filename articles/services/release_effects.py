@@ -50,7 +50,8 @@ def _publish(release: Release, members: Sequence[ReleaseMember], at: datetime) -
         member.old_status, member.title = article.status, article.title
         article.status, article.publish_at, article.published_at = Status.PUBLISHED, release.publish_at, at
     ids = [article_of(member).pk for member in members]
-    Article.objects.filter(pk__in=ids).update(status=Status.PUBLISHED, publish_at=release.publish_at, published_at=at)
+    times = {"publish_at": release.publish_at, "published_at": at, "text_changed_at": at}
+    Article.objects.filter(pk__in=ids).update(status=Status.PUBLISHED, **times)
     announce_published(ids)
 
 
@@ -113,6 +114,7 @@ def _take_text_back(release: Release, member: ReleaseMember, article: Article, a
     update.approved, update.publish_at = update.approved or out, None
     update.save()
     put_into_columns(article, before)
+    article.text_changed_at = at
     Correction.objects.filter(article=article, published_at__gte=release.published_at).delete()
 
 

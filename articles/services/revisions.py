@@ -105,7 +105,9 @@ def adopt(update: Update, *, at: datetime) -> Revision:
     """The approved text of an update replaces that of its article, which the caller has locked and saves."""
     article, revision = update.article, update.approved
     assert revision is not None  # noqa: S101 (the caller chose an update that has one)
-    pinned(article)
+    before = pinned(article).text
+    if revision.correction or not before.looks_like(revision.text):
+        article.text_changed_at = at
     put_into_columns(article, revision)
     if revision.correction:
         Correction.objects.create(article=article, revision=revision, note=revision.correction, published_at=at)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Case, F, OuterRef, Subquery, Value, When
 
 from articles.models import Article, Correction, Revision, Text, Update
 from articles.search import index
@@ -88,7 +88,9 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     newer = Update.objects.filter(article=OuterRef("pk"))
     columns = {name: Subquery(newer.values(f"approved__{name}")) for name in (*Text.COLUMNS, "number")}
     columns["revision"] = columns.pop("number")
-    Article.objects.filter(pk__in=texts).update(**columns, updated_at=now)
+    seen = When(pk__in=[pk for pk, text in texts.items() if _is_seen(text, articles[pk])], then=Value(now))
+    stamp = Case(seen, default=F("text_changed_at"))
+    Article.objects.filter(pk__in=texts).update(**columns, text_changed_at=stamp, updated_at=now)
     tag_all({pk: revision.tags for pk, revision in texts.items()})
     corrected = [revision for revision in texts.values() if revision.correction]
     Correction.objects.bulk_create(
@@ -99,6 +101,11 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     done.filter(draft__isnull=True).delete()
     for pk, revision in texts.items():
         articles[pk].title = revision.title
+
+
+def _is_seen(revision: Revision, article: Article) -> bool:
+    """Whether readers notice that it takes the place of the article's text."""
+    return bool(revision.correction) or not Text.of(article).looks_like(revision.text)
 
 
 def _set_time(update: Update, moment: datetime | None) -> None:
