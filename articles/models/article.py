@@ -62,10 +62,6 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
         """Those with this tag; the newest of them are found along an index of their own, see `Tagging`."""
         return self.filter(taggings__tag=tag, taggings__publish_at=F("publish_at"))
 
-    def tagged_by(self, slug: str) -> Self:
-        """Those with the tag of this slug, found in the same way."""
-        return self.filter(taggings__tag__slug=slug, taggings__publish_at=F("publish_at"))
-
     def signed_by(self, author_id: int | OuterRef) -> Self:
         """What names this person to readers: a byline stands instead of a name, and without one nobody is named."""
         return self.filter(author=author_id, byline="").exclude(author__first_name="", author__last_name="")
