@@ -113,6 +113,21 @@ def test_a_scheduled_article_waits_for_the_same_instant_again(tmp_path: Path) ->
 
 
 @pytest.mark.django_db
+def test_what_is_live_is_published_even_if_no_worker_has_noted_it(tmp_path: Path) -> None:
+    """R0.5"""
+    until = soon(seconds=-1)
+    make_article("Bridge opens", status=Status.APPROVED, publish_at=OLD, embargo_until=until)
+
+    run_export(tmp_path / "a.jsonl")
+
+    [line] = lines_of(tmp_path / "a.jsonl")
+    assert (line["status"], line["published_at"]) == ("published", until.isoformat())
+    empty_the_newsroom()
+    assert run_import(tmp_path / "a.jsonl").remarks == []
+    assert Article.objects.live(soon()).exists()
+
+
+@pytest.mark.django_db
 def test_a_line_holds_every_field_with_its_zone(tmp_path: Path) -> None:
     alice = make_person("alice")
     due = soon(hours=3)

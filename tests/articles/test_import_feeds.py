@@ -93,11 +93,11 @@ def test_a_description_alone_is_the_text(tmp_path: Path) -> None:
     assert (article.summary, article.body) == ("", "<p>One line.</p>\n\n<p>Another line.</p>")
 
 
-def test_a_long_description_beside_a_text_is_shortened_to_a_summary(tmp_path: Path) -> None:
-    article = imported(tmp_path, RSS, item(1, **{"description": "word " * 400, "content:encoded": "Text."}))
+@pytest.mark.parametrize("words", ["word " * 400, "词" * 600])
+def test_a_long_description_beside_a_text_is_shortened_to_a_summary(tmp_path: Path, words: str) -> None:
+    article = imported(tmp_path, RSS, item(1, **{"description": words, "content:encoded": "Text."}))
 
-    assert len(article.summary) <= 500
-    assert article.summary.endswith("word …")
+    assert article.summary == f"{words[:499]}…"
 
 
 def test_an_author_is_found_by_address(tmp_path: Path) -> None:
@@ -163,6 +163,16 @@ def test_a_bad_item_is_named_and_the_others_get_in(tmp_path: Path, changes: dict
 
     assert (result.code, result.summary) == (1, counts(created=2, failed=1))
     assert result.remarks[0].startswith(f"item 2: failed: {complaint}")
+
+
+def test_an_item_that_is_nested_too_deep_is_named_and_the_others_get_in(tmp_path: Path) -> None:
+    deep = f'<content type="xhtml">{"<div>" * 50_000}{"</div>" * 50_000}</content>'
+    entry = "<entry><title>One</title><id>%s</id><updated>2024-03-01T08:30:00Z</updated>%s</entry>"
+
+    result = import_feed(tmp_path, ATOM, entry % (1, deep), entry % (2, ""))
+
+    assert (result.code, result.summary) == (1, counts(created=1, failed=1))
+    assert result.remarks == ["item 1: failed: its elements are nested too deep"]
 
 
 def test_a_link_stands_for_a_missing_guid_however_long_it_is(tmp_path: Path) -> None:
