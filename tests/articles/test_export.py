@@ -351,6 +351,13 @@ def test_a_link_keeps_pointing_to_the_file(tmp_path: Path) -> None:
     assert (tmp_path / "a.jsonl").exists()
 
 
+def test_a_wrong_time_is_explained_at_the_terminal(manage: Manage, tmp_path: Path) -> None:
+    result = manage("export_articles", str(tmp_path / "a.jsonl"), "--since", "tomorrow")
+
+    assert (result.returncode, "Traceback" in result.stderr) == (2, False)
+    assert "argument --since: “tomorrow” does not name one time" in result.stderr
+
+
 def test_it_can_be_piped(manage: Manage) -> None:
     make_article("港口")
 

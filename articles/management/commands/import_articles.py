@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.core.management.base import CommandError
 from django.db import reset_queries
@@ -30,9 +29,8 @@ PROGRESS_INTERVAL = 1.0
 
 
 def _site(address: str) -> str:
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise CommandError(_("--site needs an address such as https://old.example."))
+    if not address.startswith(("http://", "https://")):
+        raise ArgumentTypeError(_("write an address such as https://old.example"))
     return address.rstrip("/")
 
 
