@@ -7,14 +7,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 
 from articles import services
 from articles.caching.tags import SITE
@@ -155,6 +158,20 @@ def drafts_come_and_go(article: Article, editor: User) -> None:
     draft.delete()
 
 
+def more_is_written_than_is_shown(article: Article, editor: User) -> None:
+    future, past = soon(days=1), soon(minutes=-9)
+    standings: list[dict[str, Any]] = [
+        *({"status": status, "publish_at": past} for status in set(Status) - set(Status.visible())),
+        {"publish_at": None},
+        {"publish_at": future},
+        {"publish_at": past, "embargo_until": future},
+        {"publish_at": soon(hours=-1), "unpublish_at": past},
+    ]
+    for standing in standings:
+        put_out("Seen", **{"status": APPROVED, "channel": article.channel, "author": article.author, **standing})
+    make_channel("Zanzibar", enabled=False)
+
+
 def a_picture_gets_another_name(article: Article, editor: User) -> None:
     services.change_material(make_material(editor), by=editor, changes={"title": "Zanzibar"})
 
@@ -183,6 +200,7 @@ UNSEEN: dict[str, Deed] = {
     "what waits": written_moved_and_killed,
     "what is off": newer_text,
     "what is a draft": drafts_come_and_go,
+    "what is hidden": more_is_written_than_is_shown,
     "a picture that nothing shows": a_picture_gets_another_name,
 }
 STANDINGS: dict[str, dict[str, Any]] = {
@@ -342,6 +360,31 @@ def test_what_an_import_changes_is_dated_if_readers_see_it(tmp_path: Path) -> No
         run_import(write_lines(file, {**record, "title": "Uno"}))
 
 
+def test_what_was_there_before_is_as_old_as_readers_were_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    migration = import_module("articles.migrations.0015_text_changed_at")
+    monkeypatch.setattr(migration, "AT_ONCE", 2)
+    for _ in range(3):
+        put_out()
+    Article.objects.update(text_changed_at=None, updated_at=soon(hours=-9))
+    migration.fill(apps, None)
+    assert {article.text_changed_at == article.updated_at for article in Article.objects.all()} == {True}
+
+
+@pytest.mark.parametrize(("publish_at", "published_at"), [(-2, -3), (-2, 9), (None, -1)])
+def test_no_import_dates_anything_in_the_future_or_before_its_time(
+    tmp_path: Path, publish_at: int | None, published_at: int
+) -> None:
+    times = {"publish_at": publish_at, "published_at": published_at}
+    record = {name: soon(hours=hours).isoformat() for name, hours in times.items() if hours is not None}
+    run_import(write_lines(tmp_path / "articles.jsonl", {"title": "One", "status": "published", **record}))
+    (answer,) = Client().get("/api/v1/articles/").json()["results"]
+    came, went, changed = (
+        datetime.fromisoformat(answer[name]) for name in ("publish_at", "published_at", "updated_at")
+    )
+    assert came <= went <= soon()
+    assert came <= changed <= soon()
+
+
 def test_what_comes_out_after_its_time_is_dated_when_it_came_out(editor: User) -> None:
     past = soon(hours=-1)
     refused = make_article("Refused", status=Status.MANUAL_REVIEW, publish_at=past)
@@ -378,6 +421,23 @@ def test_what_is_written_before_it_goes_live_is_as_old_as_that(editor: User) -> 
     assert Client().get(address).json()["updated_at"] == answer["updated_at"]
 
 
+def test_what_was_mended_while_the_article_was_off_is_as_old_as_its_return(article: Article, editor: User) -> None:
+    def corrections() -> list[str]:
+        found = Client().get(f"/api/v1/articles/{article.pk}/").json()["corrections"]
+        return [one["published_at"] for one in found]
+
+    by_a_correction(article, editor)
+    (first,) = corrections()
+    services.withdraw(article, by=editor)
+    services.edit(article, by=editor, changes={}, correction="It was Sansibar.")
+    services.submit(article, by=editor)
+    services.approve(article, by=editor)
+    before = soon()
+    services.restore(article, by=editor)
+    again, second = corrections()
+    assert (again, datetime.fromisoformat(second) >= before) == (first, True)
+
+
 def test_an_article_published_at_once_is_as_old_as_that(editor: User) -> None:
     article = make_article(status=APPROVED)
     services.publish_now(article, by=editor)
@@ -385,10 +445,16 @@ def test_an_article_published_at_once_is_as_old_as_that(editor: User) -> None:
     assert answer["updated_at"] == answer["publish_at"] == answer["published_at"]
 
 
-def test_a_process_whose_clock_is_wrong_dates_nothing_in_the_future(article: Article, editor: User) -> None:
-    """The stamp is the database's clock's, in the statement that saves."""
-    article.summary = "Zanzibar"
-    article.save()
+def test_a_process_whose_clock_is_wrong_dates_nothing_in_the_future(
+    article: Article, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stamp is the database's clock's, in the statement that saves, and is read when somebody asks for it."""
+    wrong = soon(hours=1)
+    with monkeypatch.context() as hour_ahead:
+        hour_ahead.setattr(timezone, "now", lambda: wrong)
+        saved(article, summary="Zanzibar")
+    assert article.updated_at == wrong
     assert "text_changed_at" in article.get_deferred_fields()
-    assert article.text_changed_at <= soon()  # type: ignore[operator]  # read when it is asked for
-    assert "text_changed_at" not in article.changed_fields()
+    assert article.modified_at <= soon()
+    assert article.changed_fields() == frozenset()
+    assert max(told(article)) <= soon()

@@ -15,7 +15,7 @@ import pytest
 from django.db import connection, transaction
 
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
-from scheduling.services import add_tasks, read_database_clock
+from scheduling.services import add_tasks, cancel_tasks, read_database_clock
 from tests.conftest import Manage, StartManage
 from tests.harness import Process, eventually, free_port
 from tests.probe.models import Effect
@@ -86,6 +86,21 @@ def test_a_worker_runs_tasks_when_they_are_due(queue: dict[str, str], start_work
     tasks = [*add_probes("note"), *add_probes("note", due_in=1.5), *add_probes("note", due_in=2.25)]
     eventually(nothing_is_pending, 30)
     assert_each_ran_once(tasks)
+
+
+def test_a_worker_removes_records_whose_time_of_retention_is_over(
+    queue: dict[str, str], start_worker: StartWorker
+) -> None:
+    """R4.9"""
+    long_ago = read_database_clock() - timedelta(days=91)
+    old, recent = add_probes("note", 2)
+    cancel_tasks([old.task_id, recent.task_id], reason="")
+    TaskInfoLog.objects.filter(pk=old.pk).update(updated_at=long_ago)
+    (pending,) = add_probes("note", due_in=600)
+    TaskInfoLog.objects.filter(pk=pending.pk).update(updated_at=long_ago)
+    start_worker(env=queue)
+    eventually(lambda: not TaskInfoLog.objects.filter(pk=old.pk).exists(), 30)
+    assert set(TaskInfoLog.objects.values_list("pk", flat=True)) == {recent.pk, pending.pk}
 
 
 def test_a_sleeping_worker_is_woken_by_something_earlier(keys: Keys, start_worker: StartWorker) -> None:
