@@ -8,6 +8,9 @@ from difflib import SequenceMatcher
 
 _BLOCKS = re.compile(r"(?<=</p>)|(?<=</h[2-4]>)|(?<=</li>)|(?<=</figure>)|(?<=</tr>)|(?<=</pre>)|(?<=</blockquote>)")
 
+_LONGEST = 500
+"""Blocks on one side; a longer passage counts as changed whole, since comparing it costs the square of its length."""
+
 Change = tuple[int, int, Sequence[str]]
 """Blocks from the first number up to the second become these."""
 
@@ -28,9 +31,22 @@ def merged(base: str, one: str, other: str) -> str | None:
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
-    for verb, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    old_middle, new_middle = old[head : len(old) - tail], new[head : len(new) - tail]
+    if max(len(old_middle), len(new_middle)) > _LONGEST:
+        yield head, head + len(old_middle), new_middle
+        return
+    compared = SequenceMatcher(None, old_middle, new_middle, autojunk=False)
+    for verb, start, end, new_start, new_end in compared.get_opcodes():
         if verb != "equal":
-            yield start, end, new[new_start:new_end]
+            yield head + start, head + end, new_middle[new_start:new_end]
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many blocks are the same from the beginning."""
+    pairs = zip(one, other, strict=False)
+    return next((place for place, (mine, others) in enumerate(pairs) if mine != others), min(len(one), len(other)))
 
 
 def _touch(one: Change, other: Change) -> bool:

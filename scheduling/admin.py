@@ -59,6 +59,17 @@ class ReadOnlyAdmin(ModelAdmin):
         """Also whoever may operate tasks."""
         return self.has_operate_permission(request) or super().has_view_permission(request, obj)
 
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """Without a button for Django's own history, in which nothing is written of these rows."""
+        context = {**(extra_context or {}), "show_history": False}
+        return super().changeform_view(request, object_id, form_url, context)
+
     def has_operate_permission(self, request: HttpRequest) -> bool:
         """Whether this person may cancel and retry."""
         return request.user.has_perm("scheduling.operate_tasks")
@@ -93,12 +104,18 @@ class TaskAdmin(ReadOnlyAdmin):
         """What people call such a task."""
         return registry.label_of(row.task_type)
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """The row of a page, which is headed by what it is about."""
+        row = super().get_object(request, object_id, from_field)
+        if row is not None:
+            row.kind_name = self.kind(row)
+            row.subject_name = registry.names_of(row.task_type, [row.key])[row.key] if row.key else ""
+        return row
+
     @admin.display(description=_("about"))
-    def subject(self, row: Any) -> str:
+    def subject(self, row: TaskInfo | TaskInfoLog) -> str:
         """What it is about."""
-        if hasattr(row, "subject_name"):
-            return str(row.subject_name)
-        return registry.names_of(row.task_type, [row.key])[row.key] if row.key else ""
+        return row.subject_name
 
     @admin.display(description=_("added"))
     def added(self, row: TaskInfo | TaskInfoLog) -> str:
@@ -133,7 +150,7 @@ class TaskInfoAdmin(TaskAdmin):
         return tasks.annotate(asked_at=database_now(), last_error=Subquery(error))
 
     @display(label={"overdue": "danger"})
-    @admin.display(description=_("overdue"))
+    @admin.display(description=_("overdue"), empty_value="")
     def is_overdue(self, task: Any) -> tuple[str, str] | None:
         """Whether it should have run by now; a program may have it in hand until its lease ends."""
         is_leased = task.leased_until is not None and task.leased_until > task.asked_at

@@ -40,7 +40,8 @@ class Settings:
     HEARTBEAT_INTERVAL: float = 5.0  #: seconds between two signs of life of a worker
     CLOCK_INTERVAL: float = 10.0  #: seconds between two measurements of the clock's offset
     CLOCK_TOLERANCE: float = 0.1  #: seconds of offset above which a worker complains
-    LOG_RETENTION_DAYS: int = 90  #: days a closed task's record is kept by `tasks prune`
+    LOG_RETENTION_DAYS: int = 90  #: days a closed task's record is kept
+    PRUNE_INTERVAL: float = 60.0  #: seconds between two times that a worker removes up to a thousand older records
     OVERDUE_ALARM: float = 5.0  #: seconds overdue after which /readyz and the desk call a task overdue
 
     def __getattribute__(self, name: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import traceback
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -83,7 +84,7 @@ def run_errands(task_types: Collection[str]) -> None:
 
 @contextmanager
 def _keeping_the_lease(task: TaskInfo) -> Iterator[None]:
-    """Nobody else takes an errand up while it is run here, however long that takes; a worker that dies lets it go."""
+    """Nobody else takes an errand up while it is run here; a worker that dies, or hangs for `MAX_LEASE`, lets it go."""
     done = threading.Event()
     renewal = threading.Thread(target=_renew, args=[task, done], name="lease", daemon=True)
     renewal.start()
@@ -95,7 +96,8 @@ def _keeping_the_lease(task: TaskInfo) -> Iterator[None]:
 
 
 def _renew(task: TaskInfo, done: threading.Event) -> None:
-    while not done.wait(conf.LEASE / 3):
+    ends = time.monotonic() + conf.MAX_LEASE
+    while not done.wait(conf.LEASE / 3) and time.monotonic() < ends:
         try:
             renew_lease(task)
         except Exception:

@@ -1,4 +1,4 @@
-"""The periodic work beside a worker: sweep, refresh and heartbeat, in a thread of its own.
+"""The periodic work beside a worker: sweep, refresh, prune and heartbeat, in a thread of its own.
 
 It never delays a task that is due: the worker's thread does nothing but take, run and sleep.
 """
@@ -18,6 +18,7 @@ from scheduling.clock import clock
 from scheduling.conf import conf
 from scheduling.models import WorkerHeartbeat
 from scheduling.queues import DelayQueue
+from scheduling.services.pruning import prune
 from scheduling.services.refreshing import refresh, sweep
 
 logger = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class Maintenance:
         self._say_goodbye()
 
     def step(self) -> None:
-        """Do what is due of the periodic work; of all nodes only one sweeps and one refreshes in each period."""
+        """Do what is due of the periodic work; of all nodes only one does each in its period."""
         if time.monotonic() - self._beat_at > conf.HEARTBEAT_INTERVAL:
             self.beat()
         if self.queue.tick("refresh", conf.REFRESH_INTERVAL * _TICK_LIFE):
@@ -64,6 +65,8 @@ class Maintenance:
             logger.debug("%s", report)
         elif self.queue.tick("sweep", conf.SWEEP_INTERVAL * _TICK_LIFE) and (requeued := sweep(self.queue)):
             logger.warning("gave %d overdue tasks out again", requeued)
+        if self.queue.tick("prune", conf.PRUNE_INTERVAL):
+            next(prune(clock.now() - timedelta(days=conf.LOG_RETENTION_DAYS)), 0)
 
     def beat(self) -> None:
         """Write a sign of life, and complain of a clock that is wrong."""

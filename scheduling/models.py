@@ -38,8 +38,14 @@ class TaskIdentity(models.Model):
         _("promised"), help_text=_("When this due time was asked for; nobody can be late before that.")
     )
 
+    kind_name = subject_name = ""
+    """What people call it and what it is about, where whoever shows it has looked that up in the registry."""
+
     class Meta:
         abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.kind_name or self.task_type}: {self.subject_name or self.key or self.task_id}"
 
 
 class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
@@ -96,9 +102,6 @@ class TaskInfo(TaskIdentity):
         permissions = [("operate_tasks", _("Can add, lease and cancel tasks through the API"))]
         constraints = [models.UniqueConstraint(fields=["task_type", "key"], name="taskinfo_one_per_key")]
         indexes = [models.Index(fields=["task_type", "priority", "execute_time"], name="taskinfo_due")]
-
-    def __str__(self) -> str:
-        return f"{self.task_type} {self.key or self.task_id}"
 
     @property
     def due(self) -> datetime:
@@ -169,9 +172,6 @@ class TaskInfoLog(TaskIdentity):
             models.Index(fields=["status", "updated_at"], name="taskinfo_logs_closed"),
             models.Index(fields=["task_type", "key"], name="taskinfo_logs_key"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.task_type} {self.key or self.task_id}: {self.get_status_display()}"
 
     @classmethod
     def identity_fields(cls) -> Iterable[models.Field[Any, Any]]:

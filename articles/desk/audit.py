@@ -176,6 +176,17 @@ class AuditAdmin(ModelAdmin):
         """Whatever else the entry knows."""
         return format_html_join(SafeString("<br>"), gettext("{}: {}"), facts_of(entry))
 
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """Without a button for Django's own history, in which nothing is written of these rows."""
+        context = {**(extra_context or {}), "show_history": False}
+        return super().changeform_view(request, object_id, form_url, context)
+
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Links lead to all that happened to one article or release, or was done by one person."""
         narrowing = {"article_id__exact", "release_id__exact", "user_id__exact"}

@@ -183,9 +183,8 @@ class MaterialAdmin(ModelAdmin):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         """Refuse, with their names, while articles show the picture."""
         material = self.get_object(request, object_id)
-        if material is not None and material.uses.exists():
-            titles = material.uses.values_list("article__title", flat=True)
-            self.message_user(request, str(MaterialUsed(list(titles))), messages.ERROR)
+        if material is not None and (titles := material.used_in()):
+            self.message_user(request, str(MaterialUsed(titles)), messages.ERROR)
             return redirect("admin:articles_material_change", object_id)
         return super().delete_view(request, object_id, extra_context)
 

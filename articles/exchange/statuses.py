@@ -92,9 +92,13 @@ class Timetable:
 
     def _published(self, times: Times) -> Outcome:
         publish_at = times.publish_at or times.published_at or self.now
-        if times.goes_live_after(self.now):
+        if replace(times, publish_at=publish_at).goes_live_after(self.now):
             return Outcome(Status.APPROVED, publish_at)
-        return Outcome(Status.PUBLISHED, publish_at, times.published_at or publish_at)
+        return Outcome(Status.PUBLISHED, publish_at, self._credible(times.published_at or publish_at, publish_at))
+
+    def _credible(self, published_at: datetime, publish_at: datetime) -> datetime:
+        """Readers are told no time before the article's own, and none that is still to come."""
+        return min(max(published_at, publish_at), self.now)
 
     def _wait(self, status: Status, times: Times, *, needs_a_time: bool) -> Outcome:
         if times.publish_at is None and needs_a_time:

@@ -15,6 +15,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from articles.exceptions import MOST_LISTED
 from articles.pictures import MEDIA_PATH
 
 WIDTHS = (320, 640, 1280, 2048)
@@ -116,6 +117,10 @@ class Material(models.Model):
         with default_storage.open(self.path(name or self.original)) as file:
             content: bytes = file.read()
         return content
+
+    def used_in(self) -> list[str]:
+        """The titles of articles that show it; of very many those that a sentence about them names."""
+        return list(self.uses.values_list("article__title", flat=True)[: MOST_LISTED + 1])
 
     @property
     def names(self) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text
@@ -23,7 +24,7 @@ from articles.services.references import channels_named, people_named, tag_all, 
 from articles.services.revisions import add_revisions, pin_all
 from articles.services.tasks import sync_tasks
 from articles.services.uses import note_uses
-from scheduling.services import read_database_clock
+from scheduling.services import database_now, read_database_clock
 
 Status = Article.Status
 
@@ -254,6 +255,13 @@ class Context:
         """What a changed article says."""
         return Text.of(change.article).changed(self.text(change.item))
 
+    def shows_other(self, change: Change) -> bool:
+        """Whether readers of a changed article notice."""
+        content = self.content(change.item)
+        author = content["author"] and content["author"].pk
+        by_another = not content["byline"] and author != change.article.author_id
+        return change.state or by_another or not Text.of(change.article).looks_like(self.replaced(change))
+
     def content(self, item: ImportedArticle) -> dict[str, Any]:
         """The text, and who wrote it for which channel. A name that nobody here has becomes the byline."""
         author = self.people.get(item.author)
@@ -274,7 +282,8 @@ def _state(item: ImportedArticle) -> dict[str, Any]:
 def _new_article(item: ImportedArticle, context: Context) -> Article:
     origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item))}
     cover = CoverMode.AUTO.cover([], references(item.body))
-    return Article(**origin, revision=1, **context.content(item), **_state(item), cover=cover)
+    seen = database_now() if item.status in Status.visible() else None
+    return Article(**origin, revision=1, **context.content(item), **_state(item), cover=cover, text_changed_at=seen)
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:
@@ -282,6 +291,8 @@ def _new_values(change: Change, context: Context) -> dict[str, Any]:
     if change.content:
         mode, chosen = CoverMode(change.article.cover_mode), change.article.cover
         values |= context.content(change.item) | {"cover": mode.cover(chosen, references(change.item.body))}
+        if not context.shows_other(change):
+            values["text_changed_at"] = F("text_changed_at")
     return values | _state(change.item) if change.state else values
 
 

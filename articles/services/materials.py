@@ -125,8 +125,8 @@ def delete_material(material: Material, *, by: Person) -> None:
     with transaction.atomic():
         _lock(material)
         _require_own(DELETE, material, by)
-        if users := list(material.uses.values_list("article__title", flat=True)):
-            raise MaterialUsed(users)
+        if titles := material.used_in():
+            raise MaterialUsed(titles)
         paths = [*map(material.path, material.names), str(material.pk)]
         record_beside(DELETE_PICTURE, title=material.title, by=by, material=str(material.pk))
         material.delete()

@@ -266,6 +266,7 @@ def test_the_screen_shows_the_record_and_changes_nothing(history: Article, clien
 def facts(client: Client, entry: AuditEntry) -> str:
     """What the screen of an entry says beyond its columns."""
     page = client.get(f"/admin/articles/auditentry/{entry.pk}/change/").text
+    assert "/history/" not in page
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 

@@ -122,7 +122,7 @@ def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: Ho
     readers = Readers([house.web.url, house.proxy], newsroom.signs())
     with readers.reading():
         eventually(readers.have_looked, 60)
-        times = set_times(newsroom, release, soon(seconds=2))
+        times = set_times(newsroom, release, soon(seconds=5))
         when_done(newsroom, Article.objects.filter(title="Headline-new"), ("old", False), ("new", True), due=times[1])
         when_done(newsroom, Release.objects.filter(status="published"), ("first", True), ("second", True), due=times[4])
         time.sleep(STEP.total_seconds())
@@ -148,10 +148,12 @@ def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: Ho
 def assert_proxy_keeps_what_readers_share(house: House, newsroom: Newsroom) -> None:
     """One page for each language, whatever else browsers send; the desk passes; strangers purge nothing."""
     page = newsroom.articles["old"].get_absolute_url()
-    first = ask(house, page, "Accept-Language: de, zh-TW;q=0.9, en;q=0.8")
+    chinese = "Accept-Language: de, zh-TW;q=0.9, en;q=0.8"
+    # A purge of the last change may come once more after the first answer: an errand is repeated rather than lost.
+    first = eventually(lambda: next((one for one in [ask(house, page, chinese)] if is_hit(one)), None))
     again = ask(house, page, "Accept-Language: zh", "Cookie: sessionid=1; theme=dark")
     chosen = ask(house, page, "Accept-Language: en", "Cookie: a=b; django_language=zh-hans")
-    assert 'lang="zh-hans"' in first and is_hit(again) and is_hit(chosen)
+    assert first and 'lang="zh-hans"' in first and is_hit(again) and is_hit(chosen)
     assert {body(answer) for answer in (again, chosen)} == {body(first)}
     assert 'lang="en"' in ask(house, page, "Accept-Language: en-GB, zh")
     assert not [name for name in ("s-maxage", "surrogate-key", "cache-tag", "set-cookie") if name in first.lower()]

@@ -24,7 +24,7 @@ from articles.models import Article, CoverMode, Material, MaterialUse, Word
 from tests.articles.factories import make_article, make_channel, make_editor, soon
 from tests.articles.pictures import make_material, shown
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 
 Status = Article.Status
 

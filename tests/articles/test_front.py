@@ -79,6 +79,7 @@ def test_no_article_stands_on_the_front_page_twice(client: Client) -> None:
     assert max(text.count(f">No. {number:02}</a>") for number in range(40)) == 1
 
 
+@pytest.mark.once
 def test_the_front_page_costs_as_much_however_many_channels_there_are(client: Client) -> None:
     costs = []
     for start, stop in ((0, 1), (1, SECTIONS + 9)):

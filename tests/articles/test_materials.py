@@ -35,7 +35,7 @@ from articles.roles import Role
 from tests.articles.factories import make_article, make_editor, make_member, make_release, soon
 from tests.articles.pictures import GPS, make_material, picture, sent, shown
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 
 
 def stored() -> set[str]:

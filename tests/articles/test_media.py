@@ -22,7 +22,7 @@ from tests.articles.factories import make_editor
 from tests.articles.pictures import make_material, picture, sent
 from tests.conftest import Manage, Site
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,13 @@ def test_bodies_are_put_together_where_different_paragraphs_changed(one: str, ot
     assert merged("<p>A</p><p>B</p><p>C</p>", one, other) == both
 
 
+def test_in_a_text_of_very_many_alike_paragraphs_a_small_change_at_each_end_is_put_together() -> None:
+    """Comparing them all with each other would take minutes."""
+    long = "<p>A</p>" * 50_000
+    assert merged(long, f"<p>B</p>{long}", f"{long}<p>C</p>") == f"<p>B</p>{long}<p>C</p>"
+    assert merged(long, f"<p>B</p>{long}<p>B</p>", f"{long}<p>C</p>") is None
+
+
 def test_putting_together_takes_no_side() -> None:
     bodies = ["".join(f"<p>{text}</p>" for text in texts) for texts in ("", "A", "B", "AB", "BA", "ABC", "ACB", "AAB")]
     for base, one, other in product(bodies, repeat=3):

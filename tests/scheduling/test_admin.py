@@ -206,3 +206,6 @@ def test_tasks_are_named_as_their_application_names_them(
         shown = operator.get(address).text
         assert "Publication" in shown
         assert "Harbour bridge" in shown
+        assert f"{TYPE}: 7" not in shown
+        assert "/history/" not in shown, "Django's own history knows nothing of tasks"
+    assert "Publication: Harbour bridge" in operator.get(f"{TASKS}{task.pk}/change/").text

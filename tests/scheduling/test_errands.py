@@ -98,6 +98,16 @@ def test_an_errand_that_takes_longer_than_a_lease_is_run_once(settings: Any) -> 
     assert Effect.objects.filter(task_id=slow).count() == 1
 
 
+def test_an_errand_that_hangs_is_left_to_others_in_the_end(settings: Any) -> None:
+    settings.SCHEDULING_LEASE, settings.SCHEDULING_MAX_LEASE = 0.2, 0.6
+    hanging = add("probe.errand", seconds=3)
+    with working():
+        eventually(lambda: TaskInfo.objects.filter(task_id=hanging, leased_until__isnull=False).exists())
+        taken = eventually(lambda: poll("probe.errand"))
+        assert taken and taken[0].task_id == hanging
+        assert not Effect.objects.filter(task_id=hanging).exists()
+
+
 def test_an_errand_of_any_priority_is_run() -> None:
     task = add_task("probe.errand", execute_time=read_database_clock(), parameters={}, priority=7)
     Worker().drain()

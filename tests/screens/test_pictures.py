@@ -15,7 +15,7 @@ from tests.conftest import Site
 from tests.harness import base_dir
 from tests.screens import addresses
 from tests.screens.newsroom import fill
-from tests.screens.test_accessibility import Scheme, let_in, look
+from tests.screens.test_accessibility import NO_ADVANCE, Scheme, let_in, look
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.screens]
 
@@ -49,7 +49,7 @@ def pages(browser: Browser, site: Site, person: str) -> Iterator[tuple[Page, int
     for width, height in HEIGHTS.items():
         viewport: ViewportSize = {"width": width, "height": height}
         with browser.new_context(base_url=site.url, viewport=viewport, reduced_motion="reduce") as context:
-            context.route("**/advance/", lambda route: route.abort())
+            context.add_init_script(NO_ADVANCE)
             if person:
                 let_in(context, User.objects.get(username=person))
             yield context.new_page(), width
