@@ -25,17 +25,19 @@ Status = Article.Status
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An article that is written, and its tags by name."""
+    """An article that is written as it stands at `now`, and its tags by name."""
 
     article: Article
     tags: list[Tag]
+    now: datetime
 
     def fields(self) -> dict[str, Any]:
         """All of it by the names that imports use, see `articles.exchange.records.FIELDS`.
 
         Times are in UTC, addresses are whole, and what is not shown to readers is not in the body either.
         """
-        article = self.article
+        article, status = self.article, self._status()
+        went_live_at = article.published_at or (article.goes_live_at if status == Status.PUBLISHED else None)
         return {
             "external_id": article.external_id or identity(article),
             "title": article.title,
@@ -43,11 +45,11 @@ class Item:
             "summary": article.summary,
             "body": clean_html(article.body, base=f"{settings.SITE_URL}/"),
             "body_format": "html",
-            "status": _status(article).name.lower(),
+            "status": status.name.lower(),
             "status_reason": article.status_reason,
             "kill_notice": article.kill_notice,
             "publish_at": _moment(article.publish_at),
-            "published_at": _moment(_published_at(article)),
+            "published_at": _moment(went_live_at),
             "embargo_until": _moment(article.embargo_until),
             "unpublish_at": _moment(article.unpublish_at),
             "author": article.author.get_username() if article.author else "",
@@ -56,6 +58,15 @@ class Item:
             "channel": article.channel.name if article.channel else "",
             "tags": [tag.name for tag in self.tags],
         }
+
+    def _status(self) -> Article.Status:
+        """As others need it: what is live is published even if no worker has noted it yet, and nobody elsewhere has
+        started the automatic review of what is waiting for it here.
+        """
+        status, goes_live_at = Status(self.article.status), self.article.goes_live_at
+        if status in Status.waiting() and goes_live_at is not None and goes_live_at <= self.now:
+            return Status.PUBLISHED
+        return Status.MANUAL_REVIEW if status == Status.SUBMITTED else status
 
 
 @dataclass
@@ -71,7 +82,7 @@ class Export:
         for page in self._pages(self.articles.select_related("channel", "author")):
             tags = _tags_of(page)
             for article in page:
-                yield Item(article, tags.get(article.pk, []))
+                yield Item(article, tags.get(article.pk, []), self.now)
                 self.done += 1
 
     def channels(self) -> ChannelQuerySet:
@@ -101,17 +112,6 @@ def _tags_of(page: Iterable[Article]) -> dict[int, list[Tag]]:
     for tagging in sorted(taggings, key=lambda tagging: tagging.tag.name):
         found.setdefault(tagging.article_id, []).append(tagging.tag)
     return found
-
-
-def _status(article: Article) -> Article.Status:
-    """Elsewhere nobody has started the automatic review of what is waiting for it here: a person must decide."""
-    status = Status(article.status)
-    return Status.MANUAL_REVIEW if status == Status.SUBMITTED else status
-
-
-def _published_at(article: Article) -> datetime | None:
-    """When it went live; its own time if no worker has stamped it."""
-    return article.published_at or (article.publish_at if article.status == Status.PUBLISHED else None)
 
 
 def _moment(moment: datetime | None) -> str | None:

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html import escape, unescape
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
 
 from defusedxml.ElementTree import tostring
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from articles.exchange.checking import BYLINE, EXTERNAL_ID, SUMMARY
@@ -120,13 +120,13 @@ class Entry:
         return {
             "external_id": self.id,
             "title": self._title(),
-            "summary": shorten(plain(summary), SUMMARY, placeholder=" …"),
+            "summary": Truncator(plain(summary).strip()).chars(SUMMARY),
             "body": body + self._media(body),
             "status": "published",
             "publish_at": moment(self._text(*DATES)),
             "author": people[0].email or people[0].name if people else "",
             "author_name": names[0] if names else "",
-            "byline": shorten(_(", ").join(names), BYLINE, placeholder=" …") if len(names) > 1 else "",
+            "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
             "channel": terms[0] if terms else "",
             "tags": terms[1:],
         }
@@ -182,6 +182,8 @@ def _record(number: int, entry: Entry) -> Record | Remark:
         return Record(place, entry.fields())
     except Refused as error:
         return Remark(Kind.FAILED, place, str(error))
+    except RecursionError:
+        return Remark(Kind.FAILED, place, _("its elements are nested too deep"))
 
 
 def _html(element: Element) -> str:

@@ -50,9 +50,9 @@ class SearchForm(forms.Form):
     def part(self) -> Part:
         """What a valid form narrows the search to."""
         wanted = self.cleaned_data
-        channel = wanted["channel"].slug if wanted["channel"] else ""
         since, until = _span(wanted["since"], wanted["until"])
-        return part_named(channel, wanted["tag"], author=wanted["author"], since=since, until=until)
+        part = part_named(tag=wanted["tag"], author=wanted["author"], since=since, until=until)
+        return replace(part, channel=wanted["channel"].pk if wanted["channel"] else None)
 
     @property
     def query(self) -> Query:

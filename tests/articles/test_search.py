@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from articles import services
 from articles.models import Article, SearchEntry, Tag
+from articles.places import place_of
 from articles.search import finding, mend_index
 from articles.site.pages import SIZE
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
@@ -274,3 +275,20 @@ def test_all_that_has_a_common_word_is_found_window_by_window_whichever_way_is_s
         titles += [article.title for article in context["page"].articles]
         address = context["older"]
     assert titles == common
+
+
+def test_a_place_that_was_made_by_hand_leads_nowhere() -> None:
+    live()
+    assert Client().get("/api/v1/articles/", {"q": "bridge", "older": "1~x"}).status_code == 400
+    page = Client().get("/search/", {"q": "bridge", "older": "1~x"}).context["page"]
+    assert [article.title for article in page.articles] == [HARBOUR]
+
+
+def test_a_place_narrows_a_list_too_and_its_answer_is_kept_apart() -> None:
+    newer, older = live("Newer"), live("Older", publish_at=soon(hours=-2))
+    address = "/api/v1/articles/"
+    titles = [
+        [item["title"] for item in Client().get(address, query).json()["results"]]
+        for query in ({}, {"older": str(place_of(newer))}, {"older": str(place_of(older))})
+    ]
+    assert titles == [["Newer", "Older"], ["Older"], []]
