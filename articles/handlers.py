@@ -125,7 +125,7 @@ def ping_hub(tasks: Sequence[TaskInfo]) -> None:
     """Tell the hub of feeds that changed."""
     for task in tasks:
         told = dict(task.parameters or {})
-        ping(told["topics"] if "topics" in told else topics(told["articles"]))
+        ping(told["topics"] if "topics" in told else topics(told["articles"], are_gone=told.get("are_gone", True)))
 
 
 @handler(PURGE, max_attempts=8, errand=True, label=_("Word to the proxies"), namer=titles)

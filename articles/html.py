@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+from functools import partial
+from urllib.parse import urljoin
 
 import nh3
 
@@ -101,11 +103,23 @@ _BREAK = re.compile(r"</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|
 _BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # begun once in a run of spaces, however long that is
 
 
-def clean_html(body: str) -> str:
-    """`body` without scripts, styles, forms, comments, classes and handlers; its text stays, frames become links."""
+def clean_html(body: str, *, base: str = "") -> str:
+    """`body` without scripts, styles, forms, comments, classes and handlers; its text stays, frames become links.
+
+    Addresses without a host are completed as a page at the address `base` means them, if that is given.
+    """
     body = _FRAME.sub(r'<a href="https:\2">https:\2</a>', body)
-    cleaned = nh3.clean(body, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES)
+    complete = partial(_complete, base) if base else None
+    cleaned = nh3.clean(body, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, url_relative=complete)
     return _BLANK_LINES.sub("\n\n", cleaned).strip()
+
+
+def _complete(base: str, address: str) -> str:
+    """Places in the same text stay places in the same text."""
+    try:
+        return address if address.startswith("#") else urljoin(base, address)
+    except ValueError:  # such as "//[": no address at all
+        return address
 
 
 def foreign_tags(body: str) -> list[str]:

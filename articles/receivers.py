@@ -49,7 +49,7 @@ def keep_index_true(instance: Article, **kwargs: Any) -> None:
 @receiver(post_save, sender=Article)
 def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
     """What no service records was saved by code or a screen of its own: it is recorded all the same."""
-    changed = sorted(instance.changed_fields() - {"updated_at"})
+    changed = sorted(instance.changed_fields() - {"updated_at", "text_changed_at"})
     if recording.is_recording() or not (created or changed):
         return
     if created:

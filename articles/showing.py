@@ -29,7 +29,7 @@ def page_of_text(article: Article, text: Text, correction: str = "") -> dict[str
     shown.publish_at = shown.publish_at or timezone.now()
     corrections = list(article.corrections.all()) if article.pk else []
     if correction:
-        corrections.append(Correction(note=correction, published_at=timezone.now()))
+        corrections.append(Correction(article=article, note=correction, published_at=timezone.now()))
     return _page(shown, list(Tag.objects.filter(name__in=text.tags)), corrections)
 
 
@@ -40,7 +40,8 @@ def tags_and_corrections(article: Article) -> tuple[list[Tag], list[Correction]]
     ordered = Article.objects.filter(pk=article.pk).order_by("tags__name", "corrections__published_at", "corrections")
     rows = list(ordered.values_list(*columns))
     tags = dict.fromkeys(Tag(**dict(zip(tag, row[:3], strict=True))) for row in rows if row[0])
-    corrections = dict.fromkeys(Correction(**dict(zip(correction, row[3:], strict=True))) for row in rows if row[3])
+    mended = (dict(zip(correction, row[3:], strict=True)) for row in rows if row[3])
+    corrections = dict.fromkeys(Correction(**values, article=article) for values in mended)
     return list(tags), list(corrections)
 
 

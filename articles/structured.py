@@ -17,7 +17,6 @@ from articles.models import Article, Tag
 def structured(article: Article, tags: Sequence[Tag]) -> dict[str, Any]:
     """A live article; what it does not have is left out."""
     address = absolute(article.get_absolute_url())
-    published = article.goes_live_at or article.updated_at
     told = {
         "@context": "https://schema.org",
         "@type": "NewsArticle",
@@ -26,8 +25,8 @@ def structured(article: Article, tags: Sequence[Tag]) -> dict[str, Any]:
         "headline": article.title,
         "description": article.summary,
         "image": [absolute(cover.address(name)) for cover in article.covers for name in (cover.shared, cover.original)],
-        "datePublished": published.isoformat(),
-        "dateModified": max(published, article.updated_at).isoformat(),
+        "datePublished": article.out_since.isoformat(),
+        "dateModified": article.modified_at.isoformat(),
         "author": _author(article),
         "publisher": _publisher(),
         "articleSection": article.channel.name if article.channel else "",

@@ -54,6 +54,7 @@ def database(servers: Stand, size: int) -> dict[str, str]:
             title="CONCAT('News ', seq)",
             publish_at=ago,
             updated_at=ago,
+            text_changed_at=ago,
             unpublish_at="IF(seq % 10 = 0, UTC_TIMESTAMP(6) + INTERVAL 1 DAY + INTERVAL seq SECOND, NULL)",
             channel_id="(SELECT MIN(id) FROM articles_channel) + seq % 4",
             author_id="IF(seq % 50 = 0, (SELECT MIN(id) FROM auth_user), NULL)",
@@ -75,6 +76,14 @@ body = "<p>" + "All the news that fits. " * 80 + "</p>"
 Article.objects.create(title="News", summary="In short", body=body, status=9, publish_at=now(), published_at=now())
 """
 
+
+def _in_one_of(parts: int, term: str) -> str:
+    """SQL for a term that stands in so many articles, irregularly."""
+    return f"IF(CRC32(CONCAT(seq, '{term}')) % {parts} = 0, ' {term}', '')"
+
+
+_HEADING = f"CONCAT('qnew q', seq, {_in_one_of(1000, 'qcommon')})"
+_COMMON = ", ".join(_in_one_of(parts, term) for parts, term in ((100, "qcommon"), (10, "qfrequent"), (5, "qusual")))
 _RARE = "IF(seq % ({size} DIV 20) = 0, ' qrare qseldom x0gev0fjg x0fjg0hlz x0hlz0i1y x0i1y', '')"
 _ROWS = [
     "INSERT INTO articles_article_tags (article_id, tag_id) SELECT id,"
@@ -86,8 +95,8 @@ _ROWS = [
     "DROP TABLE articles_searchentry",
     "RENAME TABLE entries TO articles_searchentry",
     "ALTER TABLE articles_searchentry ADD PRIMARY KEY (article_id)",
-    "INSERT INTO articles_searchentry (article_id, heading, whole, digest, seen) SELECT seq, CONCAT('qnew q', seq),"
-    f" CONCAT({{words}}, IF(seq % 100 = 0, ' qcommon', ''), {_RARE}), '', UTC_TIMESTAMP(6) FROM seq_1_to_{{size}}",
+    f"INSERT INTO articles_searchentry (article_id, heading, whole, digest, seen) SELECT seq, {_HEADING},"
+    f" CONCAT({_HEADING}, {{words}}, {_COMMON}, {_RARE}), '', UTC_TIMESTAMP(6) FROM seq_1_to_{{size}}",
     "ALTER TABLE articles_searchentry ADD FULLTEXT search_heading (heading)",
     "ALTER TABLE articles_searchentry ADD FULLTEXT search_whole (whole)",
     "ANALYZE TABLE articles_article, articles_article_tags, articles_searchentry",

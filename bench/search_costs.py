@@ -21,7 +21,7 @@ from django.test import Client  # noqa: E402
 
 from articles.caching.coherence import look_ahead  # noqa: E402
 from articles.models import Article  # noqa: E402
-from articles.site.pages import place_of  # noqa: E402
+from articles.places import place_of  # noqa: E402
 from bench.plans import plans_of  # noqa: E402
 
 
@@ -52,14 +52,6 @@ def all_works() -> dict[str, Callable[[], object]]:
         "page of a tag of 20": "/tag/seldom/",
         "page of a tag of 1 in 10": "/tag/often/",
         "page of an author": f"/author/{author.pk}/",
-        "search: in 20 articles": "/search/?q=rare",
-        "search: 北京大学, in 20 articles": f"/search/?q={quote('北京大学')}",
-        "search: two words, in 20 articles": "/search/?q=rare+seldom",
-        "search: in 1 of 100 articles": "/search/?q=common",
-        "search: in a channel, 1 of 100": "/search/?q=common&channel=town",
-        "search by programs: in 20 articles": "/api/v1/articles/?q=rare",
-        "list of programs": "/api/v1/articles/",
-        "list of programs, in the middle": f"/api/v1/articles/?until={quote(middle.isoformat())}",
         "feed of the site": "/feed/",
         "feed of a channel": "/channel/town/feed/",
         "feed of a tag of 1 in 10": "/tag/often/feed/",
@@ -69,8 +61,45 @@ def all_works() -> dict[str, Callable[[], object]]:
         "sitemap of a section": f"/sitemap-{newest.pk // 5000 // 2}.xml",
         "news sitemap": "/news-sitemap.xml",
     }
+    addresses |= lists(quote(middle.isoformat())) | searches(quote(middle.isoformat()), str(place_of(far)))
     requests = {name: partial(get, address) for name, address in addresses.items()}
     return {**requests, "next change": look_ahead}
+
+
+def lists(middle: str) -> dict[str, str]:
+    """What programs list, at the head and from a time in the middle on."""
+    return {
+        "list of programs": "/api/v1/articles/",
+        "list of programs, in the middle": f"/api/v1/articles/?until={middle}",
+        "list of programs, a channel's middle": f"/api/v1/articles/?channel=town&until={middle}",
+        "list of programs, a channel's middle by cursor": following(f"/api/v1/articles/?channel=town&until={middle}"),
+        "list of programs, the middle of a tag of 1 in 10": f"/api/v1/articles/?tag=often&until={middle}",
+    }
+
+
+def searches(middle: str, far: str) -> dict[str, str]:
+    """Words that few articles have and words that many have, from the newest on and from further back."""
+    return {
+        "search: in 20 articles": "/search/?q=rare",
+        "search: 北京大学, in 20 articles": f"/search/?q={quote('北京大学')}",
+        "search: two words, in 20 articles": "/search/?q=rare+seldom",
+        "search: in 1 of 100 articles": "/search/?q=common",
+        "search: in 1 of 100, by programs": "/api/v1/articles/?q=common",
+        "search: in 1 of 10": "/search/?q=frequent",
+        "search: in all": "/search/?q=new",
+        "search: two words, in 1 of 10 and 1 of 5": "/search/?q=frequent+usual",
+        "search: in 20 articles and in most": "/search/?q=rare+w0",
+        "search: three words, in 1 of 50": "/search/?q=frequent+usual+w0",
+        "search: in 1 of 100, far on": f"/search/?q=common&older={far}",
+        "search: in a channel, 1 of 100": "/search/?q=common&channel=town",
+        "search by programs: in 20 articles": "/api/v1/articles/?q=rare",
+        "search by programs: a channel's middle, 1 of 100": f"/api/v1/articles/?q=common&channel=town&until={middle}",
+    }
+
+
+def following(address: str) -> str:
+    """The page of a list after this one."""
+    return str(Client().get(address).json()["next"]).removeprefix("http://testserver")
 
 
 def get(address: str) -> None:

@@ -15,7 +15,6 @@ from rest_framework.serializers import BaseSerializer, Serializer
 
 from articles import services
 from articles.api.newsroom import NewsroomView
-from articles.api.reader import narrowed
 from articles.api.serializers import (
     ApprovalSerializer,
     DeskArticleSerializer,
@@ -30,6 +29,15 @@ from articles.api.serializers import (
 )
 from articles.models import Article
 from articles.workflow import WAITING
+
+_LOOKUPS = {
+    "author": "author",
+    "channel": "channel__slug",
+    "since": "publish_at__gte",
+    "status": "status__in",
+    "tag": "tags__slug",
+    "until": "publish_at__lt",
+}
 
 NEWER = [f"update__{text}__{name}" for text in ("draft", "approved") for name in ("author", "channel")]
 """What is shown of newer texts."""
@@ -60,9 +68,8 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         """Those of this person, in these states, with these words and so on."""
         if wanted.get("own"):
             wanted["author"] = self.request.user.pk
-        lookups = {"author": "author", "status": "status__in", "tag": "tags__slug"}
-        queryset = queryset.filter(**{lookup: wanted[name] for name, lookup in lookups.items() if wanted.get(name)})
-        return narrowed(having(queryset, wanted.get("q", "")), wanted)
+        queryset = queryset.filter(**{lookup: wanted[name] for name, lookup in _LOOKUPS.items() if wanted.get(name)})
+        return having(queryset, wanted.get("q", ""))
 
     def perform_create(self, serializer: BaseSerializer[Article]) -> None:
         """A draft belongs to whoever wrote it."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.core.signing import BadSignature
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -14,6 +16,7 @@ from articles.api.pictures import PictureSerializer
 from articles.html import clean_html
 from articles.illustrating import absolute, illustrate
 from articles.models import Article, Channel, Correction, Tag
+from articles.places import Place
 from articles.search import highlighted, snippet
 
 
@@ -36,7 +39,7 @@ class TagSerializer(serializers.ModelSerializer[Tag]):
 class CorrectionSerializer(serializers.ModelSerializer[Correction]):
     """What was wrong before."""
 
-    published_at = InstantField(read_only=True)
+    published_at = InstantField(source="shown_since", read_only=True)
 
     class Meta:
         model = Correction
@@ -58,7 +61,9 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
     published_at = InstantField(
         read_only=True, allow_null=True, help_text=_("When it really went live; null until the task has noted it.")
     )
-    updated_at = InstantField(read_only=True)
+    updated_at = InstantField(
+        source="modified_at", read_only=True, help_text=_("When readers last saw something new of it.")
+    )
 
     class Meta:
         model = Article
@@ -112,8 +117,20 @@ class LiveArticleSerializer(HeadlineSerializer):
         return illustrate(clean_html(article.body), address=absolute)
 
 
-class LiveFilterSerializer(serializers.Serializer[Any]):
-    """Which live articles to list."""
+@extend_schema_field(OpenApiTypes.STR)
+class PlaceField(serializers.Field[Place, str, str, Place]):
+    """A place between two articles, as addresses name it."""
+
+    def to_internal_value(self, data: str) -> Place:
+        """The place. Refuses one that was made by hand."""
+        try:
+            return Place.read(data)
+        except BadSignature as error:
+            raise serializers.ValidationError(_("Take it from `next`, unchanged.")) from error
+
+
+class ArticleFilterSerializer(serializers.Serializer[Any]):
+    """Which articles to list."""
 
     channel = serializers.CharField(max_length=80, required=False, help_text=_("Slug of a channel."))
     q = serializers.CharField(max_length=100, required=False, help_text=_("Words in headline, summary or body."))
@@ -126,3 +143,9 @@ class LiveFilterSerializer(serializers.Serializer[Any]):
     )
     since = InstantField(required=False, help_text=_("Published at or after this time."))
     until = InstantField(required=False, help_text=_("Published before this time."))
+
+
+class LiveFilterSerializer(ArticleFilterSerializer):
+    """Which live articles to list."""
+
+    older = PlaceField(required=False, help_text=_("Where older ones begin, taken from `next`."))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
@@ -21,17 +20,18 @@ from articles.api.live_serializers import (
     LiveArticleSerializer,
     LiveFilterSerializer,
 )
+from articles.api.pages import LivePages
 from articles.caching.pages import cached
 from articles.caching.tags import NEWS, article_tag, tagged
 from articles.illustrating import gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
-from articles.search import RANKED, Query, gather_bodies, matching
+from articles.parts import Part, part_named
+from articles.places import Place
+from articles.search import RANKED, Query, find, gather_bodies
 from scheduling.services import database_now
 
-_PARAMETERS = ("author", "channel", "cursor", "page_size", "since", "tag", "until")
-
-Articles = TypeVar("Articles", bound="QuerySet[Article]")
+_PARAMETERS = ("author", "channel", "cursor", "older", "page_size", "since", "tag", "until")
 
 
 class Killed(APIException):
@@ -39,12 +39,6 @@ class Killed(APIException):
 
     status_code = status.HTTP_410_GONE
     default_code = "killed"
-
-
-def narrowed(articles: Articles, wanted: dict[str, Any]) -> Articles:
-    """Those of `articles` in the channel and of the time that the values of a filter ask for."""
-    lookups = {"channel": "channel__slug", "since": "publish_at__gte", "until": "publish_at__lt"}
-    return articles.filter(**{lookup: wanted[name] for name, lookup in lookups.items() if name in wanted})
 
 
 @extend_schema_view(
@@ -61,7 +55,10 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
     queryset = Article.objects.none()
     lookup_value_converter = "int"
     ordering: tuple[str, ...] = ("-publish_at", "-id")
+    pagination_class = LivePages
+    part: Part | None = None
     query: Query | None = None
+    beyond: Place | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The answer, kept until it changes; that to a search is not, since hardly anybody asks the same."""
@@ -72,10 +69,10 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
     def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return tagged(super().dispatch(request, *args, **kwargs), article_tag(kwargs["pk"]) if kwargs else NEWS)
 
-    def get_queryset(self) -> QuerySet[Article]:
+    def get_queryset(self) -> ArticleQuerySet:
         """The same condition for everybody and every address: an article not yet live does not exist."""
-        live = Article.objects.live(database_now()).select_related("channel", "author").prefetch_related("tags")
-        return live.defer("body") if self.action == "list" else live.prefetch_related("corrections")
+        live = self._with_relations(Article.objects.live(database_now()))
+        return live if self.action == "list" else live.prefetch_related("corrections")
 
     def get_object(self) -> Article:
         """The article. Raises `Killed` for one that readers saw and shall see no more."""
@@ -104,22 +101,25 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
             return queryset
         wanted = LiveFilterSerializer(data=self.request.query_params)
         wanted.is_valid(raise_exception=True)
-        return self._found(queryset, wanted.validated_data)
+        return self._listed(queryset, **wanted.validated_data)
 
     def get_serializer_context(self) -> dict[str, Any]:
         """What is looked for is shown where it was found."""
         return {**super().get_serializer_context(), "query": self.query}
 
-    def _found(self, articles: ArticleQuerySet, wanted: dict[str, Any]) -> ArticleQuerySet:
-        articles = narrowed(articles, wanted)
-        if "tag" in wanted:
-            articles = articles.tagged_by(wanted["tag"])
-        if "author" in wanted:
-            articles = articles.signed_by(wanted["author"])
-        if "q" not in wanted:
-            return articles
-        self.query, self.ordering = Query(wanted["q"]), RANKED
-        return matching(articles, self.query)
+    def _listed(self, articles: ArticleQuerySet, *, q: str = "", **wanted: Any) -> ArticleQuerySet:
+        part = part_named(**wanted)
+        if not q:
+            self.part = part
+            return part.of(articles)
+        self.query, self.ordering = Query(q), RANKED
+        found = find(part, self.query)
+        self.beyond = found.beyond
+        return self._with_relations(found.articles)
+
+    def _with_relations(self, articles: ArticleQuerySet) -> ArticleQuerySet:
+        articles = articles.select_related("channel", "author").prefetch_related("tags")
+        return articles.defer("body") if self.action == "list" else articles
 
 
 @extend_schema_view(list=extend_schema(summary="Channels, in the order of the site"))

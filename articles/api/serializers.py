@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from articles import services
 from articles.api.fields import InstantField
-from articles.api.live_serializers import LiveFilterSerializer
+from articles.api.live_serializers import ArticleFilterSerializer
 from articles.diffing import Change
 from articles.models import Article, Channel, Revision, Tag, Update
 from scheduling.services import read_database_clock
@@ -19,7 +19,7 @@ from scheduling.services import read_database_clock
 Status = Article.Status
 
 
-class DeskFilterSerializer(LiveFilterSerializer):
+class DeskFilterSerializer(ArticleFilterSerializer):
     """Which articles of the newsroom to list."""
 
     status = serializers.MultipleChoiceField(choices=Status.choices, required=False, help_text=_("May be repeated."))

@@ -51,18 +51,18 @@ class Answer:
 
 
 def _first_given_out(key: str, etag: str, second: int) -> int | None:
-    """The second in which this version was first given out; None if another one was, in the same.
+    """The second in which this version was first given out, or the next one if another version was in the same.
 
-    No column tells when something left a list, so the answers themselves are watched. Where the cache forgets, or is
-    each process's own, answers are sent again that need not be.
+    None until that has come. No column tells when something left a list, so the answers themselves are watched. Where
+    the cache forgets, or is each process's own, answers are sent again that need not be.
     """
     known = cache.get(f"{key}:first")
     if known is not None and known[0] == etag:
-        return int(known[1])
-    if known is not None and known[1] >= second:
-        return None
-    cache.set(f"{key}:first", (etag, second), timeout=_REMEMBERED)
-    return second
+        first = int(known[1])
+    else:
+        first = second if known is None else max(second, int(known[1]) + 1)
+        cache.set(f"{key}:first", (etag, first), timeout=_REMEMBERED)
+    return first if first <= second else None
 
 
 def deliver(request: HttpRequest, answer: Answer, left: float) -> HttpResponseBase:

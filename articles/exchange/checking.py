@@ -6,6 +6,7 @@ import hashlib
 import json
 from datetime import datetime
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from articles.exceptions import UnknownMaterial
@@ -14,7 +15,7 @@ from articles.exchange.records import FIELDS, Record, Refused
 from articles.exchange.statuses import Outcome, Times, Timetable
 from articles.html import add_paragraphs, clean_html
 from articles.models import Article, Channel, Tag
-from articles.pictures import references
+from articles.pictures import MEDIA_PATH, references
 from articles.services.importing import ImportedArticle
 from articles.services.uses import unknown_pictures
 
@@ -27,8 +28,8 @@ def length_of(model: type[Article | Channel | Tag], name: str) -> int:
     return int(model._meta.get_field(name).max_length or 0)  # type: ignore[union-attr]
 
 
-TITLE, SLUG, SUMMARY, BYLINE, EXTERNAL_ID = (
-    length_of(Article, name) for name in ("title", "slug", "summary", "byline", "external_id")
+TITLE, SLUG, SUMMARY, BYLINE, EXTERNAL_ID, REASON = (
+    length_of(Article, name) for name in ("title", "slug", "summary", "byline", "external_id", "status_reason")
 )
 CHANNEL, TAG = length_of(Channel, "name"), length_of(Tag, "name")
 PERSON = 254
@@ -63,11 +64,14 @@ class Checker:
             summary=read.line(source, "summary", SUMMARY),
             body=_body(source),
             status=outcome.status,
+            status_reason=read.line(source, "status_reason", REASON),
+            kill_notice=_kill_notice(source, outcome),
             publish_at=outcome.publish_at,
             published_at=outcome.published_at,
             embargo_until=times.embargo_until,
             unpublish_at=_unpublish_at(source, times, outcome),
             author=read.line(source, "author", PERSON),
+            author_name=read.line(source, "author_name", PERSON),
             byline=read.line(source, "byline", BYLINE),
             channel=read.line(source, "channel", CHANNEL),
             tags=read.names(source, "tags", TAG),
@@ -75,10 +79,27 @@ class Checker:
 
 
 def _body(source: read.Fields) -> str:
-    body = clean_html(add_paragraphs(read.text(source, "body", LONGEST_BODY)))
+    body = read.text(source, "body", LONGEST_BODY)
+    if not _is_html(source):
+        body = add_paragraphs(body)
+    body = clean_html(body).replace(f'src="{settings.SITE_URL}{MEDIA_PATH}', f'src="{MEDIA_PATH}')
     if unknown := unknown_pictures(references(body)):
         raise Refused("body", str(UnknownMaterial(unknown)))
     return body
+
+
+def _is_html(source: read.Fields) -> bool:
+    """Whether the body is HTML for certain: otherwise a text without paragraphs is a plain one."""
+    word = read.line(source, "body_format", 40)
+    if word not in ("", "html"):
+        raise Refused("body_format", _('"%(word)s" is not known; write html, or leave it out') % {"word": word})
+    return word == "html"
+
+
+def _kill_notice(source: read.Fields, outcome: Outcome) -> str:
+    """What readers are told in its place; nothing of an article that is not killed."""
+    notice = read.line(source, "kill_notice", REASON)
+    return notice if outcome.status == Article.Status.KILLED else ""
 
 
 def _unpublish_at(source: read.Fields, times: Times, outcome: Outcome) -> datetime | None:

@@ -18,6 +18,8 @@ EARLIEST, LATEST = 1000, 9999
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
+_SLUG = re.compile(r"[-\w]+")
+_BREAKS = re.compile(r"\s*[\t\n\v\f\r\x85\u2028\u2029]\s*")
 _SEPARATORS = re.compile(r"[,;|，；、]")
 
 
@@ -45,12 +47,14 @@ def text(fields: Fields, name: str, longest: int) -> str:
 
 def line(fields: Fields, name: str, longest: int) -> str:
     """The same on one line."""
-    return " ".join(text(fields, name, longest).split())
+    return _BREAKS.sub(" ", text(fields, name, longest))
 
 
 def slug(fields: Fields, longest: int, *, title: str) -> str:
     """The slug given, made valid, or one made from `title`."""
-    given = slugify(text(fields, "slug", longest), allow_unicode=True)
+    given = text(fields, "slug", longest)
+    if not _SLUG.fullmatch(given):
+        given = slugify(given, allow_unicode=True)
     return given or slugify(title, allow_unicode=True)[:longest].strip("-_")
 
 

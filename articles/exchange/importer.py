@@ -49,6 +49,7 @@ class Importer:
         self.tally = Tally()
         self.left_out: Counter[str] = Counter()
         self.misspelt: Counter[str] = Counter()
+        self.notes: Counter[str] = Counter()
         self._checker = checker
         self._tell = tell
         self._dry_run = dry_run
@@ -77,6 +78,7 @@ class Importer:
             self._fail(record.place, str(error), 1)
             return
         self.misspelt.update(unknown_fields(record))
+        self.notes.update(record.notes)
         if note:
             self._tell(Remark(Kind.NOTED, record.place, note))
         if is_new:

@@ -10,13 +10,14 @@ from typing import BinaryIO
 
 from django.utils.translation import gettext as _
 
+from articles.exchange.exporter import Export
 from articles.exchange.records import Kind, Record, Remark, Unreadable
 
 LONGEST_LINE = 8_000_000
 """Bytes of a line that are read at most; a longer one is a failed record."""
 
 
-def read(path: Path, *, encoding: str) -> Iterator[Record | Remark]:
+def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
     """Yield a record for each line. A file with lines of which none is an object is not JSON Lines."""
     objects, first_remark = 0, None
     with path.open("rb") as stream:
@@ -30,6 +31,12 @@ def read(path: Path, *, encoding: str) -> Iterator[Record | Remark]:
             _("No line is a JSON object. %(place)s: %(message)s")
             % {"place": first_remark.place, "message": first_remark.message}
         )
+
+
+def write(export: Export) -> Iterator[str]:
+    """Yield a line for each article, from which an import makes the same article."""
+    for item in export.items():
+        yield json.dumps(item.fields(), ensure_ascii=False) + "\n"
 
 
 def _numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:

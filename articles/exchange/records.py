@@ -18,12 +18,16 @@ FIELDS = {
     "slug",
     "summary",
     "body",
+    "body_format",
     "status",
+    "status_reason",
+    "kill_notice",
     "publish_at",
     "unpublish_at",
     "embargo_until",
     "published_at",
     "author",
+    "author_name",
     "byline",
     "channel",
     "tags",
@@ -58,10 +62,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One article as its file has it. `place` is for people: "line 12"."""
+    """One article as its file has it. `place` is for people: "line 12". `notes` are told with how many have them."""
 
     place: str
     fields: Mapping[str, object]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ class Reader(Protocol):
 
     Yields a FAILED remark for a record that cannot be read and goes on behind it. Raises `Unreadable` when there is
     no going on, or when the file is not of this format. `encoding` is for text without a byte-order mark.
+    `site` is the address of the site that the articles come from, for formats that leave it out.
     """
 
-    def __call__(self, path: Path, *, encoding: str) -> Iterator[Record | Remark]: ...
+    def __call__(self, path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]: ...

@@ -85,16 +85,20 @@ class Timetable:
             return self._wait(status, times, needs_a_time=word in NEEDS_A_TIME)
         if status == Status.PUBLISHED:
             return self._published(times)
-        if status == Status.WITHDRAWN:
+        if status in (Status.WITHDRAWN, Status.KILLED):
             return Outcome(status, times.publish_at or times.published_at, times.published_at)
         note = _("not for all to read; imported as a draft") if word == "private" else ""
         return Outcome(status, times.publish_at, note=note)
 
     def _published(self, times: Times) -> Outcome:
         publish_at = times.publish_at or times.published_at or self.now
-        if times.goes_live_after(self.now):
+        if replace(times, publish_at=publish_at).goes_live_after(self.now):
             return Outcome(Status.APPROVED, publish_at)
-        return Outcome(Status.PUBLISHED, publish_at, times.published_at or publish_at)
+        return Outcome(Status.PUBLISHED, publish_at, self._credible(times.published_at or publish_at, publish_at))
+
+    def _credible(self, published_at: datetime, publish_at: datetime) -> datetime:
+        """Readers are told no time before the article's own, and none that is still to come."""
+        return min(max(published_at, publish_at), self.now)
 
     def _wait(self, status: Status, times: Times, *, needs_a_time: bool) -> Outcome:
         if times.publish_at is None and needs_a_time:

@@ -7,31 +7,35 @@ a draft that never had a date has zeros there. A post's categories are its chann
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import ParseError, iterparse
-from django.utils.html import strip_tags
 from django.utils.translation import gettext as _
 
 from articles.exchange.records import Kind, Record, Remark, Unreadable
+from articles.exchange.safe_xml import events, plain
 
 if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element  # noqa: S405 (the type alone; defusedxml does the parsing)
+    from xml.etree.ElementTree import Element  # noqa: S405 (the type alone)
 
 NO_DATE = "0000-00-00 00:00:00"
 NO_PUB_DATE = "-0001"
 """The year that WordPress makes of it in `pubDate`, where Python reads 2000."""
 
 THROWN_AWAY = {"trash", "auto-draft"}
+META = {
+    "_headline_byline": "byline",
+    "_headline_embargo_until": "embargo_until",
+    "_headline_unpublish_at": "unpublish_at",
+}
+"""Custom fields in which an export of ours keeps what WordPress has no word for; those with "_" it shows to nobody."""
+
 NOT_FOR_ALL = "private"
 """WordPress's status of what only its editors may see; a post behind a password is treated likewise."""
 
@@ -60,38 +64,27 @@ class Site:
             self.address = element.text or ""
         elif name == "wp:author":
             person = _children(element)
-            shown = _plain(person.get("wp:author_display_name", ""))
+            shown = plain(person.get("wp:author_display_name", ""))
             self.people[person.get("wp:author_login", "")] = person.get("wp:author_email", ""), shown
 
 
-def read(path: Path, *, encoding: str) -> Iterator[Record | Remark]:
+def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
     """Yield a record for each post. XML names its encoding itself, so `encoding` is not used."""
-    with path.open("rb") as stream:
-        try:
-            yield from _records(stream)
-        except ParseError as error:
-            raise Unreadable(_("Not well-formed XML: %(error)s.") % {"error": error}) from error
-        except DefusedXmlException as error:
-            raise Unreadable(_("The file defines entities or a document type, which no export does.")) from error
-        except (LookupError, ValueError) as error:
-            raise Unreadable(_("The file's encoding cannot be read: %(error)s.") % {"error": error}) from error
-
-
-def _records(stream: BinaryIO) -> Iterator[Record | Remark]:
-    site, number, channel = Site(), 0, None
-    for event, element in iterparse(stream, events=("start", "end"), forbid_dtd=True):
+    number, channel = 0, None
+    known = Site()
+    for event, element in events(path):
         name = _short(element.tag)
         if event == "start":
             channel = element if name == "channel" and channel is None else channel
             continue
         if name == "item":
             number += 1
-            yield _record(number, element, site)
+            yield _record(number, element, known)
             if channel is not None:
                 channel.clear()  # or the whole file would pile up in memory
         else:
-            site.learn(name, element)
-    if not site.version:
+            known.learn(name, element)
+    if not known.version:
         raise Unreadable(_("XML, but not an export of WordPress: it has no wp:wxr_version."))
 
 
@@ -114,16 +107,17 @@ def _fields(post: dict[str, str], element: Element, site: Site) -> dict[str, obj
     channel, tags = _terms(element)
     return {
         "external_id": post.get("guid") or f"{site.address}?p={post.get('wp:post_id', '')}",
-        "title": _plain(post.get("title", "")),
+        "title": plain(post.get("title", "")),
         "slug": unquote(post.get("wp:post_name", "")),
-        "summary": _plain(post.get("excerpt:encoded", "")),
+        "summary": plain(post.get("excerpt:encoded", "")),
         "body": post.get("content:encoded", ""),
         "status": NOT_FOR_ALL if post.get("wp:post_password") else post.get("wp:status", "draft"),
         "publish_at": _date(post),
         "author": email or login,
-        "byline": shown or login,
+        "author_name": shown or login,
         "channel": channel,
         "tags": tags,
+        **_meta(element),
     }
 
 
@@ -143,19 +137,20 @@ def _date(post: dict[str, str]) -> str | None:
 
 def _terms(element: Element) -> tuple[str | None, list[str]]:
     found = element.findall("category")
-    terms = [(term.get("domain"), term.get("nicename"), _plain(term.text or "")) for term in found]
+    terms = [(term.get("domain"), term.get("nicename"), plain(term.text or "")) for term in found]
     categories = [name for domain, slug, name in terms if domain == "category" and slug != "uncategorized"]
     tags = [name for domain, slug, name in terms if domain == "post_tag"]
     return (categories[0] if categories else None), categories[1:] + tags
 
 
+def _meta(element: Element) -> dict[str, str]:
+    found = (_children(each) for each in element if _short(each.tag) == "wp:postmeta")
+    pairs = ((each.get("wp:meta_key", ""), each.get("wp:meta_value", "")) for each in found)
+    return {META[key]: value for key, value in pairs if key in META}
+
+
 def _children(element: Element) -> dict[str, str]:
     return {_short(child.tag): child.text or "" for child in element}
-
-
-def _plain(text: str) -> str:
-    """Titles and names are HTML in WordPress: "Q&amp;A"."""
-    return html.unescape(strip_tags(text))
 
 
 @lru_cache(maxsize=512)

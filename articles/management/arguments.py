@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from datetime import datetime
 
-from django.core.management.base import CommandError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -18,4 +18,4 @@ def moment(text: str) -> datetime:
         return value if timezone.is_aware(value) else resolve(value, timezone.get_current_timezone())
     except (AmbiguousTime, NonexistentTime, OverflowError, ValueError) as error:
         message = _("“%(text)s” does not name one time; write for example 2026-11-21T07:00+08:00.")
-        raise CommandError(message % {"text": text}) from error
+        raise ArgumentTypeError(message % {"text": text}) from error

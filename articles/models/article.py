@@ -14,10 +14,9 @@ from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.changes import SavesOnlyChanges
 from articles.models.cover import Covered
+from articles.models.dating import Dated, DatedQuerySet
 from articles.models.revision import Revision, Text
-from articles.models.telling import TellingQuerySet
 from scheduling.fields import ExactCharField
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ BODY_LENGTH = 1_000_000
 """Characters; the longest novels of the paper's weekend pages have a tenth of that."""
 
 
-class ArticleQuerySet(TellingQuerySet["Article"]):
+class ArticleQuerySet(DatedQuerySet["Article"]):
     """The words in which the house asks for articles. `now` is an aware datetime or `database_now()`."""
 
     def live(self, now: Instant) -> Self:
@@ -62,10 +61,6 @@ class ArticleQuerySet(TellingQuerySet["Article"]):
     def tagged(self, tag: int | OuterRef) -> Self:
         """Those with this tag; the newest of them are found along an index of their own, see `Tagging`."""
         return self.filter(taggings__tag=tag, taggings__publish_at=F("publish_at"))
-
-    def tagged_by(self, slug: str) -> Self:
-        """Those with the tag of this slug, found in the same way."""
-        return self.filter(taggings__tag__slug=slug, taggings__publish_at=F("publish_at"))
 
     def signed_by(self, author_id: int | OuterRef) -> Self:
         """What names this person to readers: a byline stands instead of a name, and without one nobody is named."""
@@ -99,7 +94,7 @@ def over_at(now: Instant) -> Q:
     return Q(unpublish_at__lte=now)
 
 
-class Article(Covered, SavesOnlyChanges):
+class Article(Covered, Dated):
     """A piece of news, from its draft to its withdrawal.
 
     The columns hold what readers see once its time has come: while an article is approved, out or withdrawn that is the
@@ -209,6 +204,7 @@ class Article(Covered, SavesOnlyChanges):
             models.Index(fields=["status", "unpublish_at"], name="article_leaving"),
             models.Index(fields=["publish_at", "id"], name="article_newest"),
             models.Index(fields=["updated_at"], name="article_changed"),
+            models.Index(fields=["text_changed_at"], name="article_text_changed"),
             models.Index(fields=["channel", "publish_at", "id"], name="article_channel_newest"),
             models.Index(fields=["author", "publish_at", "id"], name="article_author_newest"),
         ]
@@ -265,13 +261,6 @@ class Article(Covered, SavesOnlyChanges):
     def signed(self) -> str:
         """Who it is by, as readers see it; empty if nobody is named."""
         return self.byline or (self.author.get_full_name() if self.author else "")
-
-    @property
-    def goes_live_at(self) -> datetime | None:
-        """When readers may first see it: the later of its time and its embargo; None without a time."""
-        if self.publish_at is None:
-            return None
-        return max(self.publish_at, self.embargo_until or self.publish_at)
 
     @property
     def newer(self) -> Update | None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Self
 
 from django.db import models
+from django.db.models.expressions import Combinable
 
 
 class SavesOnlyChanges(models.Model):
@@ -23,6 +24,7 @@ class SavesOnlyChanges(models.Model):
         if update_fields is None and not self._state.adding and not options.get("force_insert"):
             update_fields = self.changed_fields() | self._always_saved()
         super().save(*args, update_fields=update_fields, **options)
+        self._forget_expressions()
         self._remember()
 
     @classmethod
@@ -62,6 +64,12 @@ class SavesOnlyChanges(models.Model):
     @classmethod
     def _always_saved(cls) -> frozenset[str]:
         return frozenset(field.name for field in cls._meta.concrete_fields if getattr(field, "auto_now", False))
+
+    def _forget_expressions(self) -> None:
+        """What the database made of an expression is read when somebody asks for it."""
+        for name, value in list(self.__dict__.items()):
+            if isinstance(value, Combinable):
+                del self.__dict__[name]
 
     def _remember_as(self, name: str, value: Any) -> None:
         """This field alone is stored with this value."""

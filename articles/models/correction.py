@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -25,3 +27,8 @@ class Correction(models.Model):
 
     def __str__(self) -> str:
         return self.note
+
+    @property
+    def shown_since(self) -> datetime:
+        """When readers first saw it: with the article, if the mended text was there before that came out."""
+        return max(self.published_at, self.article.goes_live_at or self.published_at)

@@ -24,5 +24,5 @@ def announce_published(article_ids: Collection[int]) -> None:
 
 def announce_withdrawn(article_ids: Collection[int]) -> None:
     """After the commit: these articles are taken off."""
-    ping_soon(article_ids)
+    ping_soon(article_ids, are_gone=True)
     transaction.on_commit(partial(logger.debug, "articles taken off: %s", list(article_ids)), robust=True)

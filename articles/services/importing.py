@@ -10,25 +10,29 @@ from typing import Any, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text
 from articles.pictures import references
 from articles.search import index
 from articles.services.editing import IN_REVIEW, take_in
+from articles.services.identity import at_home
 from articles.services.membership import held
 from articles.services.recording import IMPORT, Standing, record_many
 from articles.services.references import channels_named, people_named, tag_all, tags_named
 from articles.services.revisions import add_revisions, pin_all
 from articles.services.tasks import sync_tasks
 from articles.services.uses import note_uses
-from scheduling.services import read_database_clock
+from scheduling.services import database_now, read_database_clock
 
 Status = Article.Status
 
 CONTENT = ("title", "slug", "summary", "body")
 BYLINE = 120
 STATE = ("status", "publish_at", "unpublish_at", "embargo_until")
+AROUND = ("published_at", "status_reason", "kill_notice")
+"""What comes with a state, but is none of what editors choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,14 @@ class ImportedArticle:
     summary: str
     body: str
     status: Article.Status
+    status_reason: str
+    kill_notice: str
     publish_at: datetime | None
     published_at: datetime | None
     embargo_until: datetime | None
     unpublish_at: datetime | None
     author: str
+    author_name: str
     byline: str
     channel: str
     tags: tuple[str, ...]
@@ -99,15 +106,17 @@ class Tally:
 def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
     """Store all of `chunk` in one transaction, with channels, tags and tasks, or nothing of it.
 
-    Articles are recognised by their external id, which must be unique in `chunk`. One whose content over there is
-    as at the last import is skipped: what editors improved here since then stays. Otherwise the file's text, channel
-    and tags replace ours. Its status and times do so only while they are as the last import left them, readers
-    cannot see the article and no release holds it. A text that the file does not call approved never replaces one that
-    was approved here: it becomes a draft beside it. `dry_run` does everything and takes it back.
+    Articles are recognised by their external id, which must be unique in `chunk`. One that was made here and comes home
+    is skipped. So is one whose content over there is as at the last import: what editors improved here since then
+    stays. Otherwise the file's text, channel and tags replace ours. Its status and times do so only while they are as
+    the last import left them, readers cannot see the article and no release holds it. A text that the file does not
+    call approved never replaces one that was approved here: it becomes a draft beside it. `dry_run` does everything
+    and takes it back.
     """
     with transaction.atomic():
         known = _known(chunk)
-        new = [item for item in chunk if item.external_id not in known]
+        own = at_home(item.external_id for item in chunk)
+        new = [item for item in chunk if item.external_id not in known and item.external_id not in own]
         changes = _changes(chunk, known, read_database_clock())
         _write(new, changes)
         transaction.set_rollback(dry_run)
@@ -186,7 +195,7 @@ def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
     Article.objects.bulk_create(created)
     ids = _ids([item.external_id for item in new])
     for article in created:
-        article.pk = ids[article.external_id or ""]
+        article.pk = ids[article.external_id]
     names = {article.pk: context.tag_names(item) for article, item in zip(created, new, strict=True)}
     tag_all({article.pk: item.tags for article, item in zip(created, new, strict=True)}, context.tags)
     add_revisions({article.pk: Text.of(article, names[article.pk]) for article in created}, note=_("Imported"))
@@ -246,26 +255,34 @@ class Context:
         """What a changed article says."""
         return Text.of(change.article).changed(self.text(change.item))
 
+    def shows_other(self, change: Change) -> bool:
+        """Whether readers of a changed article notice."""
+        author, byline = (self.content(change.item)[name] for name in ("author", "byline"))
+        by_another = not byline and (author and author.pk) != change.article.author_id
+        return change.state or by_another or not Text.of(change.article).looks_like(self.replaced(change))
+
     def content(self, item: ImportedArticle) -> dict[str, Any]:
-        """The text, and who wrote it for which channel. A stranger becomes a byline, unless it is an address."""
+        """The text, and who wrote it for which channel. A name that nobody here has becomes the byline."""
         author = self.people.get(item.author)
-        stranger = "" if author or "@" in item.author else item.author
+        name = item.author_name or ("" if author or "@" in item.author else item.author)
+        is_named = author is not None and bool(author.get_full_name())  # type: ignore[attr-defined]
         return {
             **{name: getattr(item, name) for name in CONTENT},
             "channel": self.channels.get(item.channel),
             "author": author,
-            "byline": item.byline or stranger[:BYLINE],
+            "byline": item.byline or ("" if is_named else name[:BYLINE]),
         }
 
 
 def _state(item: ImportedArticle) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in (*STATE, "published_at")}
+    return {name: getattr(item, name) for name in (*STATE, *AROUND)}
 
 
 def _new_article(item: ImportedArticle, context: Context) -> Article:
     origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item))}
     cover = CoverMode.AUTO.cover([], references(item.body))
-    return Article(**origin, revision=1, **context.content(item), **_state(item), cover=cover)
+    seen = database_now() if item.status in Status.visible() else None
+    return Article(**origin, revision=1, **context.content(item), **_state(item), cover=cover, text_changed_at=seen)
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:
@@ -273,10 +290,11 @@ def _new_values(change: Change, context: Context) -> dict[str, Any]:
     if change.content:
         mode, chosen = CoverMode(change.article.cover_mode), change.article.cover
         values |= context.content(change.item) | {"cover": mode.cover(chosen, references(change.item.body))}
+        if not context.shows_other(change):
+            values["text_changed_at"] = F("text_changed_at")
     return values | _state(change.item) if change.state else values
 
 
-def _ids(external_ids: Sequence[str]) -> dict[str, int]:
+def _ids(external_ids: Sequence[str]) -> dict[str | None, int]:
     """MySQL returns no ids from a bulk insert."""
-    rows = Article.objects.filter(external_id__in=external_ids).values_list("external_id", "pk")
-    return {external_id or "": pk for external_id, pk in rows}
+    return dict(Article.objects.filter(external_id__in=external_ids).values_list("external_id", "pk"))

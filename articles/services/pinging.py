@@ -17,13 +17,14 @@ TIMEOUT = 10.0  # seconds
 _MOST = 500  # articles of one task
 
 
-def ping_soon(article_ids: Collection[int]) -> None:
-    """After the commit, tell the hub that these articles came, changed or went; nothing without a hub."""
+def ping_soon(article_ids: Collection[int], *, are_gone: bool = False) -> None:
+    """After the commit, tell the hub that these articles came or changed, or are gone; nothing without a hub."""
     if not settings.WEBSUB_HUB:
         return
     ids = sorted(article_ids)
     for start in range(0, len(ids), _MOST):
-        add_task(PING, execute_time=read_database_clock(), parameters={"articles": ids[start : start + _MOST]})
+        parameters = {"articles": ids[start : start + _MOST], "are_gone": are_gone}
+        add_task(PING, execute_time=read_database_clock(), parameters=parameters)
 
 
 def ping_of_deleted(article: Article) -> None:
@@ -42,10 +43,12 @@ def ping(paths: Collection[str]) -> None:
         pass
 
 
-def topics(article_ids: Collection[int]) -> list[str]:
-    """The paths of the feeds that show these articles, or showed them; none for what readers never saw."""
+def topics(article_ids: Collection[int], *, are_gone: bool = False) -> list[str]:
+    """The paths of the feeds that show these articles or, of what is gone, showed them; none for what nobody saw."""
     articles = Article.objects.filter(pk__in=article_ids)
-    public = articles.filter(published_at__isnull=False) | articles.live(database_now())
+    public = articles.live(database_now())
+    if are_gone:
+        public |= articles.filter(published_at__isnull=False)
     seen = list(public.select_related("author").defer("body"))
     if not seen:
         return []

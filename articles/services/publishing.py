@@ -15,7 +15,7 @@ from articles.models import Article
 from articles.models.article import due_at, not_over_at, over_at
 from articles.services.announcing import announce_published, announce_withdrawn
 from articles.services.recording import PUBLISHED, TAKEN_OFF, record_due
-from articles.services.revisions import drop_update
+from articles.services.revisions import date_corrections, drop_update
 from articles.services.scheduling import refuse_embargo
 from articles.services.steps import Person, move, taking
 from articles.workflow import Step
@@ -32,7 +32,7 @@ def publish_now(article: Article, *, by: Person) -> None:
         if article.unpublish_at and article.unpublish_at <= taken.now:
             raise InvalidSchedule(_("The article's time to be taken off is past; change that first."))
         move(Step.PUBLISH_NOW, article)
-        article.publish_at = article.published_at = taken.now
+        article.publish_at = article.published_at = article.text_changed_at = taken.now
         announce_published([article.pk])
 
 
@@ -54,6 +54,7 @@ def restore(article: Article, *, by: Person) -> None:
         if article.publish_at is None or article.publish_at > now:
             article.publish_at = now
         article.published_at = article.published_at or now
+        date_corrections(article, at=now)
         announce_published([article.pk])
 
 
@@ -65,11 +66,13 @@ def kill(article: Article, *, by: Person, notice: str) -> None:
     if not notice.strip():
         raise NoticeMissing
     with taking(Step.KILL, article, by=by) as taken:
+        was_out = article.status == Status.PUBLISHED
         move(Step.KILL, article)
         article.kill_notice = taken.notes.facts["notice"] = notice.strip()[:NOTICE_LENGTH]
         article.publish_at = article.publish_at if article.published_at else None
         drop_update(article)
-        announce_withdrawn([article.pk])
+        if was_out:
+            announce_withdrawn([article.pk])
 
 
 def revive(article: Article, *, by: Person) -> None:

@@ -9,7 +9,7 @@ from articles.models import Article, Correction, Release, ReleaseMember, Update
 from articles.search import index
 from articles.services.announcing import announce_published, announce_withdrawn
 from articles.services.recording import PUBLISHED, TAKEN_OFF, UPDATED, Person, Standing, record_many, recorded
-from articles.services.revisions import pin_all, pinned, put_into_columns
+from articles.services.revisions import date_corrections, pin_all, pinned, put_into_columns
 from articles.services.scheduling import refuse_embargo
 from articles.services.tasks import sync_tasks
 from articles.services.updating import adopt_all
@@ -50,7 +50,8 @@ def _publish(release: Release, members: Sequence[ReleaseMember], at: datetime) -
         member.old_status, member.title = article.status, article.title
         article.status, article.publish_at, article.published_at = Status.PUBLISHED, release.publish_at, at
     ids = [article_of(member).pk for member in members]
-    Article.objects.filter(pk__in=ids).update(status=Status.PUBLISHED, publish_at=release.publish_at, published_at=at)
+    times = {"publish_at": release.publish_at, "published_at": at, "text_changed_at": at}
+    Article.objects.filter(pk__in=ids).update(status=Status.PUBLISHED, **times)
     announce_published(ids)
 
 
@@ -113,12 +114,14 @@ def _take_text_back(release: Release, member: ReleaseMember, article: Article, a
     update.approved, update.publish_at = update.approved or out, None
     update.save()
     put_into_columns(article, before)
+    article.text_changed_at = at
     Correction.objects.filter(article=article, published_at__gte=release.published_at).delete()
 
 
 def _put_back(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
     if article.status == Status.WITHDRAWN:
         refuse_embargo(article, at)
+        date_corrections(article, at=at)
         article.status = Status.PUBLISHED
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Case, F, OuterRef, Subquery, Value, When
 
 from articles.models import Article, Correction, Revision, Text, Update
 from articles.search import index
@@ -14,7 +14,7 @@ from articles.services.announcing import announce_published
 from articles.services.publishing import Outcome, sort_missing
 from articles.services.recording import UPDATED, record_due
 from articles.services.references import tag_all
-from articles.services.revisions import adopt, keep_or_drop, pin_all
+from articles.services.revisions import adopt, is_seen, keep_or_drop, pin_all
 from articles.services.scheduling import checked_time
 from articles.services.steps import Person, taking
 from articles.services.uses import note_uses
@@ -88,7 +88,9 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     newer = Update.objects.filter(article=OuterRef("pk"))
     columns = {name: Subquery(newer.values(f"approved__{name}")) for name in (*Text.COLUMNS, "number")}
     columns["revision"] = columns.pop("number")
-    Article.objects.filter(pk__in=texts).update(**columns, updated_at=now)
+    seen = [pk for pk, revision in texts.items() if is_seen(articles[pk], Text.of(articles[pk]), revision)]
+    stamp = Case(When(pk__in=seen, then=Value(now)), default=F("text_changed_at"))
+    Article.objects.filter(pk__in=texts).update(**columns, text_changed_at=stamp, updated_at=now)
     tag_all({pk: revision.tags for pk, revision in texts.items()})
     corrected = [revision for revision in texts.values() if revision.correction]
     Correction.objects.bulk_create(

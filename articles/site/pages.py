@@ -1,33 +1,23 @@
-"""Pages of a list that grows at its head while people read: each begins where another ended, and none skips or repeats.
-
-The addresses of a list's pages name a place between two articles, signed: who makes one by hand finds nothing, and an
-article that is withdrawn meanwhile leaves readers where they were.
-"""
+"""Pages of a list that grows at its head while people read: each begins where another ended; none skips or repeats."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
-from django.core.signing import BadSignature, Signer
+from django.core.signing import BadSignature
 from django.db.models import Q
 from django.http import Http404, QueryDict
 
 from articles.illustrating import gather_covers
 from articles.models import Article
 from articles.models.article import ArticleQuerySet
-from articles.models.heads import in_any
+from articles.parts import nearest
+from articles.places import Place, place_of
 from articles.site.scopes import Scope
 
 SIZE, LARGEST = 10, 50
 """Articles on a page, unless `?page_size=` asks for another number, and at most."""
-
-NEXT = 100
-"""Articles next to a place among which those of a page are looked for first."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -66,25 +56,19 @@ def page_of(scope: Scope, asked: QueryDict) -> Page:
     """
     size = size_asked(asked)
     if after := asked.get("after"):  # what is less than a page is shown as the first page, which has more
-        newer = _beside(scope, newer_than(*_read(after)), ("publish_at", "id"), size + 1)
+        newer = _beside(scope, _read(after).newer, ("publish_at", "id"), size + 1)
         if len(newer) > size:
             return _page(newer[size - 1 :: -1], has_more=True, size=size, here=f"?after={after}")
     elif before := asked.get("before"):
-        older = _beside(scope, older_than(*_read(before)), ("-publish_at", "-id"), size + 1)
+        older = _beside(scope, _read(before).older, ("-publish_at", "-id"), size + 1)
         return page_from(older, size=size, here=f"?before={before}")
     return page_from(_live(scope).newest_first(), size=size)
 
 
 def _beside(scope: Scope, side: Q, order: tuple[str, str], most: int) -> Sequence[Article]:
-    """The first articles on one side of a place.
-
-    They are looked for among the next few, live or not, which an index alone tells. Asked for live ones, MariaDB would
-    begin at the end of a channel and walk to the place.
-    """
-    next_few = scope.shelf().filter(side).order_by(*order).values("pk")[:NEXT]
-    live = _live(scope).filter(side).order_by(*order)
-    found = list(live.filter(pk__in=in_any(next_few))[:most])
-    return found if len(found) == most else list(live[:most])
+    """The first articles on one side of a place."""
+    live, shelf = (articles.filter(side).order_by(*order) for articles in (_live(scope), scope.shelf()))
+    return nearest(live, shelf, most)
 
 
 def _live(scope: Scope) -> ArticleQuerySet:
@@ -112,34 +96,13 @@ def size_asked(asked: QueryDict) -> int:
     return min(int(text[:9]), LARGEST)
 
 
-def place_of(article: Article) -> str:
-    """The place of `article` in every list, as addresses name it."""
-    moment = article.publish_at or _EPOCH  # what is live has a time
-    return _signer().sign(f"{(moment - _EPOCH) // _TICK}.{article.pk}")
-
-
-def older_than(moment: datetime, pk: int) -> Q:
-    """What comes after a place when the newest is first. The plain bound is what an index can use."""
-    return Q(publish_at__lte=moment) & (Q(publish_at__lt=moment) | Q(pk__lt=pk))
-
-
-def newer_than(moment: datetime, pk: int) -> Q:
-    """What comes before a place when the newest is first."""
-    return Q(publish_at__gte=moment) & (Q(publish_at__gt=moment) | Q(pk__gt=pk))
-
-
 def _page(rows: Sequence[Article], *, has_more: bool, size: int, here: str) -> Page:
     gather_covers(rows)
     return Page(rows, last=rows[-1] if has_more else None, size=size, here=here)
 
 
-def _read(place: str) -> tuple[datetime, int]:
+def _read(place: str) -> Place:
     try:
-        ticks, pk = _signer().unsign(place).split(".")
+        return Place.read(place)
     except BadSignature as error:
         raise Http404 from error
-    return _EPOCH + int(ticks) * _TICK, int(pk)
-
-
-def _signer() -> Signer:
-    return Signer(salt="place", sep="~")

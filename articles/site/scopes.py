@@ -16,19 +16,17 @@ from django.utils.translation import gettext as _
 from articles.caching.tags import NEWS, author_tag, channel_tag, topic_tag
 from articles.models import Article, Channel, Tag
 from articles.models.article import ArticleQuerySet
+from articles.parts import Part
 from scheduling.services import database_now
 
 
 @dataclass(frozen=True)
-class Scope:
-    """A part of the news. `path` is its page for people, and what the addresses of its feeds begin with."""
+class Scope(Part):
+    """A part with a name. `path` is its page for people, and what the addresses of its feeds begin with."""
 
     path: str
     title: str
     description: str
-    channel: int | None = None
-    tag: int | None = None
-    author: int | None = None
 
     @property
     def surrogate(self) -> str:
@@ -43,22 +41,6 @@ class Scope:
     def is_mixed(self) -> bool:
         """Whether its articles may be of several channels."""
         return self.channel is None
-
-    def of(self, articles: ArticleQuerySet) -> ArticleQuerySet:
-        """Those of `articles` that belong to it."""
-        if self.channel is not None:
-            return articles.filter(channel=self.channel)
-        if self.tag is not None:
-            return articles.tagged(self.tag)
-        return articles if self.author is None else articles.signed_by(self.author)
-
-    def shelf(self) -> ArticleQuerySet:
-        """Its articles, live or not, by the index that holds them in order; an author's also without the name."""
-        return Article.objects.filter(author=self.author) if self.author is not None else self.of(Article.objects.all())
-
-    def live(self) -> ArticleQuerySet:
-        """What readers may see of it now, newest first."""
-        return self.of(_live()).newest_first()
 
 
 def everything() -> Scope:

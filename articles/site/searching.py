@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django import forms
+from django.core.signing import BadSignature
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -16,9 +18,10 @@ from django.views.decorators.http import require_safe
 
 from articles.models import Channel
 from articles.models.article import ArticleQuerySet
-from articles.search import RANKED, Query, gather_bodies, matching
-from articles.site.pages import Page, older_than, page_from
-from articles.site.views import live_articles
+from articles.parts import Part, part_named
+from articles.places import Place, place_of
+from articles.search import Found, Query, find, gather_bodies
+from articles.site.pages import SIZE, Page
 
 LONGEST_QUERY = 100
 
@@ -44,17 +47,12 @@ class SearchForm(forms.Form):
     tag = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)
     author = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
 
-    def articles(self) -> ArticleQuerySet:
-        """The live articles that a valid form asks for, with their `rank`, the best first."""
+    def part(self) -> Part:
+        """What a valid form narrows the search to."""
         wanted = self.cleaned_data
-        narrowed = live_articles().filter(_span(wanted["since"], wanted["until"]))
-        if wanted["channel"]:
-            narrowed = narrowed.filter(channel=wanted["channel"])
-        if wanted["tag"]:
-            narrowed = narrowed.tagged_by(wanted["tag"])
-        if wanted["author"]:
-            narrowed = narrowed.signed_by(wanted["author"])
-        return matching(narrowed.defer("body"), self.query).order_by(*RANKED)
+        since, until = _span(wanted["since"], wanted["until"])
+        part = part_named(tag=wanted["tag"], author=wanted["author"], since=since, until=until)
+        return replace(part, channel=wanted["channel"].pk if wanted["channel"] else None)
 
     @property
     def query(self) -> Query:
@@ -71,13 +69,13 @@ class SearchForm(forms.Form):
 @cache_control(no_cache=True)
 def search(request: HttpRequest) -> HttpResponse:
     """What was found, and the form. Whatever is typed, the worst that comes is an empty page that says why."""
-    form = SearchForm(request.GET)
-    page = Page([], last=None)
+    form, asked = SearchForm(request.GET), request.GET
+    page, older = Page([], last=None), ""
     if form.is_valid() and form.asks:
-        page = _page(form.articles(), request.GET.get("before", ""))
-    address = request.GET.copy()
-    address.pop("before", None)
-    context = {"form": form, "page": page, "query": form.query, "address": address.urlencode()}
+        found = find(replace(form.part(), older=_place(asked.get("older", ""))), form.query)
+        page = _page(found.articles, asked.get("before", ""))
+        older = _older(asked, page, found)
+    context = {"form": form, "page": page, "query": form.query, "older": older}
     return render(request, "articles/search.html", context)
 
 
@@ -85,20 +83,38 @@ def _page(found: ArticleQuerySet, before: str) -> Page:
     """The page after the article `before`; the first one if that is not among what was found."""
     last: Any = found.filter(pk=before).first() if before.isdecimal() and len(before) < 19 else None
     if last is not None:
-        found = found.filter(Q(rank__lt=last.rank) | Q(older_than(last.publish_at, last.pk), rank=last.rank))
-    page = page_from(found)
-    gather_bodies(page.articles)
-    return page
+        found = found.filter(Q(rank__lt=last.rank) | Q(place_of(last).older, rank=last.rank))
+    rows = list(found.select_related("channel", "author").defer("body")[: SIZE + 1])
+    gather_bodies(rows[:SIZE])
+    return Page(rows[:SIZE], last=rows[SIZE - 1] if len(rows) > SIZE else None)
 
 
-def _span(since: date | None, until: date | None) -> Q:
+def _older(asked: QueryDict, page: Page, found: Found) -> str:
+    """The query of the page after this one: among the same articles, or where older ones begin; empty on the last."""
+    query = asked.copy()
+    query.pop("before", None)
+    if page.last is not None:
+        query["before"] = str(page.last.pk)
+    elif found.beyond is not None:
+        query["older"] = str(found.beyond)
+    else:
+        return ""
+    return query.urlencode()
+
+
+def _place(text: str) -> Place | None:
+    """The place that a query names; what nobody was led to is none."""
+    try:
+        return Place.read(text) if text else None
+    except BadSignature:
+        return None
+
+
+def _span(since: date | None, until: date | None) -> tuple[datetime | None, datetime | None]:
     """From the beginning of one day to the end of another, in the reader's zone."""
-    span = Q()
-    if since is not None:
-        span &= Q(publish_at__gte=_midnight(since))
-    if until is not None and until < date.max:
-        span &= Q(publish_at__lt=_midnight(until + timedelta(days=1)))
-    return span
+    begin = None if since is None else _midnight(since)
+    end = None if until is None or until == date.max else _midnight(until + timedelta(days=1))
+    return begin, end
 
 
 def _midnight(day: date) -> datetime:

@@ -24,6 +24,7 @@ from articles.caching.tags import NEWS, tagged
 from articles.illustrating import absolute, gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
+from articles.models.heads import in_any
 from articles.site.feeds.formats import fit_for_xml
 from scheduling.services import database_now, read_database_clock
 
@@ -38,7 +39,7 @@ _LATELY_CHANGED = 200  # articles by which the index knows the sections that cha
 _SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _IMAGE = "http://www.google.com/schemas/sitemap-image/1.1"
 _NEWS = "http://www.google.com/schemas/sitemap-news/0.9"
-_COLUMNS = ("pk", "slug", "publish_at", "embargo_until", "updated_at")
+_COLUMNS = ("pk", "slug", "publish_at", "embargo_until", "text_changed_at")
 
 
 @require_safe
@@ -74,7 +75,7 @@ def section(request: HttpRequest, number: int) -> HttpResponseBase:
     if not found and not _live().filter(pk__gte=number * SECTION).exists():
         raise Http404
     gather_covers(found)
-    entries = (_element("url", _link(article), _changed(article), _images_of(article)) for article in found)
+    entries = (_element("url", _link(article), article.modified_at, _images_of(article)) for article in found)
     return _xml("urlset", entries, f' xmlns:image="{_IMAGE}"')
 
 
@@ -104,18 +105,19 @@ def _live() -> ArticleQuerySet:
 
 
 def _lately_changed() -> dict[int, datetime]:
-    """The last change of each section in which one of the articles changed last lies."""
-    latest = _live().order_by("-updated_at").only(*_COLUMNS)[:_LATELY_CHANGED]
+    """The last change of each section in which one of the articles lies that came out or were changed last."""
+    live = _live()
+    lately = (
+        live.order_by("-text_changed_at"),
+        live.filter(embargo_until__isnull=False).order_by("-embargo_until"),
+        live.newest_first(),
+    )
+    heads = in_any(*(articles.values("pk")[:_LATELY_CHANGED] for articles in lately))
     changed: dict[int, datetime] = {}
-    for article in latest:
+    for article in Article.objects.filter(pk__in=heads).only(*_COLUMNS):
         number = article.pk // SECTION
-        changed[number] = max(changed.get(number, _changed(article)), _changed(article))
+        changed[number] = max(changed.get(number, article.modified_at), article.modified_at)
     return changed
-
-
-def _changed(article: Article) -> datetime:
-    """When readers saw something new: it came out, or its text changed since."""
-    return max(article.goes_live_at or article.updated_at, article.updated_at)
 
 
 def _link(article: Article) -> str:
@@ -133,7 +135,7 @@ def _element(kind: str, address: str, changed: datetime | None, more: str = "") 
 
 def _news_of(article: Article, name: str) -> str:
     language = {"zh-hans": "zh-cn"}.get(settings.LANGUAGE_CODE, settings.LANGUAGE_CODE)
-    published = (article.goes_live_at or article.updated_at).isoformat(timespec="seconds")
+    published = article.out_since.isoformat(timespec="seconds")
     publication = f"<news:name>{escape(name)}</news:name><news:language>{language}</news:language>"
     return (
         f"<news:news><news:publication>{publication}</news:publication>"

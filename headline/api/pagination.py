@@ -56,10 +56,9 @@ class CursorPages(BasePagination):
         self.url = request.build_absolute_uri()
         self.ordering: Sequence[str] = view.ordering  # type: ignore[union-attr]
         size, self.cursor = self._page_size(request), self._cursor(request)
-        backwards = self.cursor is not None and self.cursor.backwards
-        rows = list(self._rows(queryset, backwards)[: size + 1])
+        rows = self.first(queryset, size + 1)
         self.more = len(rows) > size
-        self.rows = rows[:size][::-1] if backwards else rows[:size]
+        self.rows = rows[:size][::-1] if self._is_backwards else rows[:size]
         return self.rows
 
     def get_paginated_response(self, data: Any) -> Response:
@@ -93,11 +92,20 @@ class CursorPages(BasePagination):
             _query_parameter("page_size", size, f"Rows of a page; more than {self.max_page_size} are never given."),
         ]
 
-    def _rows(self, queryset: QuerySet[M], backwards: bool) -> QuerySet[M]:
+    def first(self, queryset: QuerySet[M], most: int) -> list[M]:
+        """The first `most` rows beyond the cursor, in the direction in which it reads."""
+        return list(self.arranged(queryset)[:most])
+
+    def arranged(self, queryset: QuerySet[M]) -> QuerySet[M]:
+        """The rows beyond the cursor, in the direction in which it reads."""
         queryset = queryset.order_by(*self.ordering)
         if self.cursor is not None:
             queryset = queryset.filter(_beyond(self.ordering, self.cursor))
-        return queryset.reverse() if backwards else queryset
+        return queryset.reverse() if self._is_backwards else queryset
+
+    @property
+    def _is_backwards(self) -> bool:
+        return self.cursor is not None and self.cursor.backwards
 
     def _link(self, *, backwards: bool) -> str | None:
         """The page beyond the first or last row. An empty page has no neighbours: start again without a cursor."""

@@ -33,10 +33,15 @@ class Result:
 
 def run_import(path: Path, *options: str) -> Result:
     """`manage.py import_articles` in this process and transaction."""
+    return run_command("import_articles", path, *options)
+
+
+def run_command(name: str, path: Path | str, *options: str) -> Result:
+    """A command about a file in this process and transaction."""
     out, err = StringIO(), StringIO()
     code = 0
     try:
-        call_command("import_articles", str(path), *options, stdout=out, stderr=err)
+        call_command(name, str(path), *options, stdout=out, stderr=err)
     except SystemExit as stop:
         code = int(stop.code or 0)
     except CommandError as error:

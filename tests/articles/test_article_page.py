@@ -122,7 +122,7 @@ def test_search_engines_are_told_what_an_article_is() -> None:
     assert data["@type"] == "NewsArticle"
     assert data["headline"] == "Bridge <b>&</b> 桥"
     assert data["datePublished"] == "2026-03-01T05:00:00+00:00"
-    assert data["dateModified"] == article.updated_at.isoformat()
+    assert data["dateModified"] == article.modified_at.isoformat()
     assert data["mainEntityOfPage"] == data["url"] == site + article.get_absolute_url()
     assert data["author"] == {"@type": "Person", "name": "Ada Lin", "url": f"{site}/author/{article.author_id}/"}
     assert data["publisher"]["name"] == "Headline"

@@ -276,8 +276,17 @@ def test_two_versions_of_one_second_do_not_pass_for_each_other() -> None:
     first, second, third = HttpResponse("1"), HttpResponse("2"), HttpResponse("3")
     assert Answer.of(first, "k", now).modified == now.timestamp()
     assert Answer.of(second, "k", now).modified is None
-    assert Answer.of(third, "k", now + timedelta(seconds=1)).modified == now.timestamp() + 1
-    assert Answer.of(third, "k", now + timedelta(seconds=9)).modified == now.timestamp() + 1
+    assert Answer.of(second, "k", now + timedelta(seconds=9)).modified == now.timestamp() + 1
+    assert Answer.of(third, "k", now + timedelta(seconds=9)).modified == now.timestamp() + 9
+
+
+def test_making_an_answer_anew_does_not_show_in_its_last_change() -> None:
+    """Or strangers would see at which second something was purged that they do not see."""
+    now, other = datetime(2026, 11, 21, 9, tzinfo=UTC), HttpResponse("2")
+    Answer.of(HttpResponse("1"), "k", now)
+    Answer.of(other, "k", now)
+    told = {Answer.of(other, "k", now + timedelta(seconds=seconds)).modified for seconds in (1, 5, 50)}
+    assert told == {now.timestamp() + 1}
 
 
 def test_an_answer_to_head_is_that_to_get_without_its_text() -> None:

@@ -312,6 +312,15 @@ def _refuse_tag_three(execute, sql, params, many, context):  # type: ignore[no-u
     return execute(sql, params, many, context)
 
 
+def test_half_a_character_does_not_stop_the_report(file: Path) -> None:
+    write_lines(file, r'{"title": "One", "\ud83d": 1, "publish_at": "\ud83d"}', r'{"title": "Two", "\ud83d": 1}')
+
+    result = run_import(file)
+
+    assert (result.code, result.summary) == (1, counts(created=1, failed=1))
+    assert result.remarks[0].startswith('line 1: failed: publish_at: "?" is not a time')
+
+
 def test_progress_goes_to_the_error_stream(file: Path) -> None:
     write_lines(file, {"title": "One"}, {"title": "Two"})
 

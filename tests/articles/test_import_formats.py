@@ -53,7 +53,7 @@ def test_the_format_can_be_named(tmp_path: Path) -> None:
     ("name", "content", "complaint"),
     [
         ("a.bin", b"\x00\x01", "name it with --format"),
-        ("a.jsonl", b"\x1f\x8b\x08\x00\xff\n\n", "No line is a JSON object"),
+        ("a.jsonl", b"\x1f\x8b\x08\x00\xff\n\n", "is compressed; unpack it first"),
         ("a.jsonl", b'[{"title": "One"}]\n', "No line is a JSON object"),
         ("a.jsonl", b'{\n  "title": "One"\n}\n', "No line is a JSON object"),
         ("a.csv", b"", 'name the columns, among them "title"'),
@@ -65,8 +65,8 @@ def test_the_format_can_be_named(tmp_path: Path) -> None:
         ("a.csv", "title\n标题\n".encode("gb18030"), "is not UTF-8"),
         ("a.xml", b"", "Not well-formed XML"),
         ("a.xml", (WXR % post(1)).encode()[:-40], "Not well-formed XML"),
-        ("a.xml", b"<rss><channel><item><title>One</title></item></channel></rss>", "not an export of WordPress"),
-        ("a.xml", b"<rss><channel></channel></rss>", "not an export of WordPress"),
+        ("a.wxr", b"<rss><channel><item><title>One</title></item></channel></rss>", "not an export of WordPress"),
+        ("a.wxr", b"<rss><channel></channel></rss>", "not an export of WordPress"),
     ],
 )
 def test_a_file_that_cannot_be_read_as_a_whole_leaves_nothing_behind(
@@ -90,7 +90,7 @@ def test_an_unknown_encoding_is_refused(tmp_path: Path) -> None:
 
 
 def test_formats_that_are_not_built_are_not_offered(tmp_path: Path) -> None:
-    result = run_import(tmp_path / "a.json", "--format", "ghost")
+    result = run_import(tmp_path / "a.json", "--format", "klingon")
 
     assert "invalid choice" in result.error
 

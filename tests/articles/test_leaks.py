@@ -87,6 +87,20 @@ def test_tags_authors_and_channels_of_hidden_articles_alone_have_no_feeds(shown:
     assert Channel.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    "door",
+    ["/api/v1/desk/articles/{}/", "/api/v1/desk/articles/{}/revisions/", "/admin/articles/article/{}/change/"],
+)
+def test_strangers_cannot_tell_at_the_desk_which_articles_there_are(shown: Article, door: str) -> None:
+    answers = set()
+    for pk in (shown.pk - 1, 10**9):
+        answer = Client().get(door.format(pk))
+        headers = str(sorted(set(answer.headers.items()) - {("Expires", answer.get("Expires"))}))
+        answers.add((answer.status_code, answer.text, headers.replace(str(pk), "")))
+    assert len(answers) == 1
+    assert next(iter(answers))[0] in (302, 401, 403)
+
+
 def page(pk: int) -> tuple[int, str]:
     """Status and content of an article's page, without what is different in each: its own address and a token."""
     answer = Client().get(f"/article/{pk}/x/")

@@ -146,6 +146,23 @@ def test_the_hub_hears_nothing_of_what_readers_never_saw(hub: Hub) -> None:
     assert heard(hub) == []
 
 
+def test_the_hub_hears_nothing_of_what_is_done_to_an_article_that_was_taken_off(hub: Hub) -> None:
+    """Whoever follows a feed would learn that the newsroom is at work on it."""
+    alice, article = make_editor(), make_article(status=APPROVED, publish_at=soon(hours=-1))
+    services.withdraw(article, by=alice)
+    assert heard(hub)
+    services.edit(article, by=alice, changes={"title": "Newer"})
+    services.schedule_update(article, publish_at=soon(hours=1), by=alice)
+    services.submit(article, by=alice)
+    services.approve(article, by=alice)
+    services.publish_update(article, by=alice)
+    assert Article.objects.get().title == "Newer"
+    services.kill(article, by=alice, notice="Never mind.")
+    assert heard(hub) == []
+    article.delete()
+    assert heard(hub) == []
+
+
 def test_what_is_rolled_back_is_not_told(hub: Hub) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     with pytest.raises(RuntimeError), transaction.atomic():

@@ -12,7 +12,8 @@ from playwright.sync_api import Page as Window
 from playwright.sync_api import expect
 
 from articles.models import Article, Tag
-from articles.site.pages import LARGEST, SIZE, place_of
+from articles.places import place_of
+from articles.site.pages import LARGEST, SIZE
 from tests.articles.factories import APPROVED, make_article, make_channel, make_person, soon
 
 pytestmark = pytest.mark.django_db
@@ -95,7 +96,7 @@ def test_places_made_by_hand_are_not_found_whatever_they_name(client: Client) ->
 
 def test_a_place_after_which_there_is_nothing_is_not_found(client: Client) -> None:
     last = live(0)
-    assert client.get("/", {"before": place_of(last)}).status_code == 404
+    assert client.get("/", {"before": str(place_of(last))}).status_code == 404
 
 
 def test_a_list_of_older_articles_has_a_title_and_an_address_of_its_own(client: Client) -> None:
@@ -145,7 +146,7 @@ def test_a_tag_or_an_author_of_whom_nothing_is_live_is_like_an_unknown_one(clien
 def test_a_page_goes_on_past_any_number_of_articles_that_are_not_live(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("articles.site.pages.NEXT", 3)
+    monkeypatch.setattr("articles.parts.NEXT", 3)
     channel = make_channel()
     oldest = live(9, channel=channel)
     for number in range(3, 8):

@@ -14,7 +14,8 @@ from django.test.utils import CaptureQueriesContext
 
 from articles import services
 from articles.models import Article, SearchEntry, Tag
-from articles.search import mend_index
+from articles.places import place_of
+from articles.search import finding, mend_index
 from articles.site.pages import SIZE
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
 from tests.articles.imports import run_import, write_lines
@@ -42,8 +43,10 @@ def found(q: str, **query: str | int) -> list[str]:
     return titles
 
 
-def test_words_are_found_in_any_form_in_every_language() -> None:
-    """R5.8"""
+@pytest.mark.parametrize("walks", [[], [100]])
+def test_words_are_found_in_any_form_in_every_language(walks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the index and by reading. R5.8"""
+    monkeypatch.setattr(finding.Spread, "walks", lambda _spread: walks)
     live(body="<p>北京<b>大學</b>在2026年開放</p><p>5G手機</p><script>tunnel</script>", byline="Zoë Façade")
     live("Elsewhere")
     words = ("bridge", "HARBOUR reopens", "ｂｒｉｄｇｅ", "facade", "zoe", "the bridges", "手机 5g", "2026")
@@ -226,3 +229,66 @@ def test_what_readers_may_not_see_cannot_be_found_not_even_by_where_a_page_begin
         page = Client().get("/search/", {"q": "rain", "before": str(article.pk)}).context["page"]
         assert [shown.title for shown in page.articles] == ["Rain in March"]
     assert found("tomorrow") == found("withdrawn") == []
+
+
+@pytest.fixture
+def common(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Rain in every other one of 60 articles, in the headline or in the text: the titles as they should be found."""
+    monkeypatch.setattr(finding, "_FEW", 0)
+    monkeypatch.setattr(finding, "_sample", lambda _largest: SearchEntry.objects.all())
+    monkeypatch.setattr(finding, "WINDOW", 7)
+    texts = [("Rain", ""), ("Sun", ""), ("Wind", "and rain"), ("Snow", "")] * 15
+    titles = [f"{title} {number}" for number, (title, _summary) in enumerate(texts)]
+    Article.objects.bulk_create(
+        Article(title=title, summary=summary, status=Status.PUBLISHED, publish_at=soon(hours=-number))
+        for number, (title, (_title, summary)) in enumerate(zip(titles, texts, strict=True), 1)
+    )
+    mend_index()
+    found = titles[::2]
+    windows = [found[start : start + 7] for start in range(0, len(found), 7)]
+    return [title for window in windows for title in sorted(window, key=lambda title: title.startswith("Wind"))]
+
+
+def walked(address: str, **query: str) -> list[str]:
+    """The titles on all pages of what programs find."""
+    answer, titles = Client().get(address, query).json(), []
+    while True:
+        titles += [item["title"] for item in answer["results"]]
+        if answer["next"] is None:
+            return titles
+        answer = Client().get(answer["next"]).json()
+
+
+def test_all_that_has_a_common_word_is_found_window_by_window_whichever_way_is_shorter(
+    common: list[str], monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    """R5.8"""
+    with CaptureQueriesContext(connection) as read:
+        assert walked("/api/v1/articles/", q="rain", page_size="3") == common
+    monkeypatch.setattr(finding, "_WALK", 0)
+    with CaptureQueriesContext(connection) as indexed:
+        assert walked("/api/v1/articles/", q="rain", page_size="3") == common
+    assert [any("MATCH" in query["sql"] for query in way.captured_queries) for way in (read, indexed)] == [False, True]
+    address, titles = "q=rain", []
+    while address:
+        context = client.get(f"/search/?{address}").context
+        titles += [article.title for article in context["page"].articles]
+        address = context["older"]
+    assert titles == common
+
+
+def test_a_place_that_was_made_by_hand_leads_nowhere() -> None:
+    live()
+    assert Client().get("/api/v1/articles/", {"q": "bridge", "older": "1~x"}).status_code == 400
+    page = Client().get("/search/", {"q": "bridge", "older": "1~x"}).context["page"]
+    assert [article.title for article in page.articles] == [HARBOUR]
+
+
+def test_a_place_narrows_a_list_too_and_its_answer_is_kept_apart() -> None:
+    newer, older = live("Newer"), live("Older", publish_at=soon(hours=-2))
+    address = "/api/v1/articles/"
+    titles = [
+        [item["title"] for item in Client().get(address, query).json()["results"]]
+        for query in ({}, {"older": str(place_of(newer))}, {"older": str(place_of(older))})
+    ]
+    assert titles == [["Newer", "Older"], ["Older"], []]

@@ -55,19 +55,39 @@ def test_the_index_says_which_sections_changed() -> None:
     assert texts("/sitemap.xml", "s:sitemap/s:lastmod") == []
     article = live()
     (changed,) = texts("/sitemap.xml", "s:sitemap/s:lastmod")
-    assert datetime.fromisoformat(str(changed)) == article.updated_at.replace(microsecond=0)
+    assert datetime.fromisoformat(str(changed)) == article.modified_at.replace(microsecond=0)
+
+
+def test_the_index_knows_the_sections_in_which_readers_see_something_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came out, left its embargo or has another text, however long ago it was written; not what was just saved."""
+    monkeypatch.setattr(sitemaps, "SECTION", 1)
+    monkeypatch.setattr(sitemaps, "_LATELY_CHANGED", 1)
+    standings: list[dict[str, Any]] = [
+        {"publish_at": soon(minutes=-5)},
+        {"publish_at": soon(hours=-9), "embargo_until": soon(minutes=-3)},
+        {"publish_at": soon(hours=-9)},
+        {"publish_at": soon(hours=-8)},
+    ]
+    for number, values in enumerate(standings, start=1):
+        live(pk=number, **values)
+    Article.objects.exclude(pk=3).update(text_changed_at=soon(days=-1))
+    Article.objects.filter(pk=3).update(text_changed_at=soon(minutes=-1))
+    Article.objects.get(pk=4).save()
+    make_article("A draft", pk=5)
+    changed = {element.findtext("s:loc", "", NAMESPACES) for element in read("/sitemap.xml") if len(element) > 1}
+    assert changed == {f"{SITE}/sitemap-{number}.xml" for number in (1, 2, 3)}
 
 
 def test_an_address_says_when_its_article_came_out_or_changed() -> None:
     article = live("国产 & 大飞机", slug="国产")
     later = live("Out after its last change", publish_at=soon(hours=-1), embargo_until=soon(minutes=-1))
-    Article.objects.filter(pk=later.pk).update(updated_at=soon(hours=-2))
+    Article.objects.filter(pk=later.pk).update(text_changed_at=soon(hours=-2))
     number = article.pk // sitemaps.SECTION
     address = f"/sitemap-{number}.xml"
     assert texts(address, "s:url/s:loc")[0] == f"{SITE}/article/{article.pk}/%E5%9B%BD%E4%BA%A7/"
     assert later.embargo_until is not None
     expected = [
-        moment.astimezone(UTC).isoformat(timespec="seconds") for moment in (article.updated_at, later.embargo_until)
+        moment.astimezone(UTC).isoformat(timespec="seconds") for moment in (article.modified_at, later.embargo_until)
     ]
     assert texts(address, "s:url/s:lastmod") == expected
 

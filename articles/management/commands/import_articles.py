@@ -1,10 +1,10 @@
-"""Import articles from JSON Lines, CSV or a WordPress export; see docs/import.md."""
+"""Import articles from JSON Lines, CSV, an export of WordPress or Ghost, or a feed; see docs/import.md."""
 
 from __future__ import annotations
 
 import sys
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,16 @@ PROGRESS_INTERVAL = 1.0
 """Seconds between two lines of progress."""
 
 
+def _site(address: str) -> str:
+    if not address.startswith(("http://", "https://")):
+        raise ArgumentTypeError(_("write an address such as https://old.example"))
+    return address.rstrip("/")
+
+
 class Command(NewsroomCommand):
     """Reads the file twice: first to see that it can be read to its end, then to import it."""
 
-    help = "Import articles from JSON Lines, CSV or a WordPress export (WXR). Safe to repeat."
+    help = "Import articles from JSON Lines, CSV, an export of WordPress (WXR) or Ghost, or a feed. Safe to repeat."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the file and the options."""
@@ -46,6 +52,12 @@ class Command(NewsroomCommand):
             " lets them go live at once, reschedule lets one a minute go live from the next full minute on",
         )
         parser.add_argument("--channel", metavar="NAME", help="the channel for all articles, made if it is missing")
+        parser.add_argument(
+            "--site",
+            metavar="ADDRESS",
+            type=_site,
+            help="of the site that they come from, such as https://old.example; an export of Ghost leaves it out",
+        )
         parser.add_argument("--encoding", default="utf-8", help="of a CSV or JSON Lines file without a mark (utf-8)")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -69,9 +81,10 @@ class Command(NewsroomCommand):
     def _import(self, importer: Importer, options: dict[str, Any]) -> None:
         path: Path = options["file"]
         read = READERS[options["format"] or guess_format(path)]
-        total = sum(1 for _record in read(path, encoding=options["encoding"]))
+        how = {"encoding": options["encoding"], "site": options["site"] or ""}
+        total = sum(1 for _record in read(path, **how))
         shown_at = time.monotonic()
-        for done in importer.run(read(path, encoding=options["encoding"])):
+        for done in importer.run(read(path, **how)):
             reset_queries()  # which Django keeps when debugging, megabytes of them
             if done == total or time.monotonic() - shown_at >= PROGRESS_INTERVAL:
                 shown_at = time.monotonic()
@@ -86,17 +99,24 @@ class Command(NewsroomCommand):
 
     def _tell(self, remark: Remark) -> None:
         word = _("failed") if remark.kind is Kind.FAILED else _("note")
-        self.stdout.write(f"{remark.place}: {word}: {remark.message}")
+        self._say(f"{remark.place}: {word}: {remark.message}")
 
     def _report(self, importer: Importer) -> None:
         for kind, count in importer.left_out.items():
             text = ngettext("%(count)d %(kind)s left out", "%(count)d × %(kind)s left out", count)
-            self.stdout.write(_("note: ") + text % {"count": count, "kind": kind})
+            self._say(_("note: ") + text % {"count": count, "kind": kind})
+        for note, count in importer.notes.items():
+            text = ngettext("%(count)d record: %(note)s", "%(count)d records: %(note)s", count)
+            self._say(_("note: ") + text % {"count": count, "note": note})
         for name, count in importer.misspelt.items():
             text = ngettext(
                 'the unknown field "%(name)s" of %(count)d record is ignored',
                 'the unknown field "%(name)s" of %(count)d records is ignored',
                 count,
             )
-            self.stdout.write(_("note: ") + text % {"count": count, "name": name})
-        self.stdout.write(str(importer.tally))
+            self._say(_("note: ") + text % {"count": count, "name": name})
+        self._say(str(importer.tally))
+
+    def _say(self, text: str) -> None:
+        """Half a character in a text of the file would stop the report."""
+        self.stdout.write(text.encode(errors="replace").decode())

@@ -83,15 +83,14 @@ def _empty(scope: Scope, form: str = "rss") -> Rss | Atom | Json:
 
 def _entry(article: Article) -> dict[str, Any]:
     """The stable name of an entry is the address that holds whatever its headline becomes."""
-    published = article.goes_live_at or article.updated_at
     categories = [*([article.channel.name] if article.channel else []), *(tag.name for tag in article.tags.all())]
     return {
         "title": fit_for_xml(article.title),
         "link": settings.SITE_URL + article.get_absolute_url(),
         "description": escape(fit_for_xml(article.summary or article.title)),
         "author_name": fit_for_xml(article.signed),
-        "pubdate": published,
-        "updateddate": max(published, article.updated_at),
+        "pubdate": article.out_since,
+        "updateddate": article.modified_at,
         "unique_id": f"{settings.SITE_URL}/article/{article.pk}/",
         "unique_id_is_permalink": False,
         "categories": [fit_for_xml(category) for category in categories],

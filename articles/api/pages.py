@@ -1,0 +1,42 @@
+"""Pages of live articles, wherever in a long list and however many were found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import QuerySet
+from rest_framework.request import Request
+from rest_framework.utils.urls import remove_query_param, replace_query_param
+from rest_framework.views import APIView
+
+from articles.models import Article
+from articles.parts import nearest
+from headline.api.pagination import CursorPages
+
+if TYPE_CHECKING:
+    from articles.api.reader import LiveArticleViewSet
+
+
+class LivePages(CursorPages):
+    """For a view with the `part` that it lists, or with the place `beyond` what it found."""
+
+    view: LiveArticleViewSet
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
+        """The rows of the page that the request asks for."""
+        self.view = view  # type: ignore[assignment]  # there is one, and it is ours
+        return super().paginate_queryset(queryset, request, view)
+
+    def next_link(self) -> str | None:
+        """The following page; after the last of what was found, the first of what is older."""
+        link, beyond = super().next_link(), self.view.beyond
+        if link is not None or beyond is None:
+            return link
+        return replace_query_param(remove_query_param(self.url, "cursor"), "older", str(beyond))
+
+    def first(self, queryset: QuerySet[Article], most: int) -> list[Article]:  # type: ignore[override]
+        """From the middle of a part on they are looked for in another way than at its head."""
+        part = self.view.part
+        if part is None or (self.cursor is None and part.is_newest):
+            return super().first(queryset, most)
+        return nearest(self.arranged(queryset), self.arranged(part.shelf()), most)

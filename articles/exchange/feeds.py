@@ -1,0 +1,261 @@
+"""Feeds: RSS 2.0 (https://www.rssboard.org/rss-specification), RSS 1.0 and Atom (RFC 4287).
+
+Each entry becomes an article that is published with its own date. Its first category is the channel, the others are
+tags. A summary beside a text is its summary; a summary alone is the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from html import escape, unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urljoin
+
+from defusedxml.ElementTree import tostring
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+
+from articles.exchange.checking import BYLINE, EXTERNAL_ID, SUMMARY
+from articles.exchange.feed_dates import moment
+from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
+from articles.exchange.safe_xml import events, plain
+from articles.html import clean_html
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element  # noqa: S405 (the type alone)
+
+PREFIXES = {
+    "http://www.w3.org/2005/Atom": "atom:",
+    "http://purl.org/rss/1.0/": "",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf:",
+    "http://purl.org/rss/1.0/modules/content/": "content:",
+    "http://purl.org/dc/elements/1.1/": "dc:",
+    "http://search.yahoo.com/mrss/": "media:",
+    "http://www.w3.org/XML/1998/namespace": "xml:",
+}
+ROOTS = {"rss", "rdf:RDF", "atom:feed"}
+ENTRIES = {"item", "atom:entry"}
+DATES = ("pubDate", "atom:published", "dc:date", "atom:updated")
+TEXTS = ("content:encoded", "atom:content")
+SUMMARIES = ("description", "atom:summary")
+NO_CHANNEL = "uncategorized"
+WORDPRESS = "{http://wordpress.org/export/"
+
+
+class Person(NamedTuple):
+    """Who wrote it, as far as the feed says."""
+
+    name: str
+    email: str = ""
+
+
+def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
+    """Yield a record for each entry. XML names its encoding itself, so `encoding` is not used."""
+    feed: list[Element] = []
+    number, base = 0, site
+    for event, element in events(path):
+        name = _short(element.tag)
+        if event == "start":
+            feed = _head(name, element, feed)
+            base = _base(feed, site) if name in ENTRIES else base
+        elif element.tag.startswith(WORDPRESS):
+            raise Unreadable(_("This is an export of WordPress and no feed; use --format wxr."))
+        elif name in ENTRIES:
+            number += 1
+            yield _record(number, Entry(element, feed, base))
+            for one in feed:
+                _forget_entries(one)
+
+
+def _head(name: str, element: Element, feed: list[Element]) -> list[Element]:
+    """The elements around the entries, from outside: the root, and in RSS the channel."""
+    if not feed and name not in ROOTS:
+        raise Unreadable(_("XML, but no feed: neither RSS nor Atom."))
+    return [*feed, element] if not feed or (name == "channel" and len(feed) == 1) else feed
+
+
+def _forget_entries(around: Element) -> None:
+    """Or the whole file would pile up in memory."""
+    for child in list(around):
+        if _short(child.tag) in ENTRIES:
+            around.remove(child)
+
+
+def _base(feed: list[Element], site: str) -> str:
+    """Where the feed's addresses without a host are."""
+    links = [_link(one) for one in feed]
+    base = site or next(filter(None, reversed(links)), "")
+    for one in feed:
+        base = urljoin(base, one.get(_BASE, ""))
+    return base
+
+
+class Entry:
+    """One entry of a feed, and what the feed says of all of them."""
+
+    def __init__(self, element: Element, feed: list[Element], base: str) -> None:
+        self._element = element
+        self._feed = feed
+        self._base = urljoin(base, element.get(_BASE, ""))
+
+    @property
+    def id(self) -> str:
+        """By which a repeat finds it again: its guid, or its address. Raises `Refused`."""
+        found = self._text("guid", "atom:id") or self._element.get(_ABOUT, "") or _link(self._element)
+        if not found:
+            raise Refused("guid", _("is missing, and so is the link; without either a repeat would bring it again"))
+        if len(found) <= EXTERNAL_ID:
+            return found
+        return found[: EXTERNAL_ID - 24] + hashlib.blake2b(found.encode(), digest_size=12).hexdigest()
+
+    def fields(self) -> dict[str, object]:
+        """What it says, by our names. Raises `Refused`."""
+        people, terms = self._people(), self._terms()
+        names = [person.name for person in people if person.name]
+        summary, body = self._summary_and_body()
+        return {
+            "external_id": self.id,
+            "title": self._title(),
+            "summary": Truncator(plain(summary).strip()).chars(SUMMARY),
+            "body": body + self._media(body),
+            "status": "published",
+            "publish_at": moment(self._text(*DATES)),
+            "author": people[0].email or people[0].name if people else "",
+            "author_name": names[0] if names else "",
+            "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
+            "channel": terms[0] if terms else "",
+            "tags": terms[1:],
+        }
+
+    def _title(self) -> str:
+        title = self._find("title", "atom:title")
+        return "" if title is None else _unmarked(_html(title))
+
+    def _summary_and_body(self) -> tuple[str, str]:
+        text, summary = self._markup(*TEXTS), self._markup(*SUMMARIES)
+        return (summary, text) if text and text != summary else ("", text or summary)
+
+    def _markup(self, *names: str) -> str:
+        element = self._find(*names)
+        if element is None or element.get("src"):
+            return ""
+        html = _html(element).strip()
+        base = urljoin(self._base, element.get(_BASE, ""))
+        return clean_html(html, base=base) if base else html
+
+    def _people(self) -> list[Person]:
+        around = next((one for one in self._feed if one.find(_ATOM_AUTHOR) is not None), None)
+        found = [person for child in self._element if (person := _person(child))]
+        if found or around is None:
+            return found
+        return [person for child in around if (person := _person(child))]
+
+    def _terms(self) -> list[str]:
+        found = [_term(child) for child in self._element if _short(child.tag) in _TERMS]
+        return [term for term in dict.fromkeys(found) if term and term.lower() != NO_CHANNEL]
+
+    def _media(self, body: str) -> str:
+        """Pictures, sounds and films that come with the entry and are not in its text."""
+        found = dict(_attached(self._element))
+        return "".join(
+            f"\n\n<figure>{_PLAYERS[kind] % escape(urljoin(self._base, address))}</figure>"
+            for address, kind in found.items()
+            if escape(address) not in body
+        )
+
+    def _find(self, *names: str) -> Element | None:
+        children = {_short(child.tag): child for child in reversed(self._element)}
+        return next((children[name] for name in names if name in children), None)
+
+    def _text(self, *names: str) -> str:
+        element = self._find(*names)
+        return "" if element is None else (element.text or "").strip()
+
+
+def _record(number: int, entry: Entry) -> Record | Remark:
+    place = _("item %(number)d") % {"number": number}
+    try:
+        return Record(place, entry.fields())
+    except Refused as error:
+        return Remark(Kind.FAILED, place, str(error))
+    except RecursionError:
+        return Remark(Kind.FAILED, place, _("its elements are nested too deep"))
+
+
+def _html(element: Element) -> str:
+    """What an element says as HTML; Atom says whether it is text, HTML or XML."""
+    kind = element.get("type", "text" if _short(element.tag).startswith("atom:") else "html")
+    if kind == "xhtml":
+        return "".join(_serialised(child) for child in element)
+    return escape(element.text or "", quote=False) if kind in ("text", "text/plain") else element.text or ""
+
+
+def _unmarked(text: str) -> str:
+    """A title without markup: RSS leaves open whether it is text or HTML, so only what certainly is a tag goes."""
+    return unescape(_MARKUP.sub("", text))
+
+
+def _serialised(element: Element) -> str:
+    for each in element.iter():
+        each.tag = each.tag.rpartition("}")[2]
+    element.tail = None
+    return str(tostring(element, encoding="unicode", method="html"))
+
+
+def _person(element: Element) -> Person | None:
+    name, text = _short(element.tag), (element.text or "").strip()
+    if name == "atom:author":
+        said = {_short(child.tag): (child.text or "").strip() for child in element}
+        return Person(said.get("atom:name", ""), said.get("atom:email", ""))
+    if name == "author" and text.endswith(")") and "(" in text:  # "mei@gazette.example (Mei Li)"
+        email, _bracket, shown = text[:-1].partition("(")
+        return Person(shown.strip(), email.strip())
+    if name == "author" and "@" in text:
+        return Person("", text)
+    return Person(text) if name in ("dc:creator", "author") and text else None
+
+
+def _term(element: Element) -> str:
+    return _unmarked(element.get("label") or element.get("term") or element.text or "").strip()
+
+
+def _attached(entry: Element) -> Iterator[tuple[str, str]]:
+    for child in entry.iter():
+        name, kind = _short(child.tag), child.get("type", "") or child.get("medium", "")
+        address = child.get("href" if name == "atom:link" else "url", "")
+        is_attached = name in ("enclosure", "media:content") or child.get("rel") == "enclosure"
+        kind = "image" if name == "media:thumbnail" else kind.partition("/")[0] if is_attached else ""
+        if address and kind in _PLAYERS:
+            yield address, kind
+
+
+def _link(element: Element) -> str:
+    for child in element:
+        name = _short(child.tag)
+        if name == "link" and (child.text or "").strip():
+            return (child.text or "").strip()
+        if name == "atom:link" and child.get("rel", "alternate") == "alternate":
+            return child.get("href", "")
+    return ""
+
+
+@lru_cache(maxsize=512)
+def _short(tag: str) -> str:
+    namespace, _brace, name = tag.removeprefix("{").rpartition("}")
+    return PREFIXES.get(namespace, f"{namespace}:") + name if namespace else name
+
+
+_MARKUP = re.compile(r"</?(?:a|b|br|code|em|i|mark|q|s|small|span|strong|sub|sup|u)\b[^<>]*>", re.IGNORECASE)
+_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
+_ATOM_AUTHOR = "{http://www.w3.org/2005/Atom}author"
+_TERMS = {"category", "atom:category", "dc:subject"}
+_PLAYERS = {
+    "image": '<img src="%s" alt="">',
+    "audio": '<audio src="%s" controls></audio>',
+    "video": '<video src="%s" controls></video>',
+}

@@ -1,0 +1,201 @@
+"""Ghost's export, a dump of its tables as one JSON document: posts become articles, pages are left out.
+
+https://github.com/TryGhost/Ghost/blob/main/ghost/core/core/server/data/exporter/exporter.js writes it. Posts stand
+before the tags and people that they refer to, so the file is read once for those and once for the posts. Times are UTC.
+A post's tags are its channel (the first) and further tags; those that begin with "#" are for Ghost alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from html import escape
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+
+from articles.exchange.checking import BYLINE
+from articles.exchange.ghost_bodies import Rendered, render
+from articles.exchange.json_document import pieces
+from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
+
+Row = Mapping[str, Any]
+Reference = tuple[int, str]
+"""What is referred to, and before it its place among others."""
+
+TABLES = ("posts", "posts_meta", "posts_tags", "posts_authors", "tags", "users")
+PATHS = {f"{start}data.{table}": table for start in ("db.item.", "") for table in TABLES}
+"""Where these tables are; old exports are not wrapped in "db"."""
+
+_WALKED = re.compile(r"|db|db\.item|(?:db\.item\.)?data|(?:db\.item\.)?data\.[^.]+")
+
+SITE = "__GHOST_URL__"
+"""What stands in an export for the address of the site."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+NOT_FOR_ALL = "private"
+STATUSES = {"sent": NOT_FOR_ALL}
+"""In our words; "sent" went to subscribers by mail and never was on the site."""
+
+
+@dataclass
+class Site:
+    """What the posts refer to, by id."""
+
+    tags: dict[str, Row] = field(default_factory=dict)
+    people: dict[str, Row] = field(default_factory=dict)
+    meta: dict[str, Row] = field(default_factory=dict)
+    tags_of: dict[str, list[Reference]] = field(default_factory=dict)
+    people_of: dict[str, list[Reference]] = field(default_factory=dict)
+
+    def learn(self, table: str, row: Row) -> None:
+        """Take in one row of any table but the posts."""
+        if table == "tags":
+            self.tags[_id(row)] = _some(row, "name", "visibility")
+        elif table == "users":
+            self.people[_id(row)] = _some(row, "name", "email")
+        elif table == "posts_meta":
+            if said := _some(row, "feature_image_alt", "feature_image_caption", "email_only"):
+                self.meta[_id(row, "post_id")] = said
+        elif table == "posts_tags":
+            _refer(self.tags_of, row, "tag_id")
+        elif table == "posts_authors":
+            _refer(self.people_of, row, "author_id")
+
+    def names_of_tags(self, post: Row) -> list[str]:
+        """Those that readers see, in their order."""
+        tags = [self.tags.get(pk, {}) for _order, pk in sorted(self.tags_of.get(_id(post), []), key=_place)]
+        public = [tag for tag in tags if tag.get("visibility", "public") == "public"]
+        return [name for tag in public if (name := str(tag.get("name", ""))) and not name.startswith("#")]
+
+    def authors(self, post: Row) -> list[Row]:
+        """In their order; old exports have one, in the post itself."""
+        listed = sorted(self.people_of.get(_id(post), []), key=_place) or [(0, _id(post, "author_id"))]
+        return [self.people[pk] for _order, pk in listed if pk in self.people]
+
+
+def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
+    """Yield a record for each post. JSON is UTF-8, so `encoding` is not used."""
+    known = _learn(path)
+    posts = (row for table, row in _rows(path) if table == "posts" and row is not None)
+    for number, post in enumerate(posts, start=1):
+        yield _record(number, post, known, site)
+
+
+def _learn(path: Path) -> Site:
+    site, has_posts = Site(), False
+    for table, row in _rows(path):
+        has_posts = has_posts or table == "posts"
+        if row is not None and table != "posts":
+            site.learn(table, row)
+    if not has_posts:
+        raise Unreadable(_("JSON, but not an export of Ghost: it has no data with posts."))
+    return site
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Row | None]]:
+    """Each table with None where it begins, then with each of its rows."""
+    for place, found in pieces(path, lambda place: _WALKED.fullmatch(place) is not None):
+        if place in PATHS and found is None:
+            yield PATHS[place], None
+        elif isinstance(found, dict) and place.removesuffix(".item") in PATHS:
+            yield PATHS[place.removesuffix(".item")], found
+
+
+def _record(number: int, post: Row, known: Site, site: str) -> Record | Remark:
+    name = str(post.get("slug") or post.get("id")).encode(errors="replace").decode()[:200]
+    place = _("post %(number)d (%(name)s)") % {"number": number, "name": name}
+    kind = post.get("type") or ("page" if post.get("page") else "post")
+    if kind != "post":
+        return Remark(Kind.FOREIGN, place, "page" if kind == "page" else _("no post"))
+    try:
+        body = _body(post, known.meta.get(_id(post), {}))
+    except Refused as error:
+        return Remark(Kind.FAILED, place, str(error))
+    notes = [_("what a card “%(card)s” shows is left out") % {"card": card} for card in body.left_out]
+    if SITE in body.html and not site:
+        notes.append(_("addresses on the old site have lost its name; give it with --site https://…"))
+    html = body.html.replace(f"{SITE}/", f"{site}/").replace(SITE, site or "/")
+    return Record(place, {**_fields(post, known), "body": html}, tuple(notes))
+
+
+def _fields(post: Row, known: Site) -> dict[str, object]:
+    tags, authors = known.names_of_tags(post), known.authors(post)
+    names = [str(author.get("name") or "") for author in authors]
+    first = authors[0] if authors else {}
+    return {
+        "external_id": f"ghost:{post.get('uuid') or '{}@{}'.format(post.get('id'), post.get('created_at'))}",
+        "title": post.get("title"),
+        "slug": post.get("slug"),
+        "summary": post.get("custom_excerpt"),
+        "body_format": "html",
+        "status": _status(post, known.meta.get(_id(post), {})),
+        "publish_at": _moment(post.get("published_at") or post.get("created_at")) if _has_a_time(post) else None,
+        "author": first.get("email") or first.get("name"),
+        "author_name": first.get("name"),
+        "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
+        "channel": tags[0] if tags else "",
+        "tags": tags[1:],
+    }
+
+
+def _status(post: Row, meta: Row) -> str:
+    """What members or subscribers alone may read is not for all."""
+    if (post.get("visibility") or "public") != "public" or meta.get("email_only"):
+        return NOT_FOR_ALL
+    status = str(post.get("status") or "draft")
+    return STATUSES.get(status, status)
+
+
+def _has_a_time(post: Row) -> bool:
+    return bool(post.get("published_at")) or post.get("status") == "published"
+
+
+def _moment(value: object) -> str:
+    """ISO 8601 with an offset; old exports have milliseconds since 1970, or the database's times in UTC."""
+    if isinstance(value, int):
+        try:
+            return (EPOCH + timedelta(milliseconds=value)).isoformat()
+        except OverflowError:
+            return str(value)
+    text = str(value)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return text if moment.tzinfo else moment.replace(tzinfo=UTC).isoformat()
+
+
+def _body(post: Row, meta: Row) -> Rendered:
+    """The text below its picture. Ghost keeps both what was written and the HTML that it made of it."""
+    body = Rendered(html) if (html := str(post.get("html") or "")) else render(post)
+    address = str(post.get("feature_image") or post.get("image") or "")
+    if not address or address in body.html:
+        return body
+    image = f'<img src="{escape(address)}" alt="{escape(str(meta.get("feature_image_alt") or ""))}">'
+    caption = meta.get("feature_image_caption")
+    below = f"<figcaption>{caption}</figcaption>" if caption else ""
+    return Rendered(f"<figure>{image}{below}</figure>\n\n{body.html}", body.left_out)
+
+
+def _refer(found: dict[str, list[Reference]], row: Row, name: str) -> None:
+    order = row.get("sort_order")
+    found.setdefault(_id(row, "post_id"), []).append((order if isinstance(order, int) else 0, _id(row, name)))
+
+
+def _place(reference: Reference) -> int:
+    return reference[0]
+
+
+def _id(row: Row, name: str = "id") -> str:
+    """Ids were numbers once. Each is kept once, however often it is referred to."""
+    return intern(str(row.get(name)))
+
+
+def _some(row: Row, *names: str) -> Row:
+    return {name: row[name] for name in names if row.get(name)}

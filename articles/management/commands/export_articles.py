@@ -1,0 +1,89 @@
+"""Export articles as JSON Lines or as WordPress does; see docs/import.md."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error as DatabaseError
+from django.db import reset_queries
+from django.utils.translation import gettext as _
+
+from articles.exchange.exporter import Export, Writer
+from articles.exchange.files import replacing
+from articles.exchange.formats import WRITERS, WRITTEN
+from articles.exchange.snapshot import snapshot
+from articles.management.arguments import moment
+from articles.models import Article, Channel
+from articles.models.article import ArticleQuerySet
+from scheduling.services import read_database_clock
+
+TERMINAL = "-"
+NOTHING_WRITTEN = 2
+"""The exit code when there is no file."""
+
+STATUSES = {status.name.lower(): status for status in Article.Status}
+
+
+class Command(BaseCommand):
+    """Reads only, all as of one instant, while the newsroom goes on working."""
+
+    help = "Export articles as JSON Lines, from which an import makes the same articles, or as WordPress does (WXR)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the file, and what narrows the choice."""
+        parser.add_argument("file", help="is there whole or not at all, for its owner alone; - is the terminal")
+        parser.add_argument("--format", choices=sorted(WRITERS), help="guessed from the file's name when left out")
+        parser.add_argument("--channel", action="append", metavar="NAME", help="only those in it; may be repeated")
+        parser.add_argument("--status", action="append", choices=STATUSES, help="only those; may be repeated")
+        parser.add_argument("--since", type=moment, metavar="TIME", help="only what was changed since then; ISO 8601")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write the file, and say how many articles are in it."""
+        write = WRITERS[options["format"] or _guess_format(options["file"])]
+        articles = _chosen(options)
+        try:
+            with snapshot():
+                export = Export(articles, read_database_clock())
+                self._write(options["file"], write, export)
+        except (OSError, DatabaseError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise CommandError(f"{options['file']}: {reason}", returncode=NOTHING_WRITTEN) from error
+        (self.stderr if options["file"] == TERMINAL else self.stdout).write(f"exported={export.done}")
+
+    def _write(self, name: str, write: Writer, export: Export) -> None:
+        with ExitStack() as stack:
+            file = sys.stdout if name == TERMINAL else stack.enter_context(replacing(Path(name)))
+            for piece in write(export):
+                file.write(piece)
+                reset_queries()  # which Django keeps when debugging, megabytes of them
+
+
+def _guess_format(name: str) -> str:
+    found = "jsonl" if name == TERMINAL else WRITTEN.get(Path(name).suffix.lower())
+    if found is None:
+        message = _("The format cannot be told from the name “%(name)s”; end it in .jsonl or .xml, or use --format.")
+        raise CommandError(message % {"name": name}, returncode=NOTHING_WRITTEN)
+    return found
+
+
+def _chosen(options: dict[str, Any]) -> ArticleQuerySet:
+    articles = Article.objects.all()
+    if options["channel"]:
+        articles = articles.filter(channel__in=list(_channels(options["channel"])))
+    if options["status"]:
+        articles = articles.filter(status__in=[STATUSES[name] for name in options["status"]])
+    return articles.filter(updated_at__gte=options["since"]) if options["since"] else articles
+
+
+def _channels(names: list[str]) -> Iterator[Channel]:
+    for name in names:
+        channel = Channel.objects.filter(name=name).first()
+        if channel is None:
+            raise CommandError(_("There is no channel “%(name)s” here.") % {"name": name}, returncode=NOTHING_WRITTEN)
+        yield channel
