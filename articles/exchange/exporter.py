@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
 
+from articles.exchange.fields import tidy
 from articles.html import clean_html
 from articles.models import Article, Channel, Tag
 from articles.models.article import ArticleQuerySet
@@ -40,10 +41,10 @@ class Item:
         went_live_at = article.published_at or (article.goes_live_at if status == Status.PUBLISHED else None)
         return {
             "external_id": article.external_id or identity(article),
-            "title": article.title,
+            "title": tidy(article.title),
             "slug": article.slug,
-            "summary": article.summary,
-            "body": clean_html(article.body, base=f"{settings.SITE_URL}/"),
+            "summary": tidy(article.summary),
+            "body": tidy(clean_html(article.body, base=f"{settings.SITE_URL}/")),
             "body_format": "html",
             "status": status.name.lower(),
             "status_reason": article.status_reason,
@@ -54,7 +55,7 @@ class Item:
             "unpublish_at": _moment(article.unpublish_at),
             "author": article.author.get_username() if article.author else "",
             "author_name": article.author.get_full_name() if article.author else "",
-            "byline": article.byline,
+            "byline": tidy(article.byline),
             "channel": article.channel.name if article.channel else "",
             "tags": [tag.name for tag in self.tags],
         }
