@@ -138,7 +138,7 @@ def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
     Article.objects.bulk_create(created)
     ids = _ids([item.external_id for item in new])
     for article in created:
-        article.pk = ids[article.external_id or ""]
+        article.pk = ids[article.external_id]
     names = {article.pk: context.tag_names(item) for article, item in zip(created, new, strict=True)}
     tag_all({article.pk: item.tags for article, item in zip(created, new, strict=True)}, context.tags)
     add_revisions({article.pk: Text.of(article, names[article.pk]) for article in created}, note=_("Imported"))
@@ -200,9 +200,8 @@ class Context:
 
     def shows_other(self, change: Change) -> bool:
         """Whether readers of a changed article notice."""
-        content = self.content(change.item)
-        author = content["author"] and content["author"].pk
-        by_another = not content["byline"] and author != change.article.author_id
+        author, byline = (self.content(change.item)[name] for name in ("author", "byline"))
+        by_another = not byline and (author and author.pk) != change.article.author_id
         return change.state or by_another or not Text.of(change.article).looks_like(self.replaced(change))
 
     def content(self, item: ImportedArticle) -> dict[str, Any]:
@@ -240,7 +239,6 @@ def _new_values(change: Change, context: Context) -> dict[str, Any]:
     return values | _state(change.item) if change.state else values
 
 
-def _ids(external_ids: Sequence[str]) -> dict[str, int]:
+def _ids(external_ids: Sequence[str]) -> dict[str | None, int]:
     """MySQL returns no ids from a bulk insert."""
-    rows = Article.objects.filter(external_id__in=external_ids).values_list("external_id", "pk")
-    return {external_id or "": pk for external_id, pk in rows}
+    return dict(Article.objects.filter(external_id__in=external_ids).values_list("external_id", "pk"))
