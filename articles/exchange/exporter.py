@@ -11,8 +11,9 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
 
+from articles.exchange.fields import tidy
 from articles.html import clean_html
-from articles.models import Article, Channel, Tag
+from articles.models import Article, Channel, CoverMode, Tag
 from articles.models.article import ArticleQuerySet
 from articles.models.channel import ChannelQuerySet
 from articles.services.identity import identity
@@ -40,10 +41,10 @@ class Item:
         went_live_at = article.published_at or (article.goes_live_at if status == Status.PUBLISHED else None)
         return {
             "external_id": article.external_id or identity(article),
-            "title": article.title,
+            "title": tidy(article.title),
             "slug": article.slug,
-            "summary": article.summary,
-            "body": clean_html(article.body, base=f"{settings.SITE_URL}/"),
+            "summary": tidy(article.summary),
+            "body": tidy(clean_html(article.body, base=f"{settings.SITE_URL}/")),
             "body_format": "html",
             "status": status.name.lower(),
             "status_reason": article.status_reason,
@@ -52,12 +53,22 @@ class Item:
             "published_at": _moment(went_live_at),
             "embargo_until": _moment(article.embargo_until),
             "unpublish_at": _moment(article.unpublish_at),
+            "text_changed_at": _moment(self._text_changed_at()),
+            "cover_mode": article.cover_mode,
+            "cover": [] if article.cover_mode == CoverMode.AUTO else article.cover,
             "author": article.author.get_username() if article.author else "",
             "author_name": article.author.get_full_name() if article.author else "",
-            "byline": article.byline,
+            "byline": tidy(article.byline),
             "channel": article.channel.name if article.channel else "",
             "tags": [tag.name for tag in self.tags],
         }
+
+    def _text_changed_at(self) -> datetime | None:
+        """An import stamps what has none; what readers are told of an article that was never changed stays so."""
+        article = self.article
+        if article.text_changed_at or article.status not in Status.visible():
+            return article.text_changed_at
+        return min(article.goes_live_at or article.created_at, article.created_at)
 
     def _status(self) -> Article.Status:
         """As others need it: what is live is published even if no worker has noted it yet, and nobody elsewhere has

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from articles.pictures import references
 from articles.search import index
 from articles.services.editing import IN_REVIEW, take_in
 from articles.services.identity import at_home
+from articles.services.imported import AROUND, STATE, ImportedArticle, Imprint, signature
 from articles.services.membership import held
 from articles.services.recording import IMPORT, Standing, record_many
 from articles.services.references import channels_named, people_named, tag_all, tags_named
@@ -30,57 +30,6 @@ Status = Article.Status
 
 CONTENT = ("title", "slug", "summary", "body")
 BYLINE = 120
-STATE = ("status", "publish_at", "unpublish_at", "embargo_until")
-AROUND = ("published_at", "status_reason", "kill_notice")
-"""What comes with a state, but is none of what editors choose."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedArticle:
-    """A checked article of a file. `external_id` is its name over there, `digest` stands for all its content."""
-
-    external_id: str
-    digest: str
-    held: bool
-    title: str
-    slug: str
-    summary: str
-    body: str
-    status: Article.Status
-    status_reason: str
-    kill_notice: str
-    publish_at: datetime | None
-    published_at: datetime | None
-    embargo_until: datetime | None
-    unpublish_at: datetime | None
-    author: str
-    author_name: str
-    byline: str
-    channel: str
-    tags: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Imprint:
-    """What an import leaves on an article, as `Article.external_digest`: by it a repeat sees what has changed where."""
-
-    content: str
-    state: str
-    held: bool
-
-    @classmethod
-    def of(cls, item: ImportedArticle) -> Self:
-        """The imprint that storing `item` leaves."""
-        return cls(item.digest, signature(item), item.held)
-
-    @classmethod
-    def on(cls, article: Article) -> Self:
-        """The imprint that the last import left on `article`."""
-        content, state, held, *_rest = f"{article.external_digest}...".split(".")
-        return cls(content, state, bool(held))
-
-    def __str__(self) -> str:
-        return f"{self.content}.{self.state}" + ".held" * self.held
 
 
 @dataclass
@@ -167,12 +116,6 @@ def _is_visible(article: Article, now: datetime) -> bool:
     return article.status in Article.Status.visible() and goes_live_at is not None and goes_live_at <= now
 
 
-def signature(subject: Article | ImportedArticle) -> str:
-    """Stands for the status and times of `subject`."""
-    state = "|".join(str(getattr(subject, name)) for name in STATE)
-    return hashlib.blake2b(state.encode(), digest_size=6).hexdigest()
-
-
 def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
     context = Context.of([*new, *(change.item for change in changes if change.content)])
     created = _create(new, context)
@@ -184,7 +127,7 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
     written = [article.pk for article in created] + [change.article.pk for change in changes]
     sync_tasks(written)
     index(written)
-    illustrated = [article.pk for article in created if article.pictures]
+    illustrated = [article.pk for article in created if article.pictures or article.cover]
     note_uses(illustrated + [change.article.pk for change in changes if change.content])
     _record(created, changes)
 
@@ -268,6 +211,7 @@ class Context:
         is_named = author is not None and bool(author.get_full_name())  # type: ignore[attr-defined]
         return {
             **{name: getattr(item, name) for name in CONTENT},
+            **item.chosen_cover,
             "channel": self.channels.get(item.channel),
             "author": author,
             "byline": item.byline or ("" if is_named else name[:BYLINE]),
@@ -279,17 +223,17 @@ def _state(item: ImportedArticle) -> dict[str, Any]:
 
 
 def _new_article(item: ImportedArticle, context: Context) -> Article:
-    origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item))}
-    cover = CoverMode.AUTO.cover([], references(item.body))
-    seen = database_now() if item.status in Status.visible() else None
-    return Article(**origin, revision=1, **context.content(item), **_state(item), cover=cover, text_changed_at=seen)
+    origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item)), "revision": 1}
+    cover = {"cover": CoverMode.AUTO.cover([], references(item.body))}
+    seen = item.text_changed_at or (database_now() if item.status in Status.visible() else None)
+    return Article(**origin, **cover | context.content(item), **_state(item), text_changed_at=seen)
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:
     values = {"external_digest": str(Imprint.of(change.item)), "updated_at": read_database_clock()}
     if change.content:
         mode, chosen = CoverMode(change.article.cover_mode), change.article.cover
-        values |= context.content(change.item) | {"cover": mode.cover(chosen, references(change.item.body))}
+        values |= {"cover": mode.cover(chosen, references(change.item.body))} | context.content(change.item)
         if not context.shows_other(change):
             values["text_changed_at"] = F("text_changed_at")
     return values | _state(change.item) if change.state else values

@@ -21,7 +21,7 @@ from articles.exchange.exporter import Export
 from articles.exchange.formats import WRITERS
 from articles.exchange.snapshot import snapshot
 from articles.html import add_paragraphs, clean_html
-from articles.models import Article, Channel, Tag
+from articles.models import Article, Channel, Material, MaterialUse, Tag
 from scheduling.models import TaskInfo
 from tests.articles.factories import make_article, make_channel, make_editor, make_person, publish_tasks, soon
 from tests.articles.imports import Result, counts, run_command, run_import
@@ -74,6 +74,8 @@ def newsroom() -> dict[str, Article]:
         "known": make_article("Known", external_id="gazette-7", status_reason="No source"),
     }
     articles["full"].tags.set([Tag.objects.create(name=name) for name in ("tram", "Fähre", "港;口")])
+    Article.objects.filter(status=Status.PUBLISHED).update(text_changed_at=soon(hours=-1))
+    Article.objects.filter(status=Status.APPROVED).update(text_changed_at=None)
     Article.objects.filter(status=Status.KILLED).update(kill_notice="It was not true.")
     return articles
 
@@ -140,7 +142,8 @@ def test_a_line_holds_every_field_with_its_zone(tmp_path: Path) -> None:
     assert line == {
         "title": "Bridge", "slug": "bridge", "summary": "", "body": "<p>Open.</p>", "body_format": "html",
         "status": "draft", "status_reason": "", "kill_notice": "", "publish_at": due.isoformat(),
-        "published_at": None, "embargo_until": None, "unpublish_at": None, "author": "alice", "author_name": "",
+        "published_at": None, "embargo_until": None, "unpublish_at": None, "text_changed_at": None,
+        "cover_mode": "auto", "cover": [], "author": "alice", "author_name": "",
         "byline": "", "channel": "Port", "tags": [],
     }  # fmt: skip
 
@@ -192,12 +195,34 @@ def test_pictures_of_the_newsroom_are_addressed_so_that_others_find_them(
 
 
 @pytest.mark.django_db
-def test_no_script_leaves(tmp_path: Path) -> None:
-    make_article("Hostile", body='<p onclick="x()">Hi<script>x()</script></p>')
+def test_a_chosen_cover_is_kept_where_its_pictures_are(tmp_path: Path) -> None:
+    """R5.4"""
+    pictures = [str(make_material(make_editor()).pk)]
+    make_article("Ferry", cover_mode="one", cover=pictures)
+    run_export(tmp_path / "a.jsonl")
+
+    empty_the_newsroom()
+    run_import(tmp_path / "a.jsonl")
+    article = Article.objects.get()
+    assert (article.cover_mode, article.cover) == ("one", pictures)
+    assert [use.article_id for use in MaterialUse.objects.all()] == [article.pk]
+
+    empty_the_newsroom()
+    Material.objects.all().delete()
+    assert run_import(tmp_path / "a.jsonl").remarks == [
+        "line 1: note: the pictures of its cover are not here, so it is chosen from the text"
+    ]
+    assert (Article.objects.get().cover_mode, Article.objects.get().cover) == ("auto", [])
+
+
+@pytest.mark.django_db
+def test_what_an_import_would_take_out_does_not_leave(tmp_path: Path) -> None:
+    make_article("Hostile\x07", body='<p onclick="x()">Hi\x0c<script>x()</script></p>')
 
     run_export(tmp_path / "a.jsonl")
 
-    assert lines_of(tmp_path / "a.jsonl")[0]["body"] == "<p>Hi</p>"
+    [line] = lines_of(tmp_path / "a.jsonl")
+    assert (line["title"], line["body"]) == ("Hostile", "<p>Hi</p>")
 
 
 # WordPress
@@ -246,7 +271,7 @@ def test_what_xml_cannot_hold_is_left_out_and_cdata_does_not_end_early(tmp_path:
     run_export(tmp_path / "a.wxr")
 
     [post] = posts_of(tmp_path / "a.wxr")
-    assert (post["title"], post["content:encoded"]) == ("Bell ]]&gt; ", "<p>a]]&gt;</p>")
+    assert (post["title"], post["content:encoded"]) == ("Bell ]]&gt;", "<p>a]]&gt;</p>")
 
 
 @pytest.mark.django_db

@@ -142,6 +142,15 @@ def test_what_comes_with_an_item_stands_below_its_text_unless_it_is_in_it(tmp_pa
     ]
 
 
+def test_a_small_picture_stands_for_want_of_others(tmp_path: Path) -> None:
+    small, large = '<media:thumbnail url="/s.png"/>', '<media:content url="/l.png" type="image/png"/>'
+
+    import_feed(tmp_path, RSS, item(1, description=f"A{small}"), item(2, description="B", **{"media:x": small + large}))
+
+    first, second = (article.body for article in Article.objects.order_by("pk"))
+    assert ("/s.png" in first, "/l.png" in second, "/s.png" in second) == (True, True, False)
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
@@ -163,6 +172,15 @@ def test_a_bad_item_is_named_and_the_others_get_in(tmp_path: Path, changes: dict
 
     assert (result.code, result.summary) == (1, counts(created=2, failed=1))
     assert result.remarks[0].startswith(f"item 2: failed: {complaint}")
+
+
+def test_addresses_that_are_none_stop_nothing(tmp_path: Path) -> None:
+    item_with_nonsense = item(link="http://[x", description="&lt;a href='//[z'&gt;z&lt;/a&gt;")
+    enclosure = '<enclosure url="//[y" type="image/png"/></item>'
+
+    article = imported(tmp_path, RSS, item_with_nonsense.replace("</item>", enclosure))
+
+    assert article.body.startswith("<p><a")
 
 
 def test_an_item_that_is_nested_too_deep_is_named_and_the_others_get_in(tmp_path: Path) -> None:
