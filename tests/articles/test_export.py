@@ -132,6 +132,18 @@ def test_what_is_live_is_published_even_if_no_worker_has_noted_it(tmp_path: Path
 
 
 @pytest.mark.django_db
+def test_what_readers_do_not_see_does_not_go_live_elsewhere(tmp_path: Path) -> None:
+    make_article("No time", status=Status.PUBLISHED)
+    make_article("Ahead", status=Status.PUBLISHED, publish_at=soon(hours=1), published_at=OLD)
+    make_article("Killed before its time", status=Status.KILLED, publish_at=OLD)
+
+    run_export(tmp_path / "a.jsonl")
+
+    found = [(line["status"], line["published_at"]) for line in lines_of(tmp_path / "a.jsonl")]
+    assert found == [("draft", None), ("approved", None), ("killed", None)]
+
+
+@pytest.mark.django_db
 def test_a_line_holds_every_field_with_its_zone(tmp_path: Path) -> None:
     alice = make_person("alice")
     due = soon(hours=3)
