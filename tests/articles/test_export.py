@@ -178,7 +178,7 @@ def test_what_comes_home_is_left_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.django_db
 def test_what_came_from_elsewhere_and_says_the_same_is_left_as_it_is(tmp_path: Path, newsroom: object) -> None:
     for pk in Article.objects.values_list("pk", flat=True):
-        Article.objects.filter(pk=pk).update(external_id=f"gazette-{pk}")
+        Article.objects.filter(pk=pk).update(external_id=f"elsewhere-{pk}")
     run_export(tmp_path / "a.jsonl")
     revisions = Revision.objects.count()
 
