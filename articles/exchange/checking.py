@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from datetime import datetime
 
 from django.conf import settings
@@ -15,7 +16,7 @@ from articles.exchange.records import FIELDS, Record, Refused
 from articles.exchange.statuses import Outcome, Times, Timetable
 from articles.html import add_paragraphs, clean_html
 from articles.models import Article, Channel, CoverMode, Tag
-from articles.pictures import MEDIA_PATH, references
+from articles.pictures import references
 from articles.services.imported import ImportedArticle
 from articles.services.uses import unknown_pictures
 
@@ -106,10 +107,16 @@ def _body(source: read.Fields) -> str:
     body = read.text(source, "body", LONGEST_BODY)
     if not _is_html(source):
         body = add_paragraphs(body)
-    body = clean_html(body).replace(f'src="{settings.SITE_URL}{MEDIA_PATH}', f'src="{MEDIA_PATH}')
+    body = _at_home(clean_html(body))
     if unknown := unknown_pictures(references(body)):
         raise Refused("body", str(UnknownMaterial(unknown)))
     return body
+
+
+def _at_home(html: str) -> str:
+    """Cleaned `html` with addresses on this site as the newsroom writes them, without its name."""
+    address = rf'(<[a-z][^<>]*?\s(?:cite|href|poster|src)="){re.escape(settings.SITE_URL)}(?=/)'
+    return re.sub(address, r"\1", html) if settings.SITE_URL in html else html
 
 
 def _is_html(source: read.Fields) -> bool:

@@ -22,6 +22,7 @@ PAGE = 200
 """Articles that are read with one statement."""
 
 Status = Article.Status
+TAKEN_OFF = (Status.WITHDRAWN, Status.KILLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,6 @@ class Item:
         Times are in UTC, addresses are whole, and what is not shown to readers is not in the body either.
         """
         article, status = self.article, self._status()
-        went_live_at = article.published_at or (article.goes_live_at if status == Status.PUBLISHED else None)
         return {
             "external_id": article.external_id or identity(article),
             "title": tidy(article.title),
@@ -48,9 +48,9 @@ class Item:
             "body_format": "html",
             "status": status.name.lower(),
             "status_reason": article.status_reason,
-            "kill_notice": article.kill_notice,
+            "kill_notice": article.kill_notice if status == Status.KILLED else "",
             "publish_at": _moment(article.publish_at),
-            "published_at": _moment(went_live_at),
+            "published_at": _moment(self._went_live_at(status)),
             "embargo_until": _moment(article.embargo_until),
             "unpublish_at": _moment(article.unpublish_at),
             "text_changed_at": _moment(self._text_changed_at()),
@@ -63,6 +63,12 @@ class Item:
             "tags": [tag.name for tag in self.tags],
         }
 
+    def _went_live_at(self, status: Article.Status) -> datetime | None:
+        """Its own time if it is live and no worker has stamped it; nothing if it waits."""
+        if status == Status.PUBLISHED:
+            return self.article.published_at or self.article.goes_live_at
+        return self.article.published_at if status in TAKEN_OFF else None
+
     def _text_changed_at(self) -> datetime | None:
         """An import stamps what has none; what readers are told of an article that was never changed stays so."""
         article = self.article
@@ -71,13 +77,20 @@ class Item:
         return min(article.goes_live_at or article.created_at, article.created_at)
 
     def _status(self) -> Article.Status:
-        """As others need it: what is live is published even if no worker has noted it yet, and nobody elsewhere has
-        started the automatic review of what is waiting for it here.
-        """
-        status, goes_live_at = Status(self.article.status), self.article.goes_live_at
-        if status in Status.waiting() and goes_live_at is not None and goes_live_at <= self.now:
-            return Status.PUBLISHED
+        """As others need it. Nobody elsewhere has started the automatic review of what is waiting for it here."""
+        status = Status(self.article.status)
+        if status in Status.visible():
+            return self._status_by_the_clock(status)
         return Status.MANUAL_REVIEW if status == Status.SUBMITTED else status
+
+    def _status_by_the_clock(self, status: Article.Status) -> Article.Status:
+        """What is live is published even if no worker has noted it yet; what readers do not see is not."""
+        goes_live_at = self.article.goes_live_at
+        if goes_live_at is not None and goes_live_at <= self.now:
+            return Status.PUBLISHED
+        if status != Status.PUBLISHED:
+            return status
+        return Status.APPROVED if goes_live_at else Status.DRAFT
 
 
 @dataclass

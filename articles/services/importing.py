@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text
@@ -56,18 +56,21 @@ def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
     """Store all of `chunk` in one transaction, with channels, tags and tasks, or nothing of it.
 
     Articles are recognised by their external id, which must be unique in `chunk`. One that was made here and comes home
-    is skipped. So is one whose content over there is as at the last import: what editors improved here since then
-    stays. Otherwise the file's text, channel and tags replace ours. Its status and times do so only while they are as
-    the last import left them, readers cannot see the article and no release holds it. A text that the file does not
-    call approved never replaces one that was approved here: it becomes a draft beside it. `dry_run` does everything
-    and takes it back.
+    is skipped. So is one that says the same here already, or whose content over there is as at the last import: what
+    editors improved here since then stays. Otherwise the file's text, channel and tags replace ours. Its status and
+    times do so only while they are as the last import left them, readers cannot see the article and no release holds
+    it. A text that the file does not call approved never replaces one that was approved here: it becomes a draft beside
+    it. `dry_run` does everything and takes it back.
     """
     with transaction.atomic():
         known = _known(chunk)
         own = at_home(item.external_id for item in chunk)
         new = [item for item in chunk if item.external_id not in known and item.external_id not in own]
         changes = _changes(chunk, known, read_database_clock())
-        _write(new, changes)
+        context = Context.of([*new, *(change.item for change in changes if change.content)])
+        prefetch_related_objects([change.article for change in changes], "tags")
+        changes = [change for change in changes if change.state or not context.says_the_same(change)]
+        _write(new, changes, context)
         transaction.set_rollback(dry_run)
     return Tally(created=len(new), updated=len(changes), skipped=len(chunk) - len(new) - len(changes))
 
@@ -116,8 +119,7 @@ def _is_visible(article: Article, now: datetime) -> bool:
     return article.status in Article.Status.visible() and goes_live_at is not None and goes_live_at <= now
 
 
-def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
-    context = Context.of([*new, *(change.item for change in changes if change.content)])
+def _write(new: Sequence[ImportedArticle], changes: Sequence[Change], context: Context) -> None:
     created = _create(new, context)
     _apply([change for change in changes if not change.is_for_editors], context)
     for change in changes:
@@ -197,6 +199,11 @@ class Context:
     def replaced(self, change: Change) -> Text:
         """What a changed article says."""
         return Text.of(change.article).changed(self.text(change.item))
+
+    def says_the_same(self, change: Change) -> bool:
+        """Whether the article says already, here, what the file says: there is nothing to write."""
+        author = self.content(change.item)["author"]
+        return author == change.article.author and Text.of(change.article) == self.replaced(change)
 
     def shows_other(self, change: Change) -> bool:
         """Whether readers of a changed article notice."""

@@ -21,7 +21,7 @@ from articles.exchange.exporter import Export
 from articles.exchange.formats import WRITERS
 from articles.exchange.snapshot import snapshot
 from articles.html import add_paragraphs, clean_html
-from articles.models import Article, Channel, Material, MaterialUse, Tag
+from articles.models import Article, Channel, Material, MaterialUse, Revision, Tag
 from scheduling.models import TaskInfo
 from tests.articles.factories import make_article, make_channel, make_editor, make_person, publish_tasks, soon
 from tests.articles.imports import Result, counts, run_command, run_import
@@ -63,7 +63,9 @@ def newsroom() -> dict[str, Article]:
     full = {"slug": "Ferry_Fares", "summary": "Until\u3000spring & <later>.", "byline": "Our “desk”", "channel": port}
     body = '<p>a ]]&gt; b<br>港 😀</p>\n\n<p><a href="/x/">x</a> <img src="https://x.example/a.png" alt=""></p>'
     articles |= {
-        "full": make_article("Full", body=body, author=alice, status=Status.PUBLISHED, publish_at=OLD, **full),
+        "full": make_article(
+            "Full", body=clean_html(body), author=alice, status=Status.PUBLISHED, publish_at=OLD, **full
+        ),
         "plain": make_article("Plain", body="No paragraph, A &amp; B", author=bob, unpublish_at=soon(days=9)),
         "waiting": make_article(
             "Waiting", status=Status.APPROVED, publish_at=soon(hours=3), unpublish_at=soon(hours=5)
@@ -130,6 +132,18 @@ def test_what_is_live_is_published_even_if_no_worker_has_noted_it(tmp_path: Path
 
 
 @pytest.mark.django_db
+def test_what_readers_do_not_see_does_not_go_live_elsewhere(tmp_path: Path) -> None:
+    make_article("No time", status=Status.PUBLISHED)
+    make_article("Ahead", status=Status.PUBLISHED, publish_at=soon(hours=1), published_at=OLD)
+    make_article("Killed before its time", status=Status.KILLED, publish_at=OLD)
+
+    run_export(tmp_path / "a.jsonl")
+
+    found = [(line["status"], line["published_at"]) for line in lines_of(tmp_path / "a.jsonl")]
+    assert found == [("draft", None), ("approved", None), ("killed", None)]
+
+
+@pytest.mark.django_db
 def test_a_line_holds_every_field_with_its_zone(tmp_path: Path) -> None:
     alice = make_person("alice")
     due = soon(hours=3)
@@ -159,6 +173,17 @@ def test_what_comes_home_is_left_as_it_is(tmp_path: Path) -> None:
 
     Article.objects.filter(pk=article.pk).update(created_at=OLD)
     assert run_import(tmp_path / "a.jsonl").summary == counts(created=1), "another article has its number here"
+
+
+@pytest.mark.django_db
+def test_what_came_from_elsewhere_and_says_the_same_is_left_as_it_is(tmp_path: Path, newsroom: object) -> None:
+    for pk in Article.objects.values_list("pk", flat=True):
+        Article.objects.filter(pk=pk).update(external_id=f"elsewhere-{pk}")
+    run_export(tmp_path / "a.jsonl")
+    revisions = Revision.objects.count()
+
+    assert run_import(tmp_path / "a.jsonl").summary == counts(skipped=Article.objects.count())
+    assert Revision.objects.count() == revisions
 
 
 @pytest.mark.django_db
@@ -431,7 +456,7 @@ def test_writing_takes_little_memory_and_few_statements_for_any_number(
     tracemalloc.stop()
 
     assert written > 500 * len(body)
-    assert peak < written / 4
+    assert peak < written / 3
 
 
 @pytest.mark.django_db(transaction=True)
