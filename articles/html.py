@@ -109,13 +109,13 @@ def clean_html(body: str, *, base: str = "") -> str:
     Addresses without a host are completed as a page at the address `base` means them, if that is given.
     """
     body = _FRAME.sub(r'<a href="https:\2">https:\2</a>', body)
-    complete = partial(_complete, base) if base else None
-    cleaned = nh3.clean(body, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, url_relative=complete)
+    relative = partial(complete, base) if base else None
+    cleaned = nh3.clean(body, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, url_relative=relative)
     return _BLANK_LINES.sub("\n\n", cleaned).strip()
 
 
-def _complete(base: str, address: str) -> str:
-    """Places in the same text stay places in the same text."""
+def complete(base: str, address: str) -> str:
+    """What a page at the address `base` means by `address`. Places in the same text stay places in the same text."""
     try:
         return address if address.startswith("#") else urljoin(base, address)
     except ValueError:  # such as "//[": no address at all

@@ -81,6 +81,12 @@ def language_action(request: HttpRequest) -> str:
     return reverse("admin:articles_preferences_language" if request.user.is_staff else "set_language")
 
 
+def shows_history(request: HttpRequest) -> bool:
+    """Whether a page has a button that leads to its history; an admin without one says `keeps_history = False`."""
+    view = request.resolver_match.func if request.resolver_match else None
+    return getattr(getattr(view, "model_admin", None), "keeps_history", True)
+
+
 def _group(title: str | Promise, rows: list[dict[str, Any]], request: HttpRequest) -> dict[str, Any]:
     return {"title": title, "separator": bool(title), "items": [_item(row, request) for row in rows]}
 

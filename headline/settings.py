@@ -243,6 +243,7 @@ UNFOLD = {
     "LANGUAGES": {"action": "headline.desk.language_action"},
     "ACCOUNT": {"navigation": "headline.desk.account"},
     "DASHBOARD_CALLBACK": "articles.desk.start.page.add_sections",
+    "SHOW_HISTORY": "headline.desk.shows_history",
     "SIDEBAR": {"navigation": "headline.desk.navigation"},
     "COLORS": {
         "primary": {

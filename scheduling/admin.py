@@ -38,6 +38,7 @@ _ERROR_LENGTH = 100  # characters of an error in a list
 class ReadOnlyAdmin(ModelAdmin):
     """A list and a page for each row, without a way to type anything in."""
 
+    keeps_history = False  # in Django's own log, to which a button would lead
     show_facets = ShowFacets.NEVER
     show_full_result_count = False
     list_disable_select_all = True  # a count that stops cannot say what "all" means
@@ -58,17 +59,6 @@ class ReadOnlyAdmin(ModelAdmin):
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Also whoever may operate tasks."""
         return self.has_operate_permission(request) or super().has_view_permission(request, obj)
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
-        """Without a button for Django's own history, in which nothing is written of these rows."""
-        context = {**(extra_context or {}), "show_history": False}
-        return super().changeform_view(request, object_id, form_url, context)
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
         """Whether this person may cancel and retry."""

@@ -21,14 +21,14 @@ from articles.api.live_serializers import (
     LiveFilterSerializer,
 )
 from articles.api.pages import LivePages
-from articles.caching.pages import cached
+from articles.caching.pages import SEARCHES, cached
 from articles.caching.tags import NEWS, article_tag, tagged
 from articles.illustrating import gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
 from articles.parts import Part, part_named
 from articles.places import Place
-from articles.search import RANKED, Query, find, gather_bodies
+from articles.search import RANKED, Query, find
 from scheduling.services import database_now
 
 _PARAMETERS = ("author", "channel", "cursor", "older", "page_size", "since", "tag", "until")
@@ -61,10 +61,9 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
     beyond: Place | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """The answer, kept until it changes; that to a search is not, since hardly anybody asks the same."""
-        if "q" in request.GET:
-            return super().dispatch(request, *args, **kwargs)
-        return cached(*_PARAMETERS, one_language=True)(self._answer)(request, *args, **kwargs)
+        """The answer, kept until it changes; of those to searches only so many."""
+        most = SEARCHES if "q" in request.GET else None
+        return cached("q", *_PARAMETERS, one_language=True, most=most)(self._answer)(request, *args, **kwargs)
 
     def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return tagged(super().dispatch(request, *args, **kwargs), article_tag(kwargs["pk"]) if kwargs else NEWS)
@@ -84,11 +83,9 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
             raise
 
     def paginate_queryset(self, queryset: Any) -> Any:
-        """The rows of a page, with their covers, and the texts that show what was found."""
+        """The rows of a page, with their covers."""
         rows = super().paginate_queryset(queryset)
         gather_covers(rows or [])
-        if self.query is not None:
-            gather_bodies(rows or [])
         return rows
 
     def get_serializer_class(self) -> type[BaseSerializer[Article]]:
@@ -119,7 +116,7 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
 
     def _with_relations(self, articles: ArticleQuerySet) -> ArticleQuerySet:
         articles = articles.select_related("channel", "author").prefetch_related("tags")
-        return articles.defer("body") if self.action == "list" else articles
+        return articles.defer("body") if self.action == "list" and self.query is None else articles
 
 
 @extend_schema_view(list=extend_schema(summary="Channels, in the order of the site"))

@@ -27,6 +27,7 @@ _REMEMBERED = 30 * 24 * 3600.0  # seconds without a request after which it is fo
 class Answer:
     """What a view answered. Once it is kept: for how many seconds from then on, and with which versions of its tags."""
 
+    asked: str  #: what it is the answer to
     content: bytes
     headers: Mapping[str, str]
     tags: tuple[str, ...]
@@ -37,11 +38,12 @@ class Answer:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, response: HttpResponse, key: str, now: datetime) -> Answer:
-        """What was made at the instant `now`; `key` is where it is kept."""
+    def of(cls, response: HttpResponse, key: str, asked: str, now: datetime) -> Answer:
+        """What was made at the instant `now`, as an answer to what was `asked`; `key` is where it is kept."""
         tags = tags_on(response)
         etag = f'"{sha256(response.content).hexdigest()[:32]}"'
         return cls(
+            asked=asked,
             content=response.content,
             headers={name: value for name, value in response.headers.items() if name != HEADER},
             tags=(SITE, *(tags if len(tags) <= _MOST_TAGS else [NEWS])),

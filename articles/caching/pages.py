@@ -24,13 +24,18 @@ from articles.caching.tags import HEADER
 
 View = Callable[..., HttpResponseBase]
 
+SEARCHES = 1_000
+"""Answers to searches that are kept, on each of the addresses where one can search."""
 
-def cached(*parameters: str, one_language: bool = False) -> Callable[[View], View]:
+
+def cached(*parameters: str, one_language: bool = False, most: int | None = None) -> Callable[[View], View]:
     """Keep what a view answers to GET and HEAD, if that is 200, until it changes.
 
     The view names what it shows by `tagged`. It sees those of the query's parameters that are named here and no others,
     so that nobody fills the cache by inventing some; its answer depends on them, the address, the host and, unless it
-    is in `one_language`, the language alone. Inside a transaction, whose changes nobody else sees, nothing is kept.
+    is in `one_language`, the language alone. Where anybody can ask something new, such as a search, no more than `most`
+    answers are kept: each has a place by its address, and takes that of whichever was there. Inside a transaction,
+    whose changes nobody else sees, nothing is kept.
     """
 
     def decorate(view: View) -> View:
@@ -39,8 +44,9 @@ def cached(*parameters: str, one_language: bool = False) -> Callable[[View], Vie
             if request.method not in ("GET", "HEAD"):
                 return view(request, *args, **kwargs)
             _forget_other_parameters(request, parameters)
-            key = _key(request, settings.LANGUAGE_CODE if one_language else get_language())
-            store = Store(key, lambda: _make(key, lambda: _seen(view, request, *args, **kwargs)))
+            asked = _asked(request, settings.LANGUAGE_CODE if one_language else get_language())
+            key = f"pages:2:{asked if most is None else f'{view.__qualname__}:{int(asked, 16) % most}'}"
+            store = Store(key, asked, lambda: _make(key, asked, lambda: _seen(view, request, *args, **kwargs)))
             made, ends = store.make() if connection.in_atomic_block else store.get()
             if not isinstance(made, Answer):
                 return made
@@ -62,9 +68,9 @@ def _forget_other_parameters(request: HttpRequest, known: Collection[str]) -> No
     request.__dict__.pop("GET", None)  # it is made anew of the query string
 
 
-def _key(request: HttpRequest, language: str | None) -> str:
-    place = f"{language} {request.build_absolute_uri()}"
-    return f"pages:1:{sha256(place.encode()).hexdigest()[:40]}"
+def _asked(request: HttpRequest, language: str | None) -> str:
+    """What is asked for, as a number in hexadecimal digits."""
+    return sha256(f"{language} {request.build_absolute_uri()}".encode()).hexdigest()[:40]
 
 
 def _seen(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -75,13 +81,13 @@ def _seen(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpRe
         return response_for_exception(request, error)
 
 
-def _make(key: str, view: Callable[[], HttpResponseBase]) -> Made:
+def _make(key: str, asked: str, view: Callable[[], HttpResponseBase]) -> Made:
     """The clock is read before the view looks, so that what changes meanwhile is not taken for what will stay."""
     horizon = look_ahead()
     response = view()
     if isinstance(response, SimpleTemplateResponse):
         response.render()
     if isinstance(response, HttpResponse) and response.status_code == HTTPStatus.OK and not response.cookies:
-        return Answer.of(response, key, horizon.now), horizon.ends
+        return Answer.of(response, key, asked, horizon.now), horizon.ends
     response.headers.pop(HEADER, None)
     return response, horizon.ends

@@ -27,10 +27,10 @@ _answers = Counter("headline_answers", "Readers' answers, by whether they were k
 
 
 class Store:
-    """The place of one answer in the cache, and who may make it."""
+    """The place `key` of an answer in the cache, and who may make it; only that to what is `asked` will do."""
 
-    def __init__(self, key: str, make: Callable[[], Made]) -> None:
-        self._key, self._lock = key, f"{key}:lock"
+    def __init__(self, key: str, asked: str, make: Callable[[], Made]) -> None:
+        self._key, self._lock, self._asked = key, f"{key}:lock", asked
         self._make = make
 
     def get(self) -> Made:
@@ -48,7 +48,7 @@ class Store:
     def _kept(self, found: dict[str, Any]) -> Made | None:
         """What was found, if nothing that it shows was purged since it was made."""
         answer: Answer | None = found.get(self._key)
-        if answer is None:
+        if answer is None or answer.asked != self._asked:
             return None
         if answer.guard != found[GUARD]:
             present = look_up(*keys_of(answer.tags))

@@ -119,6 +119,7 @@ class ActionFilter(admin.SimpleListFilter):
 class AuditAdmin(ModelAdmin):
     """The whole record, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` narrow it down."""
 
+    keeps_history = False  # it is the history
     counted = _("audit entries")
     fields = [
         "moment", "deed", "person", "door", "article_title", "release_name", "change", "reason", "revision", "more",
@@ -175,17 +176,6 @@ class AuditAdmin(ModelAdmin):
     def more(self, entry: AuditEntry) -> str | None:
         """Whatever else the entry knows."""
         return format_html_join(SafeString("<br>"), gettext("{}: {}"), facts_of(entry))
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
-        """Without a button for Django's own history, in which nothing is written of these rows."""
-        context = {**(extra_context or {}), "show_history": False}
-        return super().changeform_view(request, object_id, form_url, context)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Links lead to all that happened to one article or release, or was done by one person."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from datetime import datetime
 
 from django.conf import settings
@@ -14,9 +15,9 @@ from articles.exchange import fields as read
 from articles.exchange.records import FIELDS, Record, Refused
 from articles.exchange.statuses import Outcome, Times, Timetable
 from articles.html import add_paragraphs, clean_html
-from articles.models import Article, Channel, Tag
-from articles.pictures import MEDIA_PATH, references
-from articles.services.importing import ImportedArticle
+from articles.models import Article, Channel, CoverMode, Tag
+from articles.pictures import references
+from articles.services.imported import ImportedArticle
 from articles.services.uses import unknown_pictures
 
 LONGEST_BODY = 1_000_000
@@ -50,11 +51,15 @@ class Checker:
             raise Refused("title", _("is empty"))
         times = Times(*(read.moment(source, name) for name in ("publish_at", "published_at", "embargo_until")))
         outcome = self._timetable.decide(read.line(source, "status", 40), times)
-        return self._article(record, source, title, times, outcome), outcome.note
+        article = self._article(record, source, title, times, outcome)
+        has_lost_cover = article.cover_mode != read.line(source, "cover_mode", 40)
+        lost = _("the pictures of its cover are not here, so it is chosen from the text") if has_lost_cover else ""
+        return article, "; ".join(filter(None, [outcome.note, lost]))
 
     def _article(
         self, record: Record, source: read.Fields, title: str, times: Times, outcome: Outcome
     ) -> ImportedArticle:
+        cover_mode, cover = _cover(source)
         return ImportedArticle(
             external_id=read.line(source, "external_id", EXTERNAL_ID) or f"sha:{digest(record.fields)}",
             digest=digest(source),
@@ -70,6 +75,9 @@ class Checker:
             published_at=outcome.published_at,
             embargo_until=times.embargo_until,
             unpublish_at=_unpublish_at(source, times, outcome),
+            text_changed_at=self._past(read.moment(source, "text_changed_at")),
+            cover_mode=cover_mode,
+            cover=cover,
             author=read.line(source, "author", PERSON),
             author_name=read.line(source, "author_name", PERSON),
             byline=read.line(source, "byline", BYLINE),
@@ -77,15 +85,38 @@ class Checker:
             tags=read.names(source, "tags", TAG),
         )
 
+    def _past(self, moment: datetime | None) -> datetime | None:
+        return moment if moment and moment <= self._timetable.now else None
+
+
+def _cover(source: read.Fields) -> tuple[str, tuple[str, ...]]:
+    """How the cover is chosen and its pictures: automatically where those are not here, "" if the file does not say."""
+    mode, cover = read.line(source, "cover_mode", 40), read.names(source, "cover", 40)
+    if mode not in ("", *CoverMode.values):
+        known = _(", ").join(CoverMode.values)
+        raise Refused("cover_mode", _('"%(word)s" is not known; use one of %(known)s') % {"word": mode, "known": known})
+    wanted = CoverMode(mode or CoverMode.AUTO).takes
+    if wanted is not None and wanted != len(cover):
+        raise Refused(
+            "cover", _("has %(found)d pictures instead of %(wanted)d") % {"found": len(cover), "wanted": wanted}
+        )
+    return (CoverMode.AUTO, ()) if unknown_pictures(cover) else (mode, cover)
+
 
 def _body(source: read.Fields) -> str:
     body = read.text(source, "body", LONGEST_BODY)
     if not _is_html(source):
         body = add_paragraphs(body)
-    body = clean_html(body).replace(f'src="{settings.SITE_URL}{MEDIA_PATH}', f'src="{MEDIA_PATH}')
+    body = _at_home(clean_html(body))
     if unknown := unknown_pictures(references(body)):
         raise Refused("body", str(UnknownMaterial(unknown)))
     return body
+
+
+def _at_home(html: str) -> str:
+    """Cleaned `html` with addresses on this site as the newsroom writes them, without its name."""
+    address = rf'(<[a-z][^<>]*?\s(?:cite|href|poster|src)="){re.escape(settings.SITE_URL)}(?=/)'
+    return re.sub(address, r"\1", html) if settings.SITE_URL in html else html
 
 
 def _is_html(source: read.Fields) -> bool:

@@ -12,18 +12,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html import escape, unescape
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urljoin
 
 from defusedxml.ElementTree import tostring
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from articles.exchange.checking import BYLINE, EXTERNAL_ID, SUMMARY
 from articles.exchange.feed_dates import moment
 from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.safe_xml import events, plain
-from articles.html import clean_html
+from articles.html import clean_html, complete
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # noqa: S405 (the type alone)
@@ -35,15 +34,26 @@ PREFIXES = {
     "http://purl.org/rss/1.0/modules/content/": "content:",
     "http://purl.org/dc/elements/1.1/": "dc:",
     "http://search.yahoo.com/mrss/": "media:",
-    "http://www.w3.org/XML/1998/namespace": "xml:",
 }
 ROOTS = {"rss", "rdf:RDF", "atom:feed"}
 ENTRIES = {"item", "atom:entry"}
 DATES = ("pubDate", "atom:published", "dc:date", "atom:updated")
 TEXTS = ("content:encoded", "atom:content")
 SUMMARIES = ("description", "atom:summary")
+TERMS = {"category", "atom:category", "dc:subject"}
 NO_CHANNEL = "uncategorized"
 WORDPRESS = "{http://wordpress.org/export/"
+PLAYERS = {
+    "image": '<img src="%s" alt="">',
+    "audio": '<audio src="%s" controls></audio>',
+    "video": '<video src="%s" controls></video>',
+}
+"""How what comes with an entry is shown, by the first half of its media type."""
+
+_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
+_ATOM_AUTHOR = "{http://www.w3.org/2005/Atom}author"
+_MARKUP = re.compile(r"</?(?:a|b|br|code|em|i|mark|q|s|small|span|strong|sub|sup|u)\b[^<>]*>", re.IGNORECASE)
 
 
 class Person(NamedTuple):
@@ -90,7 +100,7 @@ def _base(feed: list[Element], site: str) -> str:
     links = [_link(one) for one in feed]
     base = site or next(filter(None, reversed(links)), "")
     for one in feed:
-        base = urljoin(base, one.get(_BASE, ""))
+        base = complete(base, one.get(_BASE, ""))
     return base
 
 
@@ -100,7 +110,7 @@ class Entry:
     def __init__(self, element: Element, feed: list[Element], base: str) -> None:
         self._element = element
         self._feed = feed
-        self._base = urljoin(base, element.get(_BASE, ""))
+        self._base = complete(base, element.get(_BASE, ""))
 
     @property
     def id(self) -> str:
@@ -120,13 +130,13 @@ class Entry:
         return {
             "external_id": self.id,
             "title": self._title(),
-            "summary": shorten(plain(summary), SUMMARY, placeholder=" …"),
+            "summary": Truncator(plain(summary).strip()).chars(SUMMARY),
             "body": body + self._media(body),
             "status": "published",
             "publish_at": moment(self._text(*DATES)),
             "author": people[0].email or people[0].name if people else "",
             "author_name": names[0] if names else "",
-            "byline": shorten(_(", ").join(names), BYLINE, placeholder=" …") if len(names) > 1 else "",
+            "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
             "channel": terms[0] if terms else "",
             "tags": terms[1:],
         }
@@ -144,7 +154,7 @@ class Entry:
         if element is None or element.get("src"):
             return ""
         html = _html(element).strip()
-        base = urljoin(self._base, element.get(_BASE, ""))
+        base = complete(self._base, element.get(_BASE, ""))
         return clean_html(html, base=base) if base else html
 
     def _people(self) -> list[Person]:
@@ -155,15 +165,14 @@ class Entry:
         return [person for child in around if (person := _person(child))]
 
     def _terms(self) -> list[str]:
-        found = [_term(child) for child in self._element if _short(child.tag) in _TERMS]
+        found = [_term(child) for child in self._element if _short(child.tag) in TERMS]
         return [term for term in dict.fromkeys(found) if term and term.lower() != NO_CHANNEL]
 
     def _media(self, body: str) -> str:
         """Pictures, sounds and films that come with the entry and are not in its text."""
-        found = dict(_attached(self._element))
         return "".join(
-            f"\n\n<figure>{_PLAYERS[kind] % escape(urljoin(self._base, address))}</figure>"
-            for address, kind in found.items()
+            f"\n\n<figure>{PLAYERS[kind] % escape(complete(self._base, address))}</figure>"
+            for address, kind in _attached(self._element).items()
             if escape(address) not in body
         )
 
@@ -182,6 +191,8 @@ def _record(number: int, entry: Entry) -> Record | Remark:
         return Record(place, entry.fields())
     except Refused as error:
         return Remark(Kind.FAILED, place, str(error))
+    except RecursionError:
+        return Remark(Kind.FAILED, place, _("its elements are nested too deep"))
 
 
 def _html(element: Element) -> str:
@@ -221,14 +232,19 @@ def _term(element: Element) -> str:
     return _unmarked(element.get("label") or element.get("term") or element.text or "").strip()
 
 
-def _attached(entry: Element) -> Iterator[tuple[str, str]]:
+def _attached(entry: Element) -> dict[str, str]:
+    """The kinds of what comes with an entry, by address; small pictures are there for want of others."""
+    found, small = {}, {}
     for child in entry.iter():
-        name, kind = _short(child.tag), child.get("type", "") or child.get("medium", "")
+        name = _short(child.tag)
         address = child.get("href" if name == "atom:link" else "url", "")
-        is_attached = name in ("enclosure", "media:content") or child.get("rel") == "enclosure"
-        kind = "image" if name == "media:thumbnail" else kind.partition("/")[0] if is_attached else ""
-        if address and kind in _PLAYERS:
-            yield address, kind
+        kind = (child.get("type") or child.get("medium") or "").partition("/")[0]
+        if name == "media:thumbnail":
+            small[address] = "image"
+        elif name in ("enclosure", "media:content") or child.get("rel") == "enclosure":
+            found[address] = kind
+    shown = {address: kind for address, kind in found.items() if address and kind in PLAYERS}
+    return shown or {address: kind for address, kind in small.items() if address}
 
 
 def _link(element: Element) -> str:
@@ -245,15 +261,3 @@ def _link(element: Element) -> str:
 def _short(tag: str) -> str:
     namespace, _brace, name = tag.removeprefix("{").rpartition("}")
     return PREFIXES.get(namespace, f"{namespace}:") + name if namespace else name
-
-
-_MARKUP = re.compile(r"</?(?:a|b|br|code|em|i|mark|q|s|small|span|strong|sub|sup|u)\b[^<>]*>", re.IGNORECASE)
-_BASE = "{http://www.w3.org/XML/1998/namespace}base"
-_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
-_ATOM_AUTHOR = "{http://www.w3.org/2005/Atom}author"
-_TERMS = {"category", "atom:category", "dc:subject"}
-_PLAYERS = {
-    "image": '<img src="%s" alt="">',
-    "audio": '<audio src="%s" controls></audio>',
-    "video": '<video src="%s" controls></video>',
-}

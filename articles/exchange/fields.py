@@ -21,6 +21,11 @@ _BREAKS = re.compile(r"\s*[\t\n\v\f\r\x85\u2028\u2029]\s*")
 _SEPARATORS = re.compile(r"[,;|，；、]")
 
 
+def tidy(value: str) -> str:
+    """`value` without control characters, and without spaces around it."""
+    return _CONTROLS.sub("", value).strip()
+
+
 def text(fields: Fields, name: str, longest: int) -> str:
     """A text of at most `longest` characters without control characters; "" when it is missing."""
     value = fields.get(name)
@@ -28,7 +33,7 @@ def text(fields: Fields, name: str, longest: int) -> str:
         return ""
     if isinstance(value, bool | float) or not isinstance(value, str | int):
         raise Refused(name, _("is not a text"))
-    value = _CONTROLS.sub("", str(value)).strip()
+    value = tidy(str(value))
     if len(value) > longest:
         raise Refused(
             name,

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from html import escape
 from pathlib import Path
-from textwrap import shorten
+from sys import intern
 from typing import Any
 
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from articles.exchange.checking import BYLINE
@@ -59,7 +60,8 @@ class Site:
         elif table == "users":
             self.people[_id(row)] = _some(row, "name", "email")
         elif table == "posts_meta":
-            self.meta[_id(row, "post_id")] = _some(row, "feature_image_alt", "feature_image_caption", "email_only")
+            if said := _some(row, "feature_image_alt", "feature_image_caption", "email_only"):
+                self.meta[_id(row, "post_id")] = said
         elif table == "posts_tags":
             _refer(self.tags_of, row, "tag_id")
         elif table == "posts_authors":
@@ -136,7 +138,7 @@ def _fields(post: Row, known: Site) -> dict[str, object]:
         "publish_at": _moment(post.get("published_at") or post.get("created_at")) if _has_a_time(post) else None,
         "author": first.get("email") or first.get("name"),
         "author_name": first.get("name"),
-        "byline": shorten(_(", ").join(names), BYLINE, placeholder=" …") if len(names) > 1 else "",
+        "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
         "channel": tags[0] if tags else "",
         "tags": tags[1:],
     }
@@ -191,8 +193,8 @@ def _place(reference: Reference) -> int:
 
 
 def _id(row: Row, name: str = "id") -> str:
-    """Ids were numbers once."""
-    return str(row.get(name))
+    """Ids were numbers once. Each is kept once, however often it is referred to."""
+    return intern(str(row.get(name)))
 
 
 def _some(row: Row, *names: str) -> Row:

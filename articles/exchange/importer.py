@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 
 from articles.exchange.checking import Checker, unknown_fields
 from articles.exchange.records import Kind, Record, Refused, Remark
-from articles.services.importing import ImportedArticle, Tally, store
+from articles.services.imported import ImportedArticle
+from articles.services.importing import Tally, store
 
 CHUNK = 500
 """Articles in one transaction at most."""

@@ -14,7 +14,7 @@ from operator import or_
 
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 
-from articles.models import Article, SearchEntry
+from articles.models import SearchEntry
 from articles.models.article import ArticleQuerySet
 from articles.models.heads import in_any
 from articles.parts import Part, nearest
@@ -71,13 +71,6 @@ def find(part: Part, query: Query) -> Found:
     found = part.live().filter(pk__in=[place.pk for place in places[:WINDOW]])
     beyond = places[WINDOW - 1] if len(places) > WINDOW else None
     return Found(found.annotate(rank=_rank(query.terms)).order_by(*RANKED), beyond)
-
-
-def gather_bodies(articles: Collection[Article]) -> None:
-    """Load the bodies that a list was found without, in one query: sorting thousands with theirs takes long."""
-    bodies = dict(Article.objects.filter(pk__in=[article.pk for article in articles]).values_list("pk", "body"))
-    for article in articles:
-        article.body = bodies.get(article.pk, "")
 
 
 def _rank(terms: tuple[str, ...]) -> Case | Value:

@@ -12,6 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q, Subquery
 
 from articles.html import plain_text
 from articles.models import Article, SearchEntry
+from articles.models.telling import rows_changed
 from articles.search.terms import index_terms
 from scheduling.services import read_database_clock
 
@@ -36,7 +37,7 @@ def index(article_ids: Collection[int]) -> int:
     again.
     """
     with transaction.atomic():
-        return sum(_index(page) for page in _pages(article_ids))
+        return sum(len(_index(page)) for page in _pages(article_ids))
 
 
 def mend_index() -> int:
@@ -70,21 +71,26 @@ def _index_free(page: Collection[int]) -> int:
     )
     with transaction.atomic():
         free = Article.objects.filter(pk__in=page).exclude(going_live).locked_if_free()
-        return _index(list(free.values_list("pk", flat=True)))
+        changed = _index(list(free.values_list("pk", flat=True)))
+        if changed:
+            rows_changed.send(Article, ids=frozenset(changed), fields=frozenset({"search"}))
+    return len(changed)
 
 
-def _index(page: Collection[int]) -> int:
+def _index(page: Collection[int]) -> list[int]:
+    """Make the entries of these right; returns the articles whose entries were not."""
     known = dict(SearchEntry.objects.filter(article__in=page).values_list("article", "digest"))
     if not known and not (page := _of_approved(page)):
-        return 0
+        return []
     found = Article.objects.filter(INDEXED, pk__in=page).only("updated_at", *_TEXT)
     digests = {article.pk: _digest(article) for article in found}
     wrong = [article for article in found if known.get(article.pk) != digests[article.pk]]
     gone = known.keys() - digests.keys()
-    SearchEntry.objects.filter(article__in=[*gone, *(article.pk for article in wrong)]).delete()
+    changed = [*gone, *(article.pk for article in wrong)]
+    SearchEntry.objects.filter(article__in=changed).delete()
     SearchEntry.objects.bulk_create(_entry(article, digests[article.pk]) for article in wrong)
     _note_seen(digests.keys() - {article.pk for article in wrong})
-    return len(wrong) + len(gone)
+    return changed
 
 
 def _of_approved(page: Collection[int]) -> list[int]:

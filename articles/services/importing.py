@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +9,7 @@ from typing import Any, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text
@@ -18,6 +17,7 @@ from articles.pictures import references
 from articles.search import index
 from articles.services.editing import IN_REVIEW, take_in
 from articles.services.identity import at_home
+from articles.services.imported import AROUND, STATE, ImportedArticle, Imprint, signature
 from articles.services.membership import held
 from articles.services.recording import IMPORT, Standing, record_many
 from articles.services.references import channels_named, people_named, tag_all, tags_named
@@ -30,57 +30,6 @@ Status = Article.Status
 
 CONTENT = ("title", "slug", "summary", "body")
 BYLINE = 120
-STATE = ("status", "publish_at", "unpublish_at", "embargo_until")
-AROUND = ("published_at", "status_reason", "kill_notice")
-"""What comes with a state, but is none of what editors choose."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedArticle:
-    """A checked article of a file. `external_id` is its name over there, `digest` stands for all its content."""
-
-    external_id: str
-    digest: str
-    held: bool
-    title: str
-    slug: str
-    summary: str
-    body: str
-    status: Article.Status
-    status_reason: str
-    kill_notice: str
-    publish_at: datetime | None
-    published_at: datetime | None
-    embargo_until: datetime | None
-    unpublish_at: datetime | None
-    author: str
-    author_name: str
-    byline: str
-    channel: str
-    tags: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Imprint:
-    """What an import leaves on an article, as `Article.external_digest`: by it a repeat sees what has changed where."""
-
-    content: str
-    state: str
-    held: bool
-
-    @classmethod
-    def of(cls, item: ImportedArticle) -> Self:
-        """The imprint that storing `item` leaves."""
-        return cls(item.digest, signature(item), item.held)
-
-    @classmethod
-    def on(cls, article: Article) -> Self:
-        """The imprint that the last import left on `article`."""
-        content, state, held, *_rest = f"{article.external_digest}...".split(".")
-        return cls(content, state, bool(held))
-
-    def __str__(self) -> str:
-        return f"{self.content}.{self.state}" + ".held" * self.held
 
 
 @dataclass
@@ -107,18 +56,21 @@ def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
     """Store all of `chunk` in one transaction, with channels, tags and tasks, or nothing of it.
 
     Articles are recognised by their external id, which must be unique in `chunk`. One that was made here and comes home
-    is skipped. So is one whose content over there is as at the last import: what editors improved here since then
-    stays. Otherwise the file's text, channel and tags replace ours. Its status and times do so only while they are as
-    the last import left them, readers cannot see the article and no release holds it. A text that the file does not
-    call approved never replaces one that was approved here: it becomes a draft beside it. `dry_run` does everything
-    and takes it back.
+    is skipped. So is one that says the same here already, or whose content over there is as at the last import: what
+    editors improved here since then stays. Otherwise the file's text, channel and tags replace ours. Its status and
+    times do so only while they are as the last import left them, readers cannot see the article and no release holds
+    it. A text that the file does not call approved never replaces one that was approved here: it becomes a draft beside
+    it. `dry_run` does everything and takes it back.
     """
     with transaction.atomic():
         known = _known(chunk)
         own = at_home(item.external_id for item in chunk)
         new = [item for item in chunk if item.external_id not in known and item.external_id not in own]
         changes = _changes(chunk, known, read_database_clock())
-        _write(new, changes)
+        context = Context.of([*new, *(change.item for change in changes if change.content)])
+        prefetch_related_objects([change.article for change in changes], "tags")
+        changes = [change for change in changes if change.state or not context.says_the_same(change)]
+        _write(new, changes, context)
         transaction.set_rollback(dry_run)
     return Tally(created=len(new), updated=len(changes), skipped=len(chunk) - len(new) - len(changes))
 
@@ -167,14 +119,7 @@ def _is_visible(article: Article, now: datetime) -> bool:
     return article.status in Article.Status.visible() and goes_live_at is not None and goes_live_at <= now
 
 
-def signature(subject: Article | ImportedArticle) -> str:
-    """Stands for the status and times of `subject`."""
-    state = "|".join(str(getattr(subject, name)) for name in STATE)
-    return hashlib.blake2b(state.encode(), digest_size=6).hexdigest()
-
-
-def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
-    context = Context.of([*new, *(change.item for change in changes if change.content)])
+def _write(new: Sequence[ImportedArticle], changes: Sequence[Change], context: Context) -> None:
     created = _create(new, context)
     _apply([change for change in changes if not change.is_for_editors], context)
     for change in changes:
@@ -184,7 +129,7 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change]) -> None:
     written = [article.pk for article in created] + [change.article.pk for change in changes]
     sync_tasks(written)
     index(written)
-    illustrated = [article.pk for article in created if article.pictures]
+    illustrated = [article.pk for article in created if article.pictures or article.cover]
     note_uses(illustrated + [change.article.pk for change in changes if change.content])
     _record(created, changes)
 
@@ -195,7 +140,7 @@ def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
     Article.objects.bulk_create(created)
     ids = _ids([item.external_id for item in new])
     for article in created:
-        article.pk = ids[article.external_id or ""]
+        article.pk = ids[article.external_id]
     names = {article.pk: context.tag_names(item) for article, item in zip(created, new, strict=True)}
     tag_all({article.pk: item.tags for article, item in zip(created, new, strict=True)}, context.tags)
     add_revisions({article.pk: Text.of(article, names[article.pk]) for article in created}, note=_("Imported"))
@@ -255,11 +200,15 @@ class Context:
         """What a changed article says."""
         return Text.of(change.article).changed(self.text(change.item))
 
+    def says_the_same(self, change: Change) -> bool:
+        """Whether the article says already, here, what the file says: there is nothing to write."""
+        author = self.content(change.item)["author"]
+        return author == change.article.author and Text.of(change.article) == self.replaced(change)
+
     def shows_other(self, change: Change) -> bool:
         """Whether readers of a changed article notice."""
-        content = self.content(change.item)
-        author = content["author"] and content["author"].pk
-        by_another = not content["byline"] and author != change.article.author_id
+        author, byline = (self.content(change.item)[name] for name in ("author", "byline"))
+        by_another = not byline and (author and author.pk) != change.article.author_id
         return change.state or by_another or not Text.of(change.article).looks_like(self.replaced(change))
 
     def content(self, item: ImportedArticle) -> dict[str, Any]:
@@ -269,6 +218,7 @@ class Context:
         is_named = author is not None and bool(author.get_full_name())  # type: ignore[attr-defined]
         return {
             **{name: getattr(item, name) for name in CONTENT},
+            **item.chosen_cover,
             "channel": self.channels.get(item.channel),
             "author": author,
             "byline": item.byline or ("" if is_named else name[:BYLINE]),
@@ -280,23 +230,22 @@ def _state(item: ImportedArticle) -> dict[str, Any]:
 
 
 def _new_article(item: ImportedArticle, context: Context) -> Article:
-    origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item))}
-    cover = CoverMode.AUTO.cover([], references(item.body))
-    seen = database_now() if item.status in Status.visible() else None
-    return Article(**origin, revision=1, **context.content(item), **_state(item), cover=cover, text_changed_at=seen)
+    origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item)), "revision": 1}
+    cover = {"cover": CoverMode.AUTO.cover([], references(item.body))}
+    seen = item.text_changed_at or (database_now() if item.status in Status.visible() else None)
+    return Article(**origin, **cover | context.content(item), **_state(item), text_changed_at=seen)
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:
     values = {"external_digest": str(Imprint.of(change.item)), "updated_at": read_database_clock()}
     if change.content:
         mode, chosen = CoverMode(change.article.cover_mode), change.article.cover
-        values |= context.content(change.item) | {"cover": mode.cover(chosen, references(change.item.body))}
+        values |= {"cover": mode.cover(chosen, references(change.item.body))} | context.content(change.item)
         if not context.shows_other(change):
             values["text_changed_at"] = F("text_changed_at")
     return values | _state(change.item) if change.state else values
 
 
-def _ids(external_ids: Sequence[str]) -> dict[str, int]:
+def _ids(external_ids: Sequence[str]) -> dict[str | None, int]:
     """MySQL returns no ids from a bulk insert."""
-    rows = Article.objects.filter(external_id__in=external_ids).values_list("external_id", "pk")
-    return {external_id or "": pk for external_id, pk in rows}
+    return dict(Article.objects.filter(external_id__in=external_ids).values_list("external_id", "pk"))

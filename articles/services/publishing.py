@@ -15,7 +15,7 @@ from articles.models import Article
 from articles.models.article import due_at, not_over_at, over_at
 from articles.services.announcing import announce_published, announce_withdrawn
 from articles.services.recording import PUBLISHED, TAKEN_OFF, record_due
-from articles.services.revisions import drop_update
+from articles.services.revisions import date_corrections, drop_update
 from articles.services.scheduling import refuse_embargo
 from articles.services.steps import Person, move, taking
 from articles.workflow import Step
@@ -54,6 +54,7 @@ def restore(article: Article, *, by: Person) -> None:
         if article.publish_at is None or article.publish_at > now:
             article.publish_at = now
         article.published_at = article.published_at or now
+        date_corrections(article, at=now)
         announce_published([article.pk])
 
 

@@ -9,7 +9,7 @@ from articles.models import Article, Correction, Release, ReleaseMember, Update
 from articles.search import index
 from articles.services.announcing import announce_published, announce_withdrawn
 from articles.services.recording import PUBLISHED, TAKEN_OFF, UPDATED, Person, Standing, record_many, recorded
-from articles.services.revisions import pin_all, pinned, put_into_columns
+from articles.services.revisions import date_corrections, pin_all, pinned, put_into_columns
 from articles.services.scheduling import refuse_embargo
 from articles.services.tasks import sync_tasks
 from articles.services.updating import adopt_all
@@ -121,6 +121,7 @@ def _take_text_back(release: Release, member: ReleaseMember, article: Article, a
 def _put_back(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
     if article.status == Status.WITHDRAWN:
         refuse_embargo(article, at)
+        date_corrections(article, at=at)
         article.status = Status.PUBLISHED
 
 

@@ -106,7 +106,7 @@ def adopt(update: Update, *, at: datetime) -> Revision:
     article, revision = update.article, update.approved
     assert revision is not None  # noqa: S101 (the caller chose an update that has one)
     before = pinned(article).text
-    if revision.correction or not before.looks_like(revision.text):
+    if is_seen(article, before, revision):
         article.text_changed_at = at
     put_into_columns(article, revision)
     if revision.correction:
@@ -114,6 +114,17 @@ def adopt(update: Update, *, at: datetime) -> Revision:
     update.approved = update.publish_at = None
     keep_or_drop(update)
     return revision
+
+
+def is_seen(article: Article, before: Text, revision: Revision) -> bool:
+    """Whether readers notice, now or when the article is out, that `revision` takes the place of the text `before`."""
+    is_other = bool(revision.correction) or not before.looks_like(revision.text)
+    return is_other and article.status in Article.Status.visible()
+
+
+def date_corrections(article: Article, *, at: datetime) -> None:
+    """What was mended while a locked article was off, readers see from the instant `at` at which it is out again."""
+    article.corrections.filter(published_at__gt=article.modified_at).update(published_at=at)
 
 
 def keep_or_drop(update: Update) -> None:

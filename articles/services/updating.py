@@ -14,7 +14,7 @@ from articles.services.announcing import announce_published
 from articles.services.publishing import Outcome, sort_missing
 from articles.services.recording import UPDATED, record_due
 from articles.services.references import tag_all
-from articles.services.revisions import adopt, keep_or_drop, pin_all
+from articles.services.revisions import adopt, is_seen, keep_or_drop, pin_all
 from articles.services.scheduling import checked_time
 from articles.services.steps import Person, taking
 from articles.services.uses import note_uses
@@ -88,8 +88,8 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     newer = Update.objects.filter(article=OuterRef("pk"))
     columns = {name: Subquery(newer.values(f"approved__{name}")) for name in (*Text.COLUMNS, "number")}
     columns["revision"] = columns.pop("number")
-    seen = When(pk__in=[pk for pk, text in texts.items() if _is_seen(text, articles[pk])], then=Value(now))
-    stamp = Case(seen, default=F("text_changed_at"))
+    seen = [pk for pk, revision in texts.items() if is_seen(articles[pk], Text.of(articles[pk]), revision)]
+    stamp = Case(When(pk__in=seen, then=Value(now)), default=F("text_changed_at"))
     Article.objects.filter(pk__in=texts).update(**columns, text_changed_at=stamp, updated_at=now)
     tag_all({pk: revision.tags for pk, revision in texts.items()})
     corrected = [revision for revision in texts.values() if revision.correction]
@@ -101,11 +101,6 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     done.filter(draft__isnull=True).delete()
     for pk, revision in texts.items():
         articles[pk].title = revision.title
-
-
-def _is_seen(revision: Revision, article: Article) -> bool:
-    """Whether readers notice that it takes the place of the article's text."""
-    return bool(revision.correction) or not Text.of(article).looks_like(revision.text)
 
 
 def _set_time(update: Update, moment: datetime | None) -> None:

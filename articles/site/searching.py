@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -9,18 +10,20 @@ from typing import Any
 from django import forms
 from django.core.signing import BadSignature
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
+from articles.caching.pages import SEARCHES, cached
+from articles.caching.tags import NEWS, tagged
 from articles.models import Channel
 from articles.models.article import ArticleQuerySet
 from articles.parts import Part, part_named
 from articles.places import Place, place_of
-from articles.search import Found, Query, find, gather_bodies
+from articles.search import Found, Query, find
 from articles.site.pages import SIZE, Page
 
 LONGEST_QUERY = 100
@@ -35,24 +38,24 @@ class SearchForm(forms.Form):
         max_length=LONGEST_QUERY,
         widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
     )
-    channel = forms.ModelChoiceField(
-        Channel.objects.enabled(),
-        label=_("Channel"),
-        required=False,
-        to_field_name="slug",
-        empty_label=_("All channels"),
-    )
+    channel = forms.TypedChoiceField(label=_("Channel"), required=False, empty_value=None)
     since = forms.DateField(label=_("From"), required=False, widget=forms.DateInput({"type": "date"}, "%Y-%m-%d"))
     until = forms.DateField(label=_("To"), required=False, widget=forms.DateInput({"type": "date"}, "%Y-%m-%d"))
     tag = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)
     author = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
 
+    def __init__(self, asked: QueryDict, *, channels: Sequence[Channel]) -> None:
+        super().__init__(asked)
+        field: Any = self.fields["channel"]
+        field.choices = [("", _("All channels")), *((channel.slug, channel.name) for channel in channels)]
+        field.coerce = {channel.slug: channel.pk for channel in channels}.get
+
     def part(self) -> Part:
         """What a valid form narrows the search to."""
         wanted = self.cleaned_data
-        channel = wanted["channel"].slug if wanted["channel"] else ""
         since, until = _span(wanted["since"], wanted["until"])
-        return part_named(channel, wanted["tag"], author=wanted["author"], since=since, until=until)
+        part = part_named(tag=wanted["tag"], author=wanted["author"], since=since, until=until)
+        return replace(part, channel=wanted["channel"])
 
     @property
     def query(self) -> Query:
@@ -66,17 +69,18 @@ class SearchForm(forms.Form):
 
 
 @require_safe
-@cache_control(no_cache=True)
-def search(request: HttpRequest) -> HttpResponse:
+@cached(*SearchForm.base_fields, "before", "older", most=SEARCHES)
+def search(request: HttpRequest) -> HttpResponseBase:
     """What was found, and the form. Whatever is typed, the worst that comes is an empty page that says why."""
-    form, asked = SearchForm(request.GET), request.GET
+    channels, asked = list(Channel.objects.enabled()), request.GET
+    form = SearchForm(asked, channels=channels)
     page, older = Page([], last=None), ""
     if form.is_valid() and form.asks:
         found = find(replace(form.part(), older=_place(asked.get("older", ""))), form.query)
         page = _page(found.articles, asked.get("before", ""))
         older = _older(asked, page, found)
-    context = {"form": form, "page": page, "query": form.query, "older": older}
-    return render(request, "articles/search.html", context)
+    context = {"form": form, "channels": channels, "page": page, "query": form.query, "older": older}
+    return tagged(render(request, "articles/search.html", context), NEWS)
 
 
 def _page(found: ArticleQuerySet, before: str) -> Page:
@@ -84,8 +88,7 @@ def _page(found: ArticleQuerySet, before: str) -> Page:
     last: Any = found.filter(pk=before).first() if before.isdecimal() and len(before) < 19 else None
     if last is not None:
         found = found.filter(Q(rank__lt=last.rank) | Q(place_of(last).older, rank=last.rank))
-    rows = list(found.select_related("channel", "author").defer("body")[: SIZE + 1])
-    gather_bodies(rows[:SIZE])
+    rows = list(found.select_related("channel", "author")[: SIZE + 1])
     return Page(rows[:SIZE], last=rows[SIZE - 1] if len(rows) > SIZE else None)
 
 

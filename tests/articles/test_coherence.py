@@ -98,10 +98,16 @@ class Newsroom:
             f"{rain}feed/",
             f"{ada}feed/atom/",
         ]
-        lists = [*pages, "/api/v1/articles/", "/api/v1/articles/?channel=house&page_size=50"]
+        lists = [
+            *pages,
+            "/api/v1/articles/",
+            "/api/v1/articles/?channel=house&page_size=50",
+            "/api/v1/articles/?q=headline",
+        ]
         return {
             **{address: {**titles, **names} for address in lists},
             "/latest/": titles,
+            "/search/?channel=house": titles,
             "/news-sitemap.xml": titles,
             "/sitemap-0.xml": slugs,
             "/api/v1/channels/": names,

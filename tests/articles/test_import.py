@@ -192,6 +192,9 @@ def test_an_embargo_in_the_future_is_not_past_due(file: Path) -> None:
         ({"publish_at": "0001-01-01T00:00:00+14:00"}, "publish_at: lies outside the years 1000 to 9999"),
         ({"status": "live"}, 'status: "live" is not known; use one of approved, draft, future'),
         ({"status": "scheduled"}, "publish_at: is missing; a scheduled article needs the time to go live"),
+        ({"cover_mode": "two"}, 'cover_mode: "two" is not known; use one of none, one, three, auto'),
+        ({"cover_mode": "three", "cover": ["x"]}, "cover: has 1 pictures instead of 3"),
+        ({"body_format": "rtf"}, 'body_format: "rtf" is not known; write html, or leave it out'),
         ({"tags": 7}, "tags: is neither a list nor a text"),
         ({"tags": ["x" * 81]}, "tags: has 81 characters; shorten it to 80"),
         ({"title": "half \ud83d"}, "title: holds half a character"),
@@ -310,6 +313,15 @@ def _refuse_tag_three(execute, sql, params, many, context):  # type: ignore[no-u
     if sql.startswith("INSERT") and "articles_tag" in sql and "Three" in params:
         sql, params = "INSERT INTO no_such_table VALUES (1)", ()
     return execute(sql, params, many, context)
+
+
+def test_half_a_character_does_not_stop_the_report(file: Path) -> None:
+    write_lines(file, r'{"title": "One", "\ud83d": 1, "publish_at": "\ud83d"}', r'{"title": "Two", "\ud83d": 1}')
+
+    result = run_import(file)
+
+    assert (result.code, result.summary) == (1, counts(created=1, failed=1))
+    assert result.remarks[0].startswith('line 1: failed: publish_at: "?" is not a time')
 
 
 def test_progress_goes_to_the_error_stream(file: Path) -> None:

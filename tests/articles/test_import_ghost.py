@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from articles.exchange.formats import READERS
+from articles.exchange.records import Record
 from articles.models import Article
 from tests.articles.factories import make_person, publish_tasks
 from tests.articles.imports import counts, run_import
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 Status = Article.Status
 Rows = list[dict[str, Any]]
 
@@ -175,7 +176,7 @@ def test_addresses_on_the_old_site_are_completed_when_it_is_named(tmp_path: Path
     body = Article.objects.get().body
     assert 'src="https://old.example/content/a.jpg"' in body
     assert ('href="https://old.example/tides/"' in body, 'href="https://old.example"' in body) == (True, True)
-    assert run_import(file, "--site", "old.example").error == "--site needs an address such as https://old.example."
+    assert "argument --site: write an address such as" in run_import(file, "--site", "old.example").error
 
 
 def test_a_post_without_html_is_rendered_from_lexical(tmp_path: Path) -> None:
@@ -324,11 +325,33 @@ def test_scripts_do_not_survive_an_import(tmp_path: Path) -> None:
     assert article.body == "<p>Hi</p>"
 
 
-def test_reading_takes_little_memory_for_any_size_of_file(tmp_path: Path) -> None:
-    file = write_ghost(tmp_path / "large", *(ghost_post(n, html="<p>Ferry news.</p>" * 300) for n in range(2000)))
+def test_where_a_chunk_of_the_file_ends_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    posts = [ghost_post(n, id=1234567890 + n, title=f'“{n}” \\ "\u6e2f😀', html=None) for n in range(3)]
+    references = [{"post_id": post["id"], "tag_id": -1.5e300} for post in posts]
+    file = write_ghost(tmp_path / "a.json", *posts, posts_tags=references, tags=[{"id": -1.5e300, "name": "Port"}])
+    file.write_text(json.dumps(json.loads(file.read_text()), indent=3, ensure_ascii=False), encoding="utf-8-sig")
+    whole = list(READERS["ghost"](file, encoding="utf-8"))
+
+    for length in (1, 2, 7, 100):
+        monkeypatch.setattr("articles.exchange.json_document.CHUNK", length)
+        assert list(READERS["ghost"](file, encoding="utf-8")) == whole
+    assert [isinstance(record, Record) and record.fields["channel"] for record in whole] == ["Port"] * 3
+
+
+def test_a_piece_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("articles.exchange.json_document.LONGEST", 1000)
+    monkeypatch.setattr("articles.exchange.json_document.CHUNK", 100)
+    file = write_ghost(tmp_path / "a.json", ghost_post(1), ghost_post(2, html="x" * 9000))
+
+    assert "a piece is broken or longer than 1000 characters" in run_import(file).error
+
+
+def test_reading_takes_little_memory_for_any_size_of_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("articles.exchange.json_document.CHUNK", 50_000)
+    file = write_ghost(tmp_path / "large", *(ghost_post(n, html="<p>Ferry news.</p>" * 300) for n in range(1000)))
 
     tracemalloc.start()
-    assert sum(1 for _record in READERS["ghost"](file, encoding="utf-8")) == 2000
+    assert sum(1 for _record in READERS["ghost"](file, encoding="utf-8")) == 1000
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from articles import services
 from articles.models import Article, SearchEntry, Tag
+from articles.places import place_of
 from articles.search import finding, mend_index
 from articles.site.pages import SIZE
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
@@ -35,11 +38,10 @@ def live(title: str = HARBOUR, **values: Any) -> Article:
 def found(q: str, **query: str | int) -> list[str]:
     """The titles that programs get; readers get the same."""
     wanted: dict[str, str | int] = {"q": q, **query}
-    answer = Client().get("/api/v1/articles/", wanted).json()
-    titles = [item["title"] for item in answer["results"]]
-    page = Client().get("/search/", wanted)
-    assert [article.title for article in page.context["page"].articles] == titles
-    return titles
+    results = Client().get("/api/v1/articles/", wanted).json()["results"]
+    page = Client().get("/search/", wanted).text
+    assert re.findall(r'data-id="(\d+)"', page) == [str(item["id"]) for item in results]
+    return [item["title"] for item in results]
 
 
 @pytest.mark.parametrize("walks", [[], [100]])
@@ -265,6 +267,7 @@ def test_all_that_has_a_common_word_is_found_window_by_window_whichever_way_is_s
     with CaptureQueriesContext(connection) as read:
         assert walked("/api/v1/articles/", q="rain", page_size="3") == common
     monkeypatch.setattr(finding, "_WALK", 0)
+    cache.clear()  # or the second asking would get the answers of the first
     with CaptureQueriesContext(connection) as indexed:
         assert walked("/api/v1/articles/", q="rain", page_size="3") == common
     assert [any("MATCH" in query["sql"] for query in way.captured_queries) for way in (read, indexed)] == [False, True]
@@ -274,3 +277,20 @@ def test_all_that_has_a_common_word_is_found_window_by_window_whichever_way_is_s
         titles += [article.title for article in context["page"].articles]
         address = context["older"]
     assert titles == common
+
+
+def test_a_place_that_was_made_by_hand_leads_nowhere() -> None:
+    live()
+    assert Client().get("/api/v1/articles/", {"q": "bridge", "older": "1~x"}).status_code == 400
+    page = Client().get("/search/", {"q": "bridge", "older": "1~x"}).context["page"]
+    assert [article.title for article in page.articles] == [HARBOUR]
+
+
+def test_a_place_narrows_a_list_too_and_its_answer_is_kept_apart() -> None:
+    newer, older = live("Newer"), live("Older", publish_at=soon(hours=-2))
+    address = "/api/v1/articles/"
+    titles = [
+        [item["title"] for item in Client().get(address, query).json()["results"]]
+        for query in ({}, {"older": str(place_of(newer))}, {"older": str(place_of(older))})
+    ]
+    assert titles == [["Newer", "Older"], ["Older"], []]

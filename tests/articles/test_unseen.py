@@ -421,6 +421,23 @@ def test_what_is_written_before_it_goes_live_is_as_old_as_that(editor: User) -> 
     assert Client().get(address).json()["updated_at"] == answer["updated_at"]
 
 
+def test_what_was_mended_while_the_article_was_off_is_as_old_as_its_return(article: Article, editor: User) -> None:
+    def corrections() -> list[str]:
+        found = Client().get(f"/api/v1/articles/{article.pk}/").json()["corrections"]
+        return [one["published_at"] for one in found]
+
+    by_a_correction(article, editor)
+    (first,) = corrections()
+    services.withdraw(article, by=editor)
+    services.edit(article, by=editor, changes={}, correction="It was Sansibar.")
+    services.submit(article, by=editor)
+    services.approve(article, by=editor)
+    before = soon()
+    services.restore(article, by=editor)
+    again, second = corrections()
+    assert (again, datetime.fromisoformat(second) >= before) == (first, True)
+
+
 def test_an_article_published_at_once_is_as_old_as_that(editor: User) -> None:
     article = make_article(status=APPROVED)
     services.publish_now(article, by=editor)

@@ -1,11 +1,11 @@
-"""The sidebar of the screens."""
+"""What all screens have around them: the sidebar and the way to a history."""
 
 from __future__ import annotations
 
 import pytest
 from django.test import Client
 
-from articles.models import Article
+from articles.models import Article, AuditEntry
 from tests.articles.factories import make_article, make_person
 
 pytestmark = pytest.mark.django_db
@@ -44,3 +44,12 @@ def test_logging_in_leads_to_the_desk() -> None:
     person.save()
     answer = Client().post("/admin/login/", {"username": person.get_username(), "password": "a secret"})
     assert answer.headers["Location"] == "/admin/"
+
+
+def test_a_page_leads_to_its_history_where_there_is_one() -> None:
+    client = Client()
+    client.force_login(make_person("bob", is_superuser=True))
+    article = make_article()
+    assert "/history/" in client.get(f"/admin/articles/article/{article.pk}/change/").text
+    entry = AuditEntry.objects.latest("pk")
+    assert "/history/" not in client.get(f"/admin/articles/auditentry/{entry.pk}/change/").text

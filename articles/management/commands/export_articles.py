@@ -52,7 +52,8 @@ class Command(BaseCommand):
                 export = Export(articles, read_database_clock())
                 self._write(options["file"], write, export)
         except (OSError, DatabaseError) as error:
-            raise CommandError(f"{options['file']}: {error}", returncode=NOTHING_WRITTEN) from error
+            reason = getattr(error, "strerror", None) or error
+            raise CommandError(f"{options['file']}: {reason}", returncode=NOTHING_WRITTEN) from error
         (self.stderr if options["file"] == TERMINAL else self.stdout).write(f"exported={export.done}")
 
     def _write(self, name: str, write: Writer, export: Export) -> None:

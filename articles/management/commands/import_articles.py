@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.core.management.base import CommandError
 from django.db import reset_queries
@@ -30,9 +29,8 @@ PROGRESS_INTERVAL = 1.0
 
 
 def _site(address: str) -> str:
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise CommandError(_("--site needs an address such as https://old.example."))
+    if not address.startswith(("http://", "https://")):
+        raise ArgumentTypeError(_("write an address such as https://old.example"))
     return address.rstrip("/")
 
 
@@ -101,20 +99,24 @@ class Command(NewsroomCommand):
 
     def _tell(self, remark: Remark) -> None:
         word = _("failed") if remark.kind is Kind.FAILED else _("note")
-        self.stdout.write(f"{remark.place}: {word}: {remark.message}")
+        self._say(f"{remark.place}: {word}: {remark.message}")
 
     def _report(self, importer: Importer) -> None:
         for kind, count in importer.left_out.items():
             text = ngettext("%(count)d %(kind)s left out", "%(count)d × %(kind)s left out", count)
-            self.stdout.write(_("note: ") + text % {"count": count, "kind": kind})
+            self._say(_("note: ") + text % {"count": count, "kind": kind})
         for note, count in importer.notes.items():
             text = ngettext("%(count)d record: %(note)s", "%(count)d records: %(note)s", count)
-            self.stdout.write(_("note: ") + text % {"count": count, "note": note})
+            self._say(_("note: ") + text % {"count": count, "note": note})
         for name, count in importer.misspelt.items():
             text = ngettext(
                 'the unknown field "%(name)s" of %(count)d record is ignored',
                 'the unknown field "%(name)s" of %(count)d records is ignored',
                 count,
             )
-            self.stdout.write(_("note: ") + text % {"count": count, "name": name})
-        self.stdout.write(str(importer.tally))
+            self._say(_("note: ") + text % {"count": count, "name": name})
+        self._say(str(importer.tally))
+
+    def _say(self, text: str) -> None:
+        """Half a character in a text of the file would stop the report."""
+        self.stdout.write(text.encode(errors="replace").decode())
