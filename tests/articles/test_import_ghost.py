@@ -179,31 +179,47 @@ def test_addresses_on_the_old_site_are_completed_when_it_is_named(tmp_path: Path
     assert "argument --site: write an address such as" in run_import(file, "--site", "old.example").error
 
 
+def lexical_text(said: str, bits: int = 0) -> dict[str, Any]:
+    return {"type": "extended-text", "text": said, "format": bits, "mode": "normal", "version": 1}
+
+
+def lexical_node(kind: str, *children: Any, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "children": list(children), "version": 1, **more}
+
+
+LEXICAL = lexical_node(
+    "root",
+    lexical_node("extended-heading", lexical_text("Tides & <ships>"), tag="h2"),
+    lexical_node(
+        "paragraph",
+        lexical_text("High", 1),
+        lexical_text(" and "),
+        lexical_text("low", 3),
+        {"type": "linebreak"},
+        lexical_text("x()", 16),
+    ),
+    lexical_node("paragraph", lexical_node("link", lexical_text("there"), url="https://x.example/?a=1&b=2")),
+    lexical_node(
+        "list",
+        lexical_node("listitem", lexical_text("one")),
+        lexical_node("listitem", lexical_text("two")),
+        tag="ol",
+        listType="number",
+        start=3,
+    ),
+    lexical_node("extended-quote", lexical_text("Said.")),
+    {"type": "horizontalrule"},
+    {"type": "image", "src": "https://x.example/a.jpg", "alt": "A ferry", "caption": "By <em>us</em>"},
+    {"type": "html", "html": "<table><tr><td>7</td></tr></table>"},
+    {"type": "codeblock", "code": "a < b", "language": "js"},
+    {"type": "bookmark", "url": "https://y.example/", "metadata": {"title": "Why"}},
+    {"type": "email-cta", "html": "<p>Subscribe!</p>"},
+    {"type": "signup", "header": "Subscribe!"},
+)
+
+
 def test_a_post_without_html_is_rendered_from_lexical(tmp_path: Path) -> None:
-    def text(said: str, bits: int = 0) -> dict[str, Any]:
-        return {"type": "extended-text", "text": said, "format": bits, "mode": "normal", "version": 1}
-
-    def node(kind: str, *children: Any, **more: Any) -> dict[str, Any]:
-        return {"type": kind, "children": list(children), "version": 1, **more}
-
-    root = node(
-        "root",
-        node("extended-heading", text("Tides & <ships>"), tag="h2"),
-        node("paragraph", text("High", 1), text(" and "), text("low", 3), {"type": "linebreak"}, text("x()", 16)),
-        node("paragraph", node("link", text("there"), url="https://x.example/?a=1&b=2")),
-        node(
-            "list", node("listitem", text("one")), node("listitem", text("two")), tag="ol", listType="number", start=3
-        ),
-        node("extended-quote", text("Said.")),
-        {"type": "horizontalrule"},
-        {"type": "image", "src": "https://x.example/a.jpg", "alt": "A ferry", "caption": "By <em>us</em>"},
-        {"type": "html", "html": "<table><tr><td>7</td></tr></table>"},
-        {"type": "codeblock", "code": "a < b", "language": "js"},
-        {"type": "bookmark", "url": "https://y.example/", "metadata": {"title": "Why"}},
-        {"type": "email-cta", "html": "<p>Subscribe!</p>"},
-        {"type": "signup", "header": "Subscribe!"},
-    )
-    file = write_ghost(tmp_path / "export.json", ghost_post(html=None, lexical=json.dumps({"root": root})))
+    file = write_ghost(tmp_path / "export.json", ghost_post(html=None, lexical=json.dumps({"root": LEXICAL})))
 
     result = run_import(file)
 
