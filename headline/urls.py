@@ -1,4 +1,4 @@
-"""All addresses of the project."""
+"""All addresses of the project, but those of `headline.probes`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from django.views.i18n import set_language
 
 from articles.desk.choosing import Lookup
 from headline.api.unknown import unknown_address
-from headline.health import healthz, readyz
-from headline.metrics import metrics
 
 urlpatterns = [
     path("", include("articles.desk.calendar.urls")),
@@ -23,8 +21,5 @@ urlpatterns = [
     re_path("^api/", unknown_address),
     # Without a token, so that readers need no cookie: what a stranger could forge is a choice of language.
     path("i18n/setlang/", csrf_exempt(set_language), name="set_language"),
-    path("healthz", healthz),
-    path("readyz", readyz),
-    path("metrics", metrics),
     path("", include("articles.site.urls")),
 ]
