@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db.models.signals import m2m_changed, post_delete, post_save, pre_delete, pre_save
 from django.dispatch import receiver
+from django.utils import timezone
 
 from articles.caching.purging import purge_articles, purge_tags
 from articles.caching.tags import SITE, topic_tag
@@ -15,10 +17,12 @@ from articles.models.telling import rows_changed
 from articles.models.word import Levels, words_changed
 from articles.search import index
 from articles.services import recording
+from articles.services.editing import TIMES
 from articles.services.membership import refuse_held
 from articles.services.pinging import ping_of_deleted
 from articles.services.release_tasks import RELEASE, sync_release_tasks
 from articles.services.reviewing import review_again_soon
+from articles.services.scheduling import checked_time
 from articles.services.tasks import cancel_all_tasks, sync_tasks
 from articles.services.uses import note_uses
 from articles.services.words import record_words
@@ -32,6 +36,15 @@ def refuse_times_of_members(instance: Article, **kwargs: Any) -> None:
     gets_a_time = instance.publish_at is not None and "publish_at" in instance.changed_fields()
     if instance.pk and gets_a_time and not recording.is_recording():
         refuse_held(Step.SCHEDULE, [instance.pk])
+
+
+@receiver(pre_save, sender=Article)
+def refuse_times_out_of_range(instance: Article, **kwargs: Any) -> None:
+    """Before a save: one article of the year 10000 would break every list that it stands in."""
+    for name in TIMES:
+        value = getattr(instance, name)
+        if isinstance(value, datetime) and timezone.is_aware(value):
+            checked_time(value)
 
 
 @receiver(post_save, sender=Article)

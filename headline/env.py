@@ -25,6 +25,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _LAST_PORT = 65535
+_ENCODED = "; special characters of a password as %XX, such as %23 for #"
 _MAIL_PORTS = {"smtp": 25, "smtps": 465, "smtp+tls": 587}
 _LAST_REDIS_DATABASE = 15  # of a Redis that was not told otherwise
 
@@ -147,11 +148,12 @@ def host_of(url: str) -> str:
 
 def site_url(name: str, *, default: str) -> str:
     """The address of the site, without a slash at its end."""
-    value = text(name, default=default).rstrip("/")
-    url = _split(name, value, "write something like https://news.example.org")
-    if url.scheme not in {"http", "https"} or not url.hostname or url.username or url.path or url.query or url.fragment:
-        raise WrongEnvironment(name, f"is {value!r}", "write scheme and host alone, such as https://news.example.org")
-    return value
+    value = text(name, default=default)
+    _split(name, value, "write something like https://news.example.org")
+    if not re.fullmatch(rf"https?://{HOST}/*", value, re.ASCII):
+        remedy = "write scheme and host alone, such as https://news.example.org; other letters than a-z as xn--…"
+        raise WrongEnvironment(name, f"is {value!r}", remedy)
+    return value.rstrip("/")
 
 
 def address(name: str) -> str:
@@ -189,9 +191,9 @@ def _split(name: str, value: str, remedy: str) -> SplitResult:
     try:
         url = urlsplit(value)
         _ = url.port
-    except ValueError as error:
-        # The value may hold a password and is not repeated.
-        raise WrongEnvironment(name, f"is no address ({error})", remedy) from error
+    except ValueError:
+        # Not repeated, not even by the cause: with a special character in it, the password is taken for the port.
+        raise WrongEnvironment(name, "is no address whose host and port can be read", remedy) from None
     return url
 
 
@@ -200,7 +202,7 @@ def database(name: str, *, default: str) -> dict[str, Any]:
 
     A relative SQLite path is below the project. Names and passwords may be percent-encoded.
     """
-    remedy = "write sqlite:///path or mysql://user:password@host:port/name"
+    remedy = f"write sqlite:///path or mysql://user:password@host:port/name{_ENCODED}"
     value = text(name, default=default)
     if value.startswith("sqlite://"):
         return _sqlite(name, unquote(value.removeprefix("sqlite://").removeprefix("/")))
@@ -243,7 +245,7 @@ def mail(name: str, *, debug: bool) -> dict[str, Any]:
     """Django's EMAIL_ settings; without an address, mails go to the terminal when debugging, else nowhere."""
     if not (value := text(name)):
         return {"EMAIL_BACKEND": f"django.core.mail.backends.{'console' if debug else 'dummy'}.EmailBackend"}
-    remedy = "write smtp://user:password@host:port, smtps:// for TLS or smtp+tls:// for STARTTLS"
+    remedy = f"write smtp://user:password@host:port, smtps:// for TLS or smtp+tls:// for STARTTLS{_ENCODED}"
     url = _split(name, value, remedy)
     if url.scheme not in _MAIL_PORTS or not url.hostname or url.path or url.query or url.fragment:
         raise WrongEnvironment(name, "has a form that is not understood", remedy)

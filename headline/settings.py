@@ -63,6 +63,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "headline.probes.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "articles.middleware.KeptNowhereMiddleware",
@@ -237,6 +238,7 @@ UNFOLD = {
     "SITE_TITLE": "Headline",
     "SITE_HEADER": "Headline",
     "SITE_SYMBOL": "newspaper",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("articles/icon.svg")}],
     "SHOW_LANGUAGES": True,
     "STYLES": [lambda request: static("articles/desk.css")],
     "SCRIPTS": [lambda request: static("articles/desk.js")],

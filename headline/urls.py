@@ -1,15 +1,14 @@
-"""All addresses of the project."""
+"""All addresses of the project, but those of `headline.probes`."""
 
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
 from articles.desk.choosing import Lookup
-from headline.health import healthz, readyz
-from headline.metrics import metrics
+from headline.api.unknown import unknown_address
 
 urlpatterns = [
     path("", include("articles.desk.calendar.urls")),
@@ -19,10 +18,8 @@ urlpatterns = [
     path("api/", include("headline.api.urls")),
     path("api/v1/", include("articles.api.urls")),
     path("api/v1/tasks/", include("scheduling.urls")),
+    re_path("^api/", unknown_address),
     # Without a token, so that readers need no cookie: what a stranger could forge is a choice of language.
     path("i18n/setlang/", csrf_exempt(set_language), name="set_language"),
-    path("healthz", healthz),
-    path("readyz", readyz),
-    path("metrics", metrics),
     path("", include("articles.site.urls")),
 ]

@@ -28,7 +28,7 @@ class NaiveTime(InvalidTask):
 
 
 class TimeOutOfRange(InvalidTask):
-    """No database stores this time."""
+    """No database stores this time, or zones ahead of UTC cannot show it: the last day of 9999."""
 
     message = _("The time lies outside the years 1000 to 9999 in UTC, which is all a database stores.")
 

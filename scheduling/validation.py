@@ -15,7 +15,7 @@ from scheduling.exceptions import InvalidTask, NaiveTime, TimeOutOfRange
 from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH
 
 EARLIEST = datetime(1000, 1, 1, tzinfo=UTC)
-LATEST = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
+LATEST = datetime(9999, 12, 31, tzinfo=UTC)  # that day itself is the year 10000 in zones ahead, which none can show
 PRIORITIES = range(-32_768, 32_768)
 
 
@@ -31,7 +31,7 @@ def checked_time(value: Any) -> datetime:
         moment = value.astimezone(UTC)
     except OverflowError as error:
         raise TimeOutOfRange from error
-    if not EARLIEST <= moment <= LATEST:
+    if not EARLIEST <= moment < LATEST:
         raise TimeOutOfRange
     return moment
 

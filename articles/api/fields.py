@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-EARLIEST = datetime(1000, 1, 1, tzinfo=UTC)
-LATEST = datetime(9999, 12, 31, tzinfo=UTC)
+from articles.times import EARLIEST, LATEST
 
 
 class InstantField(serializers.DateTimeField):
@@ -20,14 +21,26 @@ class InstantField(serializers.DateTimeField):
         "out_of_range": _("The time lies outside the years 1000 to 9999."),
     }
 
+    def to_internal_value(self, value: Any) -> datetime:
+        """The time in UTC. Raises `ValidationError`; what is stored already is shown, whatever it is."""
+        moment = super().to_internal_value(value)
+        if not EARLIEST <= moment < LATEST:
+            self.fail("out_of_range")
+        return moment
+
     def enforce_timezone(self, value: datetime) -> datetime:
         """`value` in UTC. Raises `ValidationError`."""
         if timezone.is_naive(value):
             self.fail("naive_time")
         try:
-            moment = value.astimezone(UTC)
+            return value.astimezone(UTC)
         except OverflowError:
             self.fail("out_of_range")
-        if not EARLIEST <= moment < LATEST:
-            self.fail("out_of_range")
-        return moment
+
+
+class AddressInstantField(InstantField):
+    """The same in an address, where a plus sign that nobody encoded arrives as a space."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """The time in UTC. Raises `ValidationError`."""
+        return super().to_internal_value(re.sub(r"(?<=T)(\S+) (?=\d\d:?\d\d$)", r"\1+", value))

@@ -11,7 +11,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from articles.api.fields import InstantField
+from articles.api.fields import AddressInstantField, InstantField
 from articles.api.pictures import PictureSerializer
 from articles.html import clean_html
 from articles.illustrating import absolute, illustrate
@@ -141,8 +141,8 @@ class ArticleFilterSerializer(serializers.Serializer[Any]):
         max_value=2**63 - 1,
         help_text=_("Number of an author, as in the address of his feed."),
     )
-    since = InstantField(required=False, help_text=_("Published at or after this time."))
-    until = InstantField(required=False, help_text=_("Published before this time."))
+    since = AddressInstantField(required=False, help_text=_("Published at or after this time."))
+    until = AddressInstantField(required=False, help_text=_("Published before this time."))
 
 
 class LiveFilterSerializer(ArticleFilterSerializer):

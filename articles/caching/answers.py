@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response, patch_cache_control
 from django.utils.http import http_date
 
+from articles.caching import versions
 from articles.caching.tags import HEADER, NEWS, SITE, tags_on
 
 _MARGIN = 1.0
@@ -56,8 +57,10 @@ def _first_given_out(key: str, etag: str, second: int) -> int | None:
     """The second in which this version was first given out, or the next one if another version was in the same.
 
     None until that has come. No column tells when something left a list, so the answers themselves are watched. Where
-    the cache forgets, or is each process's own, answers are sent again that need not be.
+    the cache forgets, is away, or is each process's own, answers are sent again that need not be.
     """
+    if not versions.reachable:
+        return None
     known = cache.get(f"{key}:first")
     if known is not None and known[0] == etag:
         first = int(known[1])

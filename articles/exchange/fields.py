@@ -10,11 +10,9 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from articles.exchange.records import Refused
+from articles.times import EARLIEST, LATEST
 
 Fields = Mapping[str, object]
-
-EARLIEST, LATEST = 1000, 9999
-"""Years, in UTC, that every database stores."""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
@@ -88,8 +86,9 @@ def _in_range(name: str, parsed: datetime) -> datetime:
         in_utc = parsed.astimezone(UTC)
     except OverflowError:
         in_utc = None
-    if in_utc is None or not EARLIEST <= in_utc.year <= LATEST:
-        raise Refused(name, _("lies outside the years %(first)d to %(last)d") % {"first": EARLIEST, "last": LATEST})
+    if in_utc is None or not EARLIEST <= in_utc < LATEST:
+        years = {"first": EARLIEST.year, "last": LATEST.year}
+        raise Refused(name, _("lies outside the years %(first)d to %(last)d") % years)
     return in_utc
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from datetime import datetime
+from datetime import date, datetime
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,5 +17,18 @@ def moment(text: str) -> datetime:
         value = datetime.fromisoformat(text)
         return value if timezone.is_aware(value) else resolve(value, timezone.get_current_timezone())
     except (AmbiguousTime, NonexistentTime, OverflowError, ValueError) as error:
-        message = _("“%(text)s” does not name one time; write for example 2026-11-21T07:00+08:00.")
-        raise ArgumentTypeError(message % {"text": text}) from error
+        raise _names_no_time(text) from error
+
+
+def time_to_act(text: str) -> datetime:
+    """The same for what shall happen then: a day alone is refused, because its midnight may be past."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return moment(text)
+    raise _names_no_time(text)
+
+
+def _names_no_time(text: str) -> ArgumentTypeError:
+    message = _("“%(text)s” does not name one time; write for example 2026-11-21T07:00+08:00.")
+    return ArgumentTypeError(message % {"text": text})

@@ -17,13 +17,10 @@ from articles.services.membership import refuse_held
 from articles.services.recording import Standing, record_many
 from articles.services.steps import Person, require, taking
 from articles.services.tasks import sync_tasks
-from articles.times import spoken_exactly
+from articles.times import EARLIEST, LATEST, spoken_exactly
 from articles.workflow import STEPS, WAITING, Step
 from scheduling.exceptions import NaiveTime, TimeOutOfRange
 from scheduling.services import read_database_clock
-
-EARLIEST = datetime(1000, 1, 1, tzinfo=UTC)
-LATEST = datetime(9999, 12, 31, tzinfo=UTC)
 
 
 def schedule(article: Article, *, publish_at: datetime, by: Person) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from django.db import transaction
 
 from articles.models import Article, Update
+from articles.times import EARLIEST, LATEST
 from scheduling.services import add_tasks, cancel_keys, failed_times, pending_times, read_database_clock
 
 PUBLISH = "articles.publish"
@@ -90,7 +91,10 @@ def _wrong(task_type: str, wanted: Times) -> set[str]:
 
 
 def _wanted(page: Sequence[int]) -> dict[str, Times]:
-    """Task type to article key to due time, for those articles that should have such a task."""
+    """Task type to article key to due time, for those articles that should have such a task.
+
+    A time outside all calendars, which a `QuerySet.update` may have set for "never", stops no task of others.
+    """
     rows = Article.objects.filter(pk__in=page).values_list("pk", *_COLUMNS)
     wanted: dict[str, Times] = {task_type: {} for task_type in TASK_TYPES}
     for pk, status, publish_at, embargo_until, unpublish_at, approved, update_at in rows:
@@ -101,7 +105,11 @@ def _wanted(page: Sequence[int]) -> dict[str, Times]:
             wanted[UNPUBLISH][str(pk)] = unpublish_at
         if approved is not None and update_at is not None:
             wanted[UPDATE][str(pk)] = update_at
-    return wanted
+    return {task_type: dict(filter(_can_be_due, times.items())) for task_type, times in wanted.items()}
+
+
+def _can_be_due(entry: tuple[str, datetime]) -> bool:
+    return EARLIEST <= entry[1] < LATEST
 
 
 def _task(task_type: str, key: str, due: datetime) -> dict[str, Any]:

@@ -10,5 +10,5 @@ from headline.api.token import TokenView
 urlpatterns = [
     path("v1/token/", TokenView.as_view(), name="api-token"),
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    path("docs/", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+    path("docs/", SpectacularSwaggerView.as_view(url_name="api-schema", metadata_class=None), name="api-docs"),
 ]

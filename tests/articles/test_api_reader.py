@@ -102,6 +102,7 @@ def test_the_list_is_newest_first_and_filtered() -> None:
     assert titles(channel="nothing") == []
     assert titles(since="2026-03-01T13:00:00Z") == ["新闻 New", "Middle"]
     assert titles(until="2026-03-01T21:00:00+08:00") == ["Old"]
+    assert get(f"{URL}?until=2026-03-01T21:00:00+08:00").json() == get(f"{URL}?until=2026-03-01T13:00:00Z").json()
     assert titles(since="2026-03-01T13:00:00Z", until="2026-03-01T14:00:00Z") == ["Middle"]
 
 

@@ -28,6 +28,7 @@ from articles.services.previewing import make_preview_link
 from articles.services.recording import Door, door
 from scheduling.models import TaskInfo
 from tests.articles.factories import APPROVED, make_article, make_editor, make_person, soon
+from tests.conftest import Manage
 
 pytestmark = pytest.mark.django_db
 
@@ -247,6 +248,15 @@ def test_the_record_is_listed(history: Article, narrowed: tuple[str, ...], found
     out = StringIO()
     call_command("audit", "list", *narrowed, stdout=out)
     assert len(out.getvalue().splitlines()) == found
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("time", ["nope", "2030-02-29T00:00Z"])
+def test_a_mistyped_time_is_answered_with_a_sentence(manage: Manage, time: str) -> None:
+    refused = manage("audit", "list", "--since", time)
+    assert refused.returncode == 2
+    assert f"“{time}” does not name one time; write for example 2026-11-21T07:00+08:00." in refused.stderr
+    assert "Traceback" not in refused.stderr
 
 
 def test_the_screen_shows_the_record_and_changes_nothing(history: Article, client: Client) -> None:

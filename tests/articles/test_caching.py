@@ -6,6 +6,7 @@ import re
 import socket
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.contrib.auth.models import User
@@ -392,8 +393,11 @@ def test_without_its_redis_each_page_is_made_anew(settings: Any, monkeypatch: py
         article.title = "Bridge closed again"
         article.save()
         assert cost("/") > 0
+        asked = mock.Mock(side_effect=ConnectionError)
+        monkeypatch.setattr("redis.connection.AbstractConnection.connect", asked)
         assert "Bridge closed again" in get("/").text
         assert not versions.reachable
+        assert not asked.called
 
 
 def test_who_makes_an_answer_and_dies_keeps_the_others_waiting_for_a_while_only(

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import F
 from django.test import Client
 from pytest_django import Settings
+from rest_framework.test import APIClient
 
 from articles import services
 from articles.demo import founding
@@ -22,6 +23,7 @@ from scheduling.models import TaskInfo
 from tests.articles.factories import make_article, publish_tasks, soon
 from tests.articles.pictures import picture
 from tests.conftest import Manage
+from tests.harness import base_dir
 
 pytestmark = pytest.mark.django_db
 Status = Article.Status
@@ -179,6 +181,18 @@ def test_outside_debugging_it_asks_for_a_password(settings: Settings) -> None:
     run_demo("--password", "correct horse")
     assert Client().login(username="chief", password="correct horse")
     assert not Client().login(username="chief", password="headline")
+
+
+def test_what_the_readme_does_by_program_works_here() -> None:
+    run_demo()
+    address = re.findall(r'"\$API/(desk/articles/\?.*)"$', (base_dir / "README.md").read_text(), re.MULTILINE)[0]
+    chief = APIClient()
+    chief.force_authenticate(User.objects.get(username="chief"))
+
+    found = chief.get(f"/api/v1/{address.replace('$(date -u +%FT%TZ)', f'{soon():%FT%TZ}')}").json()["results"][0]
+    moved = chief.post(f"/api/v1/desk/articles/{found['id']}/schedule/", {"publish_at": "2030-01-01T07:00:00+08:00"})
+
+    assert (moved.status_code, moved.json()["publish_at"]) == (200, "2029-12-31T23:00:00Z"), moved.json()
 
 
 def test_a_changed_password_is_not_printed_again() -> None:

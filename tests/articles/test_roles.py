@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -291,3 +291,12 @@ def test_migrating_makes_a_group_for_each_role() -> None:
     groups = {group.name: group.permissions.count() for group in Group.objects.all()}
     assert groups.keys() == {role.value for role in ROLES}
     assert all(groups.values())
+
+
+def test_a_day_alone_is_no_time_to_go_live_at() -> None:
+    """Its midnight is past for most of that day, and what is past goes live at once."""
+    article = make_article(status=Status.APPROVED)
+    with pytest.raises(CommandError, match="“2026-11-21” does not name one time"):
+        call_command("article", "schedule", str(article.pk), "--by", make_editor().username, "--at", "2026-11-21")
+    article.refresh_from_db()
+    assert (article.status, article.publish_at) == (Status.APPROVED, None)

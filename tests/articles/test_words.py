@@ -45,6 +45,8 @@ def test_a_file_of_words_comes_in_and_goes_out(tmp_path: Path) -> None:
     call_command("export_words", str(tmp_path / "out.txt"), "--level", "block", stdout=out)
     assert out.getvalue() == "exported=3\n"
     assert (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines() == ["casino", "White Power", "法轮功"]
+    call_command("export_words", "-", "--level", "block", stdout=(shown := StringIO()))
+    assert shown.getvalue().splitlines() == ["casino", "White Power", "法轮功"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
     ("name", "value", "fault"),
     [
         ("DATABASE_URL", "postgres://host/name", "has the scheme 'postgres'"),
-        ("DATABASE_URL", "mysql://host:99999/name", "Port out of range"),
+        ("DATABASE_URL", "mysql://host:99999/name", "is no address"),
         ("DATABASE_URL", "mysql://host:port/name", "is no address"),
         ("EMAIL_URL", "pop://host", "has a form"),
         ("EMAIL_URL", "smtp://", "has a form"),
@@ -63,6 +63,9 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
         ("SITE_URL", "news.example.org", "scheme and host alone"),
         ("SITE_URL", "https://news.example.org/path", "scheme and host alone"),
         ("SITE_URL", "https://news.example.org:x", "is no address"),
+        ("SITE_URL", "https://", "SITE_URL is 'https://'"),
+        ("SITE_URL", "https://news example.org", "SITE_URL is"),
+        ("SITE_URL", "https://新闻.example", "xn--"),
         ("WEBSUB_HUB", "hub.example.org", "has a form that is not understood"),
         ("WEBSUB_HUB", "ftp://hub.example.org/", "has a form that is not understood"),
         ("WEBSUB_HUB", "https://user:secret@hub.example.org/", "has a form that is not understood"),
@@ -104,8 +107,11 @@ def test_a_deployment_passes_djangos_own_checks_without_a_warning() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_password_is_never_repeated() -> None:
-    done = _manage_check({"DATABASE_URL": "mysql://user:hunter2@host:port/name"})
+@pytest.mark.parametrize("address", ["hunter2@host:port/name", "hunter2#x@host/name", "hunter2/x@host/name"])
+def test_a_password_is_never_repeated(address: str) -> None:
+    done = _manage_check({"DATABASE_URL": f"mysql://user:{address}"}, "--traceback")
+    assert "DATABASE_URL is no address" in done.stderr
+    assert "%XX" in done.stderr
     assert "hunter2" not in done.stderr
 
 

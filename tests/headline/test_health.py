@@ -61,6 +61,14 @@ def test_a_living_process_says_so_without_asking_the_database(client: Client, dj
     assert (response.status_code, response.content) == (200, b"ok\n")
 
 
+@pytest.mark.parametrize("address", ["/healthz", "/readyz", "/metrics"])
+def test_a_probe_may_ask_by_any_address_of_the_server(client: Client, address: str) -> None:
+    elsewhere = client.get(address, headers={"host": "10.1.2.3:8000"})
+    assert elsewhere.status_code == client.get(address).status_code
+    assert elsewhere["X-Content-Type-Options"] == "nosniff"
+    assert client.post(address).status_code == 405
+
+
 def test_all_is_well(client: Client, worker: WorkerHeartbeat) -> None:
     add(0)
     run_due(10)

@@ -163,6 +163,7 @@ def test_only_the_types_asked_for_are_run(queue: dict[str, str], manage: Manage)
     ("arguments", "complaint"),
     [
         (["--for", "0"], "--for takes a number"),
+        (["--for", "nan"], "--for takes a number"),
         (["--for", "soon"], "invalid float value"),
         (["--batch", "0"], "--batch takes a number"),
         (["--processes", "2"], "goes with --forever"),

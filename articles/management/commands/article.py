@@ -9,7 +9,7 @@ from typing import Any
 
 from articles.desk.steps import take
 from articles.exceptions import ArticleError, ArticleGone
-from articles.management.arguments import moment
+from articles.management.arguments import time_to_act
 from articles.management.newsroom import NewsroomCommand
 from articles.models import Article
 from articles.services.recording import Person
@@ -29,7 +29,7 @@ class Command(NewsroomCommand):
         parser.add_argument("step", choices=[step.value for step in TAKEN])
         parser.add_argument("ids", type=int, nargs="+", metavar="ID")
         parser.add_argument("--by", required=True, metavar="NAME", help="log-in of whoever takes the step")
-        parser.add_argument("--at", type=moment, metavar="TIME", help="ISO 8601, for steps that need a time")
+        parser.add_argument("--at", type=time_to_act, metavar="TIME", help="ISO 8601, for steps that need a time")
         parser.add_argument("--reason", default="", help="for steps that need one")
 
     def handle(self, *args: Any, **options: Any) -> None:

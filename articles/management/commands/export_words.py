@@ -10,6 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from articles.models import Word
 
+TERMINAL = Path("-")
+
 
 class Command(BaseCommand):
     """One word a line, UTF-8, in a stable order."""
@@ -18,12 +20,15 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the file and the level."""
-        parser.add_argument("file", type=Path)
+        parser.add_argument("file", type=Path, help="- is the terminal")
         parser.add_argument("--level", choices=Word.Level.values, required=True)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the file and say how many words are in it."""
         lines = Word.objects.filter(level=options["level"]).as_lines()
+        if options["file"] == TERMINAL:
+            self.stdout.write(lines, ending="")
+            return
         try:
             options["file"].write_text(lines, encoding="utf-8")
         except OSError as error:

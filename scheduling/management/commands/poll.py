@@ -49,7 +49,7 @@ class Command(BaseCommand):
             raise CommandError(f"the database failed, the tasks are still pending: {error}") from error
 
     def _check(self, options: dict[str, Any]) -> None:
-        if options["seconds"] is not None and options["seconds"] <= 0:
+        if options["seconds"] is not None and not options["seconds"] > 0:
             raise CommandError(f"--for takes a number of seconds above 0, not {options['seconds']:g}")
         if options["batch"] is not None and options["batch"] < 1:
             raise CommandError(f"--batch takes a number from 1 up, not {options['batch']}")

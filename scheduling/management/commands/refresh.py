@@ -26,7 +26,7 @@ class Command(BaseCommand):
         )  # fmt: skip
 
     def handle(self, *args: Any, seconds: float | None, **options: Any) -> None:
-        if seconds is not None and seconds <= 0:
+        if seconds is not None and not seconds > 0:
             raise CommandError(f"--for takes a number of seconds above 0, not {seconds:g}")
         deadline = time.monotonic() + (seconds or 0)
         with stop_on_signals() as stopping:

@@ -1,0 +1,43 @@
+"""Programs get JSON from every address below `/api/`, also from one that does not exist."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client, override_settings
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("debug", [True, False])
+@pytest.mark.parametrize("method", ["get", "head", "post", "patch", "delete", "options"])
+@pytest.mark.parametrize(
+    "address", ["/api/", "/api/v1/", "/api/v1/articles/first/", "/api/v1/desk/articles/1/fly/", "/api/v2/tasks/x"]
+)
+def test_an_unknown_address_is_answered_in_json(client: Client, address: str, method: str, debug: bool) -> None:
+    with override_settings(DEBUG=debug):
+        answer = getattr(client, method)(address)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
+    assert method == "head" or answer.json() == {"detail": "There is no such address.", "code": "not_found"}
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_forgotten_slash_loses_no_body(debug: bool) -> None:
+    client = Client(enforce_csrf_checks=True)
+    with override_settings(DEBUG=debug):
+        answer = client.post("/api/v1/token?x=1", {"username": "alice", "password": "secret"})
+    assert answer.status_code == 404
+    assert answer.json() == {
+        "detail": "There is no such address; addresses end with a slash: /api/v1/token/?x=1",
+        "code": "not_found",
+    }
+
+
+@pytest.mark.parametrize("address", ["/api/docs", "/api/v1/articles?q=tram"])
+def test_a_forgotten_slash_is_added_for_who_reads(client: Client, address: str) -> None:
+    path, mark, query = address.partition("?")
+    answer = client.get(address)
+    assert (answer.status_code, answer["Location"]) == (301, f"{path}/{mark}{query}")
+
+
+def test_the_page_of_the_api_refuses_other_methods(client: Client) -> None:
+    assert client.options("/api/docs/").status_code == 405
