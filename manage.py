@@ -6,13 +6,16 @@ import sys
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
+from django.db import InterfaceError, OperationalError, ProgrammingError
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "headline.settings")
     try:
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
-        # What a person mistyped is told in one sentence; programmers may ask for more.
+    except (ImproperlyConfigured, InterfaceError, OperationalError, ProgrammingError) as error:
+        # What a person mistyped or forgot is told in one sentence; programmers may ask for more.
         if "--traceback" in sys.argv:
             raise
-        sys.exit(f"Headline cannot start: {error}")
+        if isinstance(error, ImproperlyConfigured):
+            sys.exit(f"Headline cannot start: {error}")
+        sys.exit(f"The database failed: {error}. Does it run, and did manage.py migrate? (--traceback tells more)")

@@ -54,7 +54,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def _has_token(request: HttpRequest) -> bool:
     given, wanted = request.headers.get("Authorization", ""), f"Bearer {settings.METRICS_TOKEN}"
-    return bool(settings.METRICS_TOKEN) and secrets.compare_digest(given.encode(), wanted.encode())
+    return bool(settings.METRICS_TOKEN) and secrets.compare_digest(given.encode("latin-1", "replace"), wanted.encode())
 
 
 def _is_near(request: HttpRequest) -> bool:

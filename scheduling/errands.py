@@ -23,6 +23,7 @@ from scheduling.conf import conf
 from scheduling.exceptions import LeaseLost
 from scheduling.models import TaskInfo, topics_with_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll, renew_lease
+from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
@@ -54,9 +55,9 @@ class Errands:
         while not self._ended.is_set():
             try:
                 busy = self.step()
-            except Exception:
+            except Exception as error:
                 busy = False
-                logger.exception("errands failed; they are tried again")
+                log_failure(logger, "errands failed; they are tried again", error)
                 connections.close_all()
             if not busy:
                 self._ended.wait(conf.MAX_SLEEP)
@@ -100,8 +101,8 @@ def _renew(task: TaskInfo, done: threading.Event) -> None:
     while not done.wait(conf.LEASE / 3) and time.monotonic() < ends:
         try:
             renew_lease(task)
-        except Exception:
-            logger.exception("the lease of %s was not renewed; it is tried again", task)
+        except Exception as error:
+            log_failure(logger, f"the lease of {task} was not renewed; it is tried again", error)
             connections.close_all()
     connections.close_all()
 

@@ -20,6 +20,7 @@ from scheduling.models import WorkerHeartbeat
 from scheduling.queues import DelayQueue
 from scheduling.services.pruning import prune
 from scheduling.services.refreshing import refresh, sweep
+from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +51,8 @@ class Maintenance:
         while not self._ended.is_set():
             try:
                 self.step()
-            except Exception:
-                logger.exception("maintenance failed; it is tried again")
+            except Exception as error:
+                log_failure(logger, "maintenance failed; it is tried again", error)
                 connections.close_all()
             self._ended.wait(conf.SWEEP_INTERVAL)
         self._say_goodbye()
@@ -82,6 +83,6 @@ class Maintenance:
     def _say_goodbye(self) -> None:
         try:
             WorkerHeartbeat.objects.filter(name=self.worker).delete()
-        except Exception:
-            logger.exception("the worker's row stays; it is removed after a day")
+        except Exception as error:
+            log_failure(logger, "the worker's row stays; it is removed after a day", error)
         connections.close_all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -34,6 +35,14 @@ def is_database_trouble(error: BaseException) -> bool:
         or is_collision(error)
         or (isinstance(error, OperationalError) and _code(error) in _LOST)
     )
+
+
+def log_failure(logger: logging.Logger, text: str, error: Exception) -> None:
+    """Say what failed: with the traceback, or in one line if the database is away, which may last and is no riddle."""
+    if is_database_trouble(error):
+        logger.error("%s: %s", text, error)
+    else:
+        logger.error("%s", text, exc_info=error)
 
 
 def retried(function: Callable[P, R]) -> Callable[P, R]:

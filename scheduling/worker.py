@@ -22,6 +22,7 @@ from scheduling.maintenance import Maintenance
 from scheduling.queues import DelayQueue, get_queue
 from scheduling.services.refreshing import sweep
 from scheduling.services.running import RunReport, run_once
+from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
@@ -57,8 +58,8 @@ class Worker:
                     if not self.work():
                         self.rest(deadline)
                     failures = 0
-                except Exception:
-                    logger.exception("a round failed; its tasks are still pending, the worker goes on")
+                except Exception as error:
+                    log_failure(logger, "a round failed; its tasks are still pending, the worker goes on", error)
                     connections.close_all()
                     failures += 1
                     stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))

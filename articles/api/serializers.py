@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
@@ -127,6 +127,7 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
             "correction",
         ]  # fmt: skip
         read_only_fields = ["status", "status_reason", "revision", "kill_notice"]
+        extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own
 
     def get_reviewer(self, article: Article) -> str | None:
         """Whose claim counts now."""

@@ -27,6 +27,7 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from headline.api.models import KEY_LENGTH, IdempotentRequest
 
@@ -58,6 +59,10 @@ class IdempotencyMiddleware:
         key = request.headers.get(HEADER)
         if key is None or request.method != "POST" or not hasattr(view, "cls"):
             return None
+        try:
+            fingerprint = _fingerprint(request)
+        except (RequestDataTooBig, UnreadablePostError):
+            return None  # the view meets it again, and says so in the API's own way
         user = _signed_in_user(request, view)
         if user is None:
             return None
@@ -65,17 +70,14 @@ class IdempotencyMiddleware:
             message = _("Idempotency-Key must be 1 to %(length)d printable ASCII characters.")
             return _refusal(400, "idempotency_key_invalid", message % {"length": KEY_LENGTH})
         try:
-            return answer_once(request, user, key, lambda: view(request, *args, **kwargs))
-        except (RequestDataTooBig, UnreadablePostError):
-            return None  # the view meets it again, and says so in the API's own way
+            return answer_once(user, key, fingerprint, lambda: view(request, *args, **kwargs))
         except KeyInUseError:
             message = _("A request with this Idempotency-Key is still running; try again.")
             return _refusal(409, "idempotency_key_in_use", message)
 
 
-def answer_once(request: HttpRequest, user: User, key: str, view: Callable[[], Response]) -> HttpResponseBase:
+def answer_once(user: User, key: str, fingerprint: str, view: Callable[[], Response]) -> HttpResponseBase:
     """The view's answer, or the one it gave before to this user, key and request. Raises `KeyInUseError`."""
-    fingerprint = _fingerprint(request)
     with transaction.atomic():
         record, is_new = _claim(user, key, fingerprint)
         if is_new:
@@ -108,10 +110,12 @@ def _run(record: IdempotentRequest, view: Callable[[], Response]) -> Response:
 
 def _signed_in_user(request: HttpRequest, view: View) -> User | None:
     """Whom the view will take the request to come from; None when it will refuse or treat it as anybody's."""
-    authenticators = [authenticator() for authenticator in view.cls.authentication_classes]  # type: ignore[attr-defined]
+    kind: type[APIView] = view.cls  # type: ignore[attr-defined]
+    authenticators = [authenticator() for authenticator in kind.authentication_classes]
+    parsers = [parser() for parser in kind.parser_classes]  # a session's proof against forgery may stand in the body
     before = request.user
     try:
-        user = Request(request, authenticators=authenticators).user
+        user = Request(request, parsers=parsers, authenticators=authenticators).user
     except APIException:
         return None
     finally:

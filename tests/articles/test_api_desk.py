@@ -252,3 +252,10 @@ def test_an_unknown_article_is_not_found(desk: APIClient) -> None:
     for pk in ("42", "9" * 30, "x"):
         for method, address in (("get", f"{URL}{pk}/"), ("patch", f"{URL}{pk}/"), ("post", f"{URL}{pk}/submit/")):
             assert getattr(desk, method)(address).status_code == 404
+
+
+def test_a_wrong_slug_is_complained_of_once(desk: APIClient) -> None:
+    refused = desk.post(URL, {"title": "Bridge", "slug": "bridge 🌉"})
+    assert (refused.status_code, len(refused.json()["slug"])) == (400, 1)
+    assert desk.post(URL, {"title": "Bridge", "slug": "桥-bridge"}).json()["slug"] == "桥-bridge"
+    assert desk.post(URL, {"title": "Bridge", "slug": "x" * 201}).json()["code"] == "max_length"

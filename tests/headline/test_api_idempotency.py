@@ -8,17 +8,20 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from rest_framework.response import Response
 from rest_framework.test import APIClient
 
-from articles.models import Article
+from articles.models import Article, Material
 from headline.api.idempotency import HEADER
 from headline.api.models import IdempotentRequest
 from scheduling import services
 from scheduling.models import TaskInfo
+from tests.articles.pictures import picture
 
 URL = "/api/v1/tasks/"
+ARTICLES = "/api/v1/desk/articles/"
 BODY = {"task_type": "mail.send", "execute_time": "2100-01-01T12:00:00Z"}
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -93,6 +96,24 @@ def test_a_key_opens_no_door_to_strangers(user: User) -> None:
     assert post(forger, "k").status_code == 403
 
 
+def test_a_browsers_session_has_keys_too(user: User) -> None:
+    """With its proof against forgery, which the other tests do not ask for."""
+    browser = APIClient(enforce_csrf_checks=True)
+    browser.force_login(user)
+    browser.get("/admin/articles/article/add/")
+    browser.credentials(HTTP_X_CSRFTOKEN=browser.cookies["csrftoken"].value)
+    first, second = (post(browser, "k", {"title": "Ferry timetable changes"}, url=ARTICLES) for _ in range(2))
+    assert (first.status_code, first.content, second.headers["Idempotent-Replayed"]) == (201, second.content, "true")
+    file = picture("PNG", size=(40, 30))
+    for _ in range(2):
+        form = {"file": SimpleUploadedFile("bridge.png", file), "alt": "A bridge"}
+        uploaded = browser.post("/api/v1/desk/materials/", form, format="multipart", headers={HEADER: "form"})
+        assert uploaded.status_code == 201, uploaded.content
+    broken = browser.post(ARTICLES, "{", content_type="application/json", headers={HEADER: "broken"})
+    assert (broken.status_code, broken.json()["code"]) == (400, "parse_error")
+    assert (Article.objects.count(), Material.objects.count()) == (1, 1)
+
+
 def test_programs_with_a_token_have_the_same_keys_as_their_user(user: User) -> None:
     client = APIClient()
     user.set_password("a long secret")
@@ -111,7 +132,7 @@ def test_a_body_too_large_is_refused_as_everywhere(user: User) -> None:
 def test_an_article_is_created_once(user: User) -> None:
     client = sign_in(user)
     for _ in range(2):
-        post(client, "k", {"title": "Ferry timetable changes"}, url="/api/v1/desk/articles/")
+        post(client, "k", {"title": "Ferry timetable changes"}, url=ARTICLES)
     assert Article.objects.count() == 1
 
 

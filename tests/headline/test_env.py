@@ -259,3 +259,13 @@ def test_debug_is_off_as_soon_as_there_is_a_secret_key() -> None:
     environment = {"PATH": os.environ["PATH"], **DEPLOYED}
     done = subprocess.run(command, env=environment, cwd=base_dir, capture_output=True, text=True, check=True)
     assert done.stdout == "False ['localhost', '.localhost', '127.0.0.1', '[::1]', 'news.example.org']\n"
+
+
+@pytest.mark.parametrize("url", ["sqlite:///{}/new.sqlite3", "mysql://nobody:hunter2@127.0.0.1:1/headline"])
+def test_a_database_that_is_away_or_empty_is_told_in_one_sentence(url: str, tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url.format(tmp_path), "DATA_DIR": str(tmp_path)}
+    command = [python, "manage.py", "audit", "list"]
+    done = subprocess.run(command, env=environment, cwd=base_dir, capture_output=True, text=True, check=False)
+    (sentence,) = done.stderr.splitlines()
+    assert (done.returncode, sentence.startswith("The database failed: ")) == (1, True)
+    assert "manage.py migrate" in sentence and "hunter2" not in sentence

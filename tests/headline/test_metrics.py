@@ -94,6 +94,7 @@ def test_requests_are_measured_too(client: Client, figures: Figures, settings: A
         (TOKEN, [], "", "127.0.0.1", 401),
         (TOKEN, [], "Bearer wrong", "127.0.0.1", 401),
         (TOKEN, [], "Bearer 头条", "127.0.0.1", 401),
+        ("sekrét", [], "Bearer sekr\xc3\xa9t", "127.0.0.1", 200),  # as WSGI hands over what was sent as UTF-8
         ("", ["10.0.0.0/8", "::1/128"], "", "10.1.2.3", 200),
         ("", ["10.0.0.0/8", "::1/128"], "", "::1", 200),
         ("", ["10.0.0.0/8"], "", "203.0.113.7", 403),

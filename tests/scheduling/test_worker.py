@@ -331,3 +331,13 @@ def test_refresh_fails_loudly_when_the_database_is_away(manage: Manage) -> None:
     assert failed.returncode != 0
     assert "the database failed" in failed.stderr
     assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.once
+def test_a_worker_whose_database_is_away_fills_no_disk_with_its_complaints(manage: Manage) -> None:
+    url = f"mysql://nobody@127.0.0.1:{free_port()}/headline"
+    waited = manage("poll", "--for", "0.5", env={"DATABASE_URL": url, "REDIS_URL": ""})
+    assert waited.returncode == 0
+    assert "the worker goes on: (2002, " in waited.stderr
+    assert "maintenance failed; it is tried again: (2002, " in waited.stderr
+    assert "Traceback" not in waited.stderr
