@@ -152,7 +152,7 @@ def serving(*options: str, port: int | None = None, env: dict[str, str] | None =
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
     options = ("--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket", "--preload", *options)
-    command = [python, "-m", "gunicorn", "headline.wsgi", *options]
+    command = [python, "-m", "gunicorn", "tests.harness.warm_wsgi", *options]
     with Process(command, env={**database_environment(), "SITE_URL": url, **(env or {})}) as process:
         process.wait_for("Booting worker")
         yield Site(url, process)

@@ -16,6 +16,9 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # Every test client would begin with a walk over all static files; this looks for the one that is asked for.
 WHITENOISE_AUTOREFRESH = True
 
+# A browser need not ask for them again on each page of a test.
+WHITENOISE_MAX_AGE = 3600
+
 # A busy machine is no dead Redis.
 if REDIS_CACHE_URL:
     CACHES["default"]["OPTIONS"]["SOCKET_TIMEOUT"] = 5.0

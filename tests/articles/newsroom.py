@@ -67,13 +67,20 @@ def write(page: Page, body: str, **fields: str) -> None:
     """Type a text into the open form, instead of what is there."""
     for name, value in fields.items():
         page.locator(f"#article_form [name={name}]").fill(value)
-    body_of(page).press("Control+a")
+    press_in_body(page, "Control+a")
     page.keyboard.insert_text(body)
 
 
 def body_of(page: Page) -> Locator:
     """Where the text of the open form is written."""
     return page.locator("[role=textbox][aria-multiline=true]")
+
+
+def press_in_body(page: Page, key: str) -> None:
+    """Move the caret or select by a key. Just after it got the focus, the editor would set its own caret again."""
+    body_of(page).focus()
+    page.evaluate("() => new Promise(done => setTimeout(done, 40))")  # it waits half as long
+    page.keyboard.press(key)
 
 
 def press(button: Locator) -> None:

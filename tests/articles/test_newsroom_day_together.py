@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from articles.models import Article, Release
 from articles.roles import Role
 from tests.articles.factories import APPROVED, make_article, make_person, soon
-from tests.articles.newsroom import LIST, Newsroom, address_of, approve, body_of, press, set_time
+from tests.articles.newsroom import LIST, Newsroom, address_of, approve, body_of, press, press_in_body, set_time
 from tests.articles.test_release_races import reader as reader_of_the_database
 from tests.conftest import Site, StartManage
 
@@ -116,7 +116,7 @@ def test_two_editors_of_one_article_lose_nothing(newsroom: Newsroom) -> None:
 def change(page: Page, title: str, key: str, words: str) -> None:
     """Give the article another headline, and write words at its beginning or end, where the key leads."""
     page.locator("[name=title]").fill(title)
-    body_of(page).press(key)
+    press_in_body(page, key)
     page.keyboard.insert_text(words)
 
 

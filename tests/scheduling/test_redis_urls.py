@@ -166,8 +166,7 @@ def test_redis_serves_again_as_soon_as_it_is_back(tmp_path: Path, settings: Any,
         server.start()
         refresh()
         eventually(lambda: add(60) and get_queue().name == "redis")
-        refresh()
-        run_due(10)
+        eventually(lambda: refresh() and run_due(10) and len(notes.flat) == 2)
         assert sorted(notes.flat) == ["with", "without"]
     finally:
         server.kill()
