@@ -171,9 +171,7 @@ def _address(name: str, value: str) -> str:
     remedy = "write something like https://hub.example.org/"
     _split(name, value, remedy)
     if not re.fullmatch(rf"https?://{HOST}(/[^\s#]*)?", value, re.ASCII):
-        raise WrongEnvironment(
-            name, "has a form that is not understood", remedy
-        )  # not repeated: it may hold a password
+        raise WrongEnvironment(name, "has a form that is not understood", remedy)  # it may hold a password
     return value
 
 
