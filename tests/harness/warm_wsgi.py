@@ -1,4 +1,4 @@
-"""The project's application, warm: `tests.conftest` has each test served by a copy of the process that imported this."""
+"""The project's application, warm: `tests.conftest` serves each test by a copy of the process that imported this."""
 
 from __future__ import annotations
 
