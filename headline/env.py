@@ -171,8 +171,7 @@ def _address(name: str, value: str) -> str:
     remedy = "write something like https://hub.example.org/"
     _split(name, value, remedy)
     if not re.fullmatch(rf"https?://{HOST}(/[^\s#]*)?", value, re.ASCII):
-        fault = "has a form that is not understood"  # the value may hold a password and is not repeated
-        raise WrongEnvironment(name, fault, remedy)
+        raise WrongEnvironment(name, "has a form that is not understood", remedy)  # it may hold a password
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentTypeError
 from datetime import date, datetime
 
@@ -27,6 +28,13 @@ def time_to_act(text: str) -> datetime:
     except ValueError:
         return moment(text)
     raise _names_no_time(text)
+
+
+def whole_number(text: str) -> int:
+    """One from 1 up."""
+    if not re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
+        raise ArgumentTypeError(_("“%(text)s” is no whole number from 1 up.") % {"text": text})
+    return int(text)
 
 
 def _names_no_time(text: str) -> ArgumentTypeError:

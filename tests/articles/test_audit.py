@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.urls import reverse
@@ -248,6 +248,12 @@ def test_the_record_is_listed(history: Article, narrowed: tuple[str, ...], found
     out = StringIO()
     call_command("audit", "list", *narrowed, stdout=out)
     assert len(out.getvalue().splitlines()) == found
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "many"])
+def test_a_list_of_no_or_fewer_entries_is_refused(limit: str) -> None:
+    with pytest.raises(CommandError, match="is no whole number from 1 up"):
+        call_command("audit", "list", f"--limit={limit}")
 
 
 @pytest.mark.once

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from django.core.management.base import BaseCommand, CommandError
 from django.forms.models import model_to_dict
 
-from articles.management.arguments import moment
+from articles.management.arguments import moment, whole_number
 from articles.models import AuditEntry
 from articles.models.audit import AuditQuerySet
 from articles.times import spoken_exactly
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         """Declare the two verbs and what narrows them."""
         verbs = parser.add_subparsers(dest="verb", required=True)
         shown = verbs.add_parser("list", help="the latest entries, one a line")
-        shown.add_argument("--limit", type=int, default=LISTED, help=f"entries at most (default {LISTED})")
+        shown.add_argument("--limit", type=whole_number, default=LISTED, help=f"entries at most (default {LISTED})")
         exported = verbs.add_parser("export", help="all entries, oldest first, with every field")
         exported.add_argument("file", nargs="?", default="-", help="where to; - or nothing is the terminal")
         exported.add_argument("--format", choices=sorted(WRITERS), default="jsonl")
