@@ -26,7 +26,7 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 test: packages .venv/test  ## all tests, on SQLite and on MariaDB and Redis, with Chromium; installs what they need (as root)
 	@status=0; \
 	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 3 -m "not once and not chaos and not screens" $(ON_EVERY_DATABASE) || status=$$?; \
-	$(BIN)/pytest --numprocesses 5 || status=$$?; \
+	$(BIN)/pytest --numprocesses 6 || status=$$?; \
 	exit $$status
 
 lint: .venv/test  ## style, types, import order, migrations and translations

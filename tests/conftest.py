@@ -23,7 +23,8 @@ from pytest_django import DjangoDbBlocker
 from tests.harness import Process, base_dir, free_port, python
 from tests.harness.emptying import empty_quickly
 
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), "")
+"""The same browser; the shell, which has no windows, takes a third less of the processor."""
 PROCESSES = {"manage", "site", "stand", "start_manage"}
 
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
