@@ -20,6 +20,7 @@ from django.utils import timezone, translation
 from playwright.sync_api import Browser, Page, sync_playwright
 from pytest_django import DjangoDbBlocker
 
+from scheduling.queues import get_queue
 from tests.harness import Process, base_dir, free_port, python
 from tests.harness.emptying import empty_quickly
 
@@ -92,6 +93,7 @@ def queue_redis() -> Iterator[redis.Redis | None]:
 @pytest.fixture(autouse=True)
 def _empty_stores(queue_redis: redis.Redis | None) -> None:
     """Each test starts with an empty queue, an empty cache and no uploaded file."""
+    get_queue().close()  # it forgets that it listened for wake-ups, and so knows of no topics but those it asks for
     if queue_redis is not None:
         queue_redis.flushdb()
     cache.clear()
