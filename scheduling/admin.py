@@ -140,7 +140,7 @@ class TaskInfoAdmin(TaskAdmin):
         return tasks.annotate(asked_at=database_now(), last_error=Subquery(error))
 
     @display(label={"overdue": "danger"})
-    @admin.display(description=_("overdue"), empty_value="")
+    @admin.display(description=_("overdue"))
     def is_overdue(self, task: Any) -> tuple[str, str] | None:
         """Whether it should have run by now; a program may have it in hand until its lease ends."""
         is_leased = task.leased_until is not None and task.leased_until > task.asked_at
