@@ -366,6 +366,9 @@ def test_reading_takes_little_memory_for_any_size_of_file(tmp_path: Path, monkey
     monkeypatch.setattr("articles.exchange.json_document.CHUNK", 50_000)
     file = write_ghost(tmp_path / "large", *(ghost_post(n, html="<p>Ferry news.</p>" * 300) for n in range(1000)))
 
+    few = write_ghost(tmp_path / "few", ghost_post(1))
+    assert len(list(READERS["ghost"](few, encoding="utf-8"))) == 1  # what is loaded once, such as texts, is no matter
+
     tracemalloc.start()
     assert sum(1 for _record in READERS["ghost"](file, encoding="utf-8")) == 1000
     _now, peak = tracemalloc.get_traced_memory()
