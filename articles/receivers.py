@@ -19,7 +19,7 @@ from articles.search import index
 from articles.services import recording
 from articles.services.editing import TIMES
 from articles.services.membership import refuse_held
-from articles.services.pinging import ping_of_deleted
+from articles.services.pinging import ping_of_vanishing
 from articles.services.release_tasks import RELEASE, sync_release_tasks
 from articles.services.reviewing import review_again_soon
 from articles.services.scheduling import checked_time
@@ -151,7 +151,7 @@ def lock_before_deletion(instance: Article, **kwargs: Any) -> None:
 @receiver(pre_delete, sender=Article)
 def ping_of_deletion(instance: Article, **kwargs: Any) -> None:
     """Who follows the feeds hears that something is gone."""
-    ping_of_deleted(instance)
+    ping_of_vanishing([instance.pk])
 
 
 @receiver(pre_delete, sender=Article)

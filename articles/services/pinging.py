@@ -27,9 +27,9 @@ def ping_soon(article_ids: Collection[int], *, are_gone: bool = False) -> None:
         add_task(PING, execute_time=read_database_clock(), parameters=parameters)
 
 
-def ping_of_deleted(article: Article) -> None:
-    """Before a deletion: after the commit, when nobody can look it up any more, tell the hub where it was."""
-    if settings.WEBSUB_HUB and (paths := topics([article.pk])):
+def ping_of_vanishing(article_ids: Collection[int]) -> None:
+    """Before something goes that nobody can look up afterwards: after the commit, tell the hub where it was."""
+    if settings.WEBSUB_HUB and (paths := topics(article_ids)):
         add_task(PING, execute_time=read_database_clock(), parameters={"topics": paths})
 
 

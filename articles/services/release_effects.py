@@ -8,6 +8,7 @@ from datetime import datetime
 from articles.models import Article, Correction, Release, ReleaseMember, Update
 from articles.search import index
 from articles.services.announcing import announce_published, announce_withdrawn
+from articles.services.pinging import ping_of_vanishing
 from articles.services.recording import PUBLISHED, TAKEN_OFF, UPDATED, Person, Standing, record_many, recorded
 from articles.services.revisions import date_corrections, pin_all, pinned, put_into_columns
 from articles.services.scheduling import refuse_embargo
@@ -89,13 +90,13 @@ def take_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
 
     Raises `UnderEmbargo` for a taken-off article that readers may not see now.
     """
+    gone = {member.article_id for member in members if member.action == Action.PUBLISH and member.article_id}
+    ping_of_vanishing(gone)
     for member in members:
         if member.article is not None and member.article.status != Status.KILLED:
             with recorded(TAKEN_BACK, member.article, by=by, release=release):
                 _UNDOINGS[Action(member.action)](release, member, member.article, at)
                 member.article.save(revise=False)
-    gone = {member.article_id for member in members if member.action == Action.PUBLISH}
-    announce_withdrawn([pk for pk in gone if pk])
     announce_published([member.article_id for member in members if member.article_id and member.article_id not in gone])
 
 

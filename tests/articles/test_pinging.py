@@ -20,7 +20,7 @@ from articles.models import Article, Tag
 from articles.services.pinging import PING
 from scheduling.errands import run_errands
 from scheduling.models import TaskInfo, TaskInfoLog
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -101,6 +101,17 @@ def test_the_hub_hears_of_a_deletion(hub: Hub) -> None:
     article.delete()
     topics = heard(hub)
     assert len(topics) == 6 and f"{SITE}/channel/town/feed/" in topics
+
+
+def test_the_hub_hears_that_a_release_was_rolled_back(hub: Hub) -> None:
+    alice = make_editor()
+    article = make_article(status=APPROVED, channel=make_channel("Town"))
+    release = make_release(article, by=alice)
+    services.publish_release_now(release, by=alice)
+    told = heard(hub)
+    assert len(told) == 6 and f"{SITE}/channel/town/feed/" in told
+    services.roll_back_release(release, by=alice)
+    assert heard(hub) == told
 
 
 def test_a_batch_that_goes_live_is_one_ping_for_all_its_feeds(hub: Hub) -> None:
