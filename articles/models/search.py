@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.db import models
@@ -16,46 +15,28 @@ class TermsField(models.TextField):  # type: ignore[type-arg]
     """The terms of a text, parted by spaces, under a full-text index of the database: see `articles.search.terms`."""
 
 
-class TermsLookup(Lookup[Any]):
-    """Compares a `TermsField` with some terms; one that ends in * stands for all that begin so.
+@TermsField.register_lookup
+class HasAll(Lookup[Any]):
+    """Every one of some terms is in a `TermsField`, by its index; one that ends in * stands for all that begin so.
 
     Terms are lower-case ASCII letters and digits, so that no database's syntax can be meant by them.
     """
 
+    lookup_name = "has_all"
     prepare_rhs = False
 
-    def for_mysql(self, terms: Iterable[str]) -> str:
-        """The search in MariaDB's and MySQL's boolean mode."""
-        raise NotImplementedError
-
-    def for_sqlite(self, terms: Iterable[str]) -> str:
-        """The search in the language of FTS5."""
-        raise NotImplementedError
-
     def as_mysql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
-        """By the FULLTEXT index of the column."""
+        """By the FULLTEXT index of the column, in boolean mode."""
         column, parameters = self.process_lhs(compiler, connection)
-        return f"MATCH ({column}) AGAINST (%s IN BOOLEAN MODE)", [*parameters, self.for_mysql(self.rhs)]
+        wanted = " ".join(f"+{term}" for term in self.rhs)
+        return f"MATCH ({column}) AGAINST (%s IN BOOLEAN MODE)", [*parameters, wanted]
 
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
         """By the FTS5 table that triggers keep beside the index."""
         column = self.lhs.target.column
         row = f'{compiler.quote_name_unless_alias(self.lhs.alias)}."article_id"'
         found = "SELECT rowid FROM articles_searchterms WHERE articles_searchterms MATCH %s"
-        return f"{row} IN ({found})", [f"{column} : ({self.for_sqlite(self.rhs)})"]
-
-
-@TermsField.register_lookup
-class HasAll(TermsLookup):
-    """Every one of the terms is there."""
-
-    lookup_name = "has_all"
-
-    def for_mysql(self, terms: Iterable[str]) -> str:
-        return " ".join(f"+{term}" for term in terms)
-
-    def for_sqlite(self, terms: Iterable[str]) -> str:
-        return " AND ".join(terms)
+        return f"{row} IN ({found})", [f"{column} : ({' AND '.join(self.rhs)})"]
 
 
 class ReadTermsLookup(Lookup[Any]):
