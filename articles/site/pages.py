@@ -61,8 +61,8 @@ def page_of(scope: Scope, asked: QueryDict) -> Page:
             return _page(newer[size - 1 :: -1], has_more=True, size=size, here=f"?after={after}")
     elif before := asked.get("before"):
         older = _beside(scope, _read(before).older, ("-publish_at", "-id"), size + 1)
-        return page_from(older, size=size, here=f"?before={before}")
-    return page_from(_live(scope).newest_first(), size=size)
+        return _page_from(older, size=size, here=f"?before={before}")
+    return _page_from(_live(scope), size=size)
 
 
 def _beside(scope: Scope, side: Q, order: tuple[str, str], most: int) -> Sequence[Article]:
@@ -75,7 +75,7 @@ def _live(scope: Scope) -> ArticleQuerySet:
     return scope.live().select_related("channel", "author").defer("body")
 
 
-def page_from(articles: Sequence[Article] | ArticleQuerySet, *, size: int = SIZE, here: str = "") -> Page:
+def _page_from(articles: Sequence[Article] | ArticleQuerySet, *, size: int, here: str = "") -> Page:
     """The first of `articles`, in their order. Raises `Http404` if there are none, unless it is the first page."""
     rows = list(articles[: size + 1])
     if here and not rows:

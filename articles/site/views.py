@@ -15,7 +15,6 @@ from django.views.decorators.http import require_safe
 from articles.caching.pages import cached
 from articles.caching.tags import NEWS, article_tag, channel_tag, tagged, topic_tag
 from articles.models import Article, Channel
-from articles.models.article import ArticleQuerySet
 from articles.showing import page_of_article
 from articles.site.front import front_of
 from articles.site.pages import is_asked, page_of, size_asked
@@ -66,7 +65,7 @@ def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
 
     It says so for good (301), but nobody may keep that answer: a slug that was changed may be changed back.
     """
-    found = live_articles().filter(pk=pk).first()
+    found = Article.objects.live(database_now()).select_related("channel", "author").filter(pk=pk).first()
     if found is None:
         killed = get_object_or_404(Article.objects.killed(), pk=pk)
         return render(request, "articles/killed.html", {"article": killed}, status=HTTPStatus.GONE)
@@ -85,11 +84,6 @@ def latest(request: HttpRequest) -> HttpResponseBase:
     articles = list(newest[:JUST_IN])
     context = {"articles": articles, "are_all": len(articles) < JUST_IN}
     return tagged(render(request, "articles/latest.html", context), NEWS)
-
-
-def live_articles() -> ArticleQuerySet:
-    """What readers may see now, with what a page says about each."""
-    return Article.objects.live(database_now()).select_related("channel", "author")
 
 
 def _list(request: HttpRequest, scope: Scope) -> HttpResponseBase:
