@@ -8,9 +8,6 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
-EARLIEST, LATEST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
-"""From the first of these on every database stores a time; before the second every zone can show it."""
-
 
 @dataclass
 class NonexistentTime(Exception):

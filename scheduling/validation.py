@@ -14,8 +14,9 @@ from scheduling.conf import conf
 from scheduling.exceptions import InvalidTask, NaiveTime, TimeOutOfRange
 from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH
 
-EARLIEST = datetime(1000, 1, 1, tzinfo=UTC)
-LATEST = datetime(9999, 12, 31, tzinfo=UTC)  # that day itself is the year 10000 in zones ahead, which none can show
+EARLIEST, LATEST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+"""From the first of these on every database stores a time; before the second every zone can show it."""
+
 PRIORITIES = range(-32_768, 32_768)
 
 

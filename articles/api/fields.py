@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from articles.times import EARLIEST, LATEST
+from scheduling.services import EARLIEST, LATEST
 
 
 class InstantField(serializers.DateTimeField):

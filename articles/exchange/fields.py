@@ -10,7 +10,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from articles.exchange.records import Refused
-from articles.times import EARLIEST, LATEST
+from scheduling.services import EARLIEST, LATEST
 
 Fields = Mapping[str, object]
 

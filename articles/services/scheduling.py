@@ -17,10 +17,10 @@ from articles.services.membership import refuse_held
 from articles.services.recording import Standing, record_many
 from articles.services.steps import Person, require, taking
 from articles.services.tasks import sync_tasks
-from articles.times import EARLIEST, LATEST, spoken_exactly
+from articles.times import spoken_exactly
 from articles.workflow import STEPS, WAITING, Step
 from scheduling.exceptions import NaiveTime, TimeOutOfRange
-from scheduling.services import read_database_clock
+from scheduling.services import EARLIEST, LATEST, read_database_clock
 
 
 def schedule(article: Article, *, publish_at: datetime, by: Person) -> None:

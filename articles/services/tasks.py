@@ -14,8 +14,15 @@ from typing import Any
 from django.db import transaction
 
 from articles.models import Article, Update
-from articles.times import EARLIEST, LATEST
-from scheduling.services import add_tasks, cancel_keys, failed_times, pending_times, read_database_clock
+from scheduling.services import (
+    EARLIEST,
+    LATEST,
+    add_tasks,
+    cancel_keys,
+    failed_times,
+    pending_times,
+    read_database_clock,
+)
 
 PUBLISH = "articles.publish"
 UNPUBLISH = "articles.unpublish"

@@ -12,10 +12,13 @@ from scheduling.services.looking import failed_times, pending_times
 from scheduling.services.measuring import LateHours, Lateness, Workers, lateness_by_hour, workers, works_without_redis
 from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
+from scheduling.validation import EARLIEST, LATEST
 
 __all__ = [
+    "EARLIEST",
     "FAILED",
     "FoundTask",
+    "LATEST",
     "LateHours",
     "Lateness",
     "OVERDUE",
