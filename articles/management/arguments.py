@@ -11,6 +11,9 @@ from django.utils.translation import gettext as _
 
 from articles.times import AmbiguousTime, NonexistentTime, resolve
 
+TERMINAL = "-"
+"""In place of a file's name."""
+
 
 def moment(text: str) -> datetime:
     """An aware time from ISO 8601; without an offset it is a wall time of the zone in the settings."""

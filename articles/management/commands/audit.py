@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from django.core.management.base import BaseCommand, CommandError
 from django.forms.models import model_to_dict
 
-from articles.management.arguments import moment, whole_number
+from articles.management.arguments import TERMINAL, moment, whole_number
 from articles.models import AuditEntry
 from articles.models.audit import AuditQuerySet
 from articles.times import spoken_exactly
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         shown = verbs.add_parser("list", help="the latest entries, one a line")
         shown.add_argument("--limit", type=whole_number, default=LISTED, help=f"entries at most (default {LISTED})")
         exported = verbs.add_parser("export", help="all entries, oldest first, with every field")
-        exported.add_argument("file", nargs="?", default="-", help="where to; - or nothing is the terminal")
+        exported.add_argument("file", nargs="?", default=TERMINAL, help="where to; - or nothing is the terminal")
         exported.add_argument("--format", choices=sorted(WRITERS), default="jsonl")
         for verb in (shown, exported):
             verb.add_argument("--article", type=int, metavar="ID")
@@ -73,7 +73,11 @@ class Command(BaseCommand):
     def _export(self, entries: AuditQuerySet, name: str, write: Writer) -> None:
         with ExitStack() as stack:
             try:
-                file = sys.stdout if name == "-" else stack.enter_context(open(name, "w", encoding="utf-8", newline=""))
+                file = (
+                    sys.stdout
+                    if name == TERMINAL
+                    else stack.enter_context(open(name, "w", encoding="utf-8", newline=""))
+                )
             except OSError as error:
                 raise CommandError(f"{name}: {error.strerror}") from error
             count = write(file, map(_row, entries.iterator(chunk_size=1000)))

@@ -18,12 +18,11 @@ from articles.exchange.exporter import Export, Writer
 from articles.exchange.files import replacing
 from articles.exchange.formats import WRITERS, WRITTEN
 from articles.exchange.snapshot import snapshot
-from articles.management.arguments import moment
+from articles.management.arguments import TERMINAL, moment
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
 from scheduling.services import read_database_clock
 
-TERMINAL = "-"
 NOTHING_WRITTEN = 2
 """The exit code when there is no file."""
 

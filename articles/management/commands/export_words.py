@@ -8,9 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from articles.management.arguments import TERMINAL
 from articles.models import Word
-
-TERMINAL = Path("-")
 
 
 class Command(BaseCommand):
@@ -26,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the file and say how many words are in it."""
         lines = Word.objects.filter(level=options["level"]).as_lines()
-        if options["file"] == TERMINAL:
+        if str(options["file"]) == TERMINAL:
             self.stdout.write(lines, ending="")
             return
         try:
