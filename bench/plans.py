@@ -111,9 +111,9 @@ def _shortened(text: str) -> str:
 
 
 def _told(step: dict[str, Any]) -> dict[str, Any]:
-    estimated = str(step["rows"] or 0).split()[0]  # MariaDB adds "(5%)" where it filters by a second index
     counted = step.get("r_rows")  # read: no estimate knows of a LIMIT
-    rows = int(float(estimated if counted is None else counted))
+    known = (step["rows"] or 0) if counted is None else counted
+    rows = int(float(str(known).split()[0]))  # MariaDB adds "(5%)" where it filters by a second index
     extra = step["Extra"] or ""
     table = step["table"] or ""
     is_stored = not table.startswith("<")  # what a statement made itself is no longer than what it read for it
