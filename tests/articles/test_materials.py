@@ -316,11 +316,17 @@ def test_approved_articles_are_not_given_sensitive_words_by_their_pictures() -> 
     assert material.caption == ""
 
 
+def show_everywhere(material: Material) -> list[Article]:
+    """Sixty articles that show it."""
+    articles = [make_article(f"No. {number}") for number in range(60)]
+    MaterialUse.objects.bulk_create([MaterialUse(material=material, article=article) for article in articles])
+    return articles
+
+
 def test_where_a_picture_is_used_is_told_in_pages_of_50() -> None:
     editor = make_editor()
     material = make_material(editor)
-    articles = [make_article(f"No. {number}") for number in range(60)]
-    MaterialUse.objects.bulk_create([MaterialUse(material=material, article=article) for article in articles])
+    articles = show_everywhere(material)
     client = Client()
     client.force_login(editor)
     address = f"/admin/articles/material/{material.pk}/change/"
@@ -334,8 +340,7 @@ def test_where_a_picture_is_used_is_told_in_pages_of_50() -> None:
 def test_a_program_reads_the_uses_of_a_picture_in_pages() -> None:
     editor = make_editor()
     material = make_material(editor)
-    articles = [make_article(f"No. {number}") for number in range(60)]
-    MaterialUse.objects.bulk_create([MaterialUse(material=material, article=article) for article in articles])
+    articles = show_everywhere(material)
     client = APIClient()
     client.force_authenticate(editor)
     newest = [article.pk for article in reversed(articles)]
