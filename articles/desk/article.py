@@ -172,9 +172,9 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         for step in _pressed(request):
             time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
+        writing.drop_copy(window_of(request), by=request.user)
         sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
         self.message_user(request, sentence.strip(), messages.INFO)
-        writing.drop_copy(window_of(request), by=request.user)
         if tags := form.taken_out():
             text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
             self.message_user(

@@ -6,13 +6,13 @@ from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 
+from articles.desk.retrying import RetriedScreens
 from articles.models import Channel, Tag
 
 
 @admin.register(Channel)
-class ChannelAdmin(ModelAdmin):
+class ChannelAdmin(RetriedScreens):
     """Channels in the site's order, with the number of their articles."""
 
     nothing_yet = _("Channels are the sections of the site, such as Politics.")
@@ -33,7 +33,7 @@ class ChannelAdmin(ModelAdmin):
 
 
 @admin.register(Tag)
-class TagAdmin(ModelAdmin):
+class TagAdmin(RetriedScreens):
     """Tags by name."""
 
     nothing_yet = _("Tags tie articles together across channels; readers can follow them.")

@@ -21,7 +21,7 @@ from articles.services.scheduling import checked_time, schedule, set_embargo
 from articles.services.steps import Person, lock
 from articles.services.updating import publish_update, schedule_update
 from articles.times import spoken_exactly
-from scheduling.services import read_database_clock
+from scheduling.services import read_database_clock, retried
 
 LOOKED_AT = 50
 """Entries of the audit record in which the last move is looked for."""
@@ -36,6 +36,7 @@ class Moment(StrEnum):
     EMBARGO = "embargo_until"
 
 
+@retried
 def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: Person) -> None:
     """Move a time of the article from `seen`, where the person saw it, to `to`, which must be yet to come.
 
@@ -47,6 +48,7 @@ def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: 
             raise TimePast(_INSTEAD.get(moment, TimePast.message))
 
 
+@retried
 def do_now(article: Article, moment: Moment, *, seen: datetime, by: Person) -> None:
     """What would happen at `seen` happens now: the article, or its newer text, is published.
 
@@ -66,6 +68,7 @@ def time_of(article: Article, moment: Moment) -> datetime | None:
     return value
 
 
+@retried
 def move_release(release: Release, *, to: datetime, seen: datetime, by: Person) -> None:
     """The same for the time of a release."""
     with _release_as_seen(release, seen):
@@ -74,6 +77,7 @@ def move_release(release: Release, *, to: datetime, seen: datetime, by: Person) 
             raise TimePast
 
 
+@retried
 def do_release_now(release: Release, *, seen: datetime, by: Person) -> None:
     """The same for a release."""
     with _release_as_seen(release, seen):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from django.db import transaction
 from django.db.models import F, Max, Q, prefetch_related_objects
 
 from articles.models import Article, AuditEntry, Correction, Revision, Text, Update
@@ -13,6 +12,7 @@ from articles.services.recording import PULLED_BACK, REVIEWED
 from articles.services.references import tags_named
 from articles.services.steps import lock
 from articles.workflow import WAITING, Step
+from scheduling.services import retried
 
 DECIDED = (Step.SUBMIT, Step.APPROVE, REVIEWED)
 """The actions of the audit record that may have let a text pass."""
@@ -72,9 +72,13 @@ def for_review(article: Article) -> Revision:
     found = article.revisions.filter(number=article.revision).first()
     if found is not None and found.digest == Text.of(article).digest:
         return found
-    with transaction.atomic():
-        lock(article)
-        return pinned(article)
+    return _locked_and_pinned(article)
+
+
+@retried
+def _locked_and_pinned(article: Article) -> Revision:
+    lock(article)
+    return pinned(article)
 
 
 def last_approved(article: Article) -> Revision | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 
-from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.expressions import Combinable
 from django.utils import timezone
@@ -20,9 +19,10 @@ from articles.services.tasks import sync_tasks
 from articles.times import spoken_exactly
 from articles.workflow import STEPS, WAITING, Step
 from scheduling.exceptions import NaiveTime, TimeOutOfRange
-from scheduling.services import EARLIEST, LATEST, read_database_clock
+from scheduling.services import EARLIEST, LATEST, lock_by_ids, read_database_clock, retried
 
 
+@retried
 def schedule(article: Article, *, publish_at: datetime, by: Person) -> None:
     """Have an approved article go live at `publish_at`; a time that is past means at once.
 
@@ -42,7 +42,7 @@ def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Pers
     none.
     """
     moment = checked_time(publish_at)
-    return _retime(Step.SCHEDULE, articles, by, lambda _old: moment, Value(moment))
+    return _retime(Step.SCHEDULE, _ids(articles), by, lambda _old: moment, Value(moment))
 
 
 def move_many(articles: Iterable[Article], *, shift: timedelta, by: Person) -> int:
@@ -58,40 +58,46 @@ def move_many(articles: Iterable[Article], *, shift: timedelta, by: Person) -> i
         except OverflowError as error:
             raise InvalidSchedule(TimeOutOfRange.message) from error
 
-    return _retime(Step.MOVE, articles, by, moved, F("publish_at") + shift)
+    return _retime(Step.MOVE, _ids(articles), by, moved, F("publish_at") + shift)
 
 
+@retried
 def _retime(
     step: Step,
-    articles: Iterable[Article],
+    article_ids: Collection[int],
     by: Person,
     new_time: Callable[[datetime | None], datetime | None],
     expression: Combinable,
 ) -> int:
-    """Give the approved ones among `articles` new times; `expression` is `new_time` in SQL."""
+    """Give the approved ones among these articles new times; `expression` is `new_time` in SQL."""
     require(STEPS[step].permission, by)
-    with transaction.atomic():
-        chosen = Article.objects.filter(pk__in=[article.pk for article in articles], status__in=WAITING)
-        now = read_database_clock()
-        rows = [row for row in chosen.only("title", *Standing.COLUMNS).locked() if _can_be_moved(step, row, now)]
-        refuse_held(step, [row.pk for row in rows])
-        before = [Standing.of(row) for row in rows]
-        for row in rows:
-            row.publish_at = new_time(row.publish_at)
-            refuse_embargo(row, max(row.publish_at or now, now))
-            refuse_empty_span(row)
-        ids = [row.pk for row in rows]
-        Article.objects.filter(pk__in=ids).update(publish_at=expression, updated_at=now)
-        sync_tasks(ids)
-        record_many(step, zip(rows, before, strict=True), by=by)
+    chosen = lock_by_ids(Article, article_ids).only("title", *Standing.COLUMNS)
+    now = read_database_clock()
+    rows = [row for row in chosen if _can_be_moved(step, row, now)]
+    refuse_held(step, [row.pk for row in rows])
+    before = [Standing.of(row) for row in rows]
+    for row in rows:
+        row.publish_at = new_time(row.publish_at)
+        refuse_embargo(row, max(row.publish_at or now, now))
+        refuse_empty_span(row)
+    ids = [row.pk for row in rows]
+    Article.objects.filter(pk__in=ids).update(publish_at=expression, updated_at=now)
+    sync_tasks(ids)
+    record_many(step, zip(rows, before, strict=True), by=by)
     return len(ids)
 
 
+def _ids(articles: Iterable[Article]) -> list[int]:
+    return [article.pk for article in articles]
+
+
 def _can_be_moved(step: Step, article: Article, now: datetime) -> bool:
-    """One that readers see already cannot; to move, it must have a time."""
-    return not article.is_out_at(now) and (step is Step.SCHEDULE or article.publish_at is not None)
+    """Only what waits, and not one that readers see already; to move, it must have a time."""
+    may_wait = article.status in WAITING and not article.is_out_at(now)
+    return may_wait and (step is Step.SCHEDULE or article.publish_at is not None)
 
 
+@retried
 def set_embargo(article: Article, *, until: datetime | None, by: Person) -> None:
     """Nobody sees or publishes the article before `until`; None lifts the embargo.
 
@@ -103,6 +109,7 @@ def set_embargo(article: Article, *, until: datetime | None, by: Person) -> None
         refuse_empty_span(article)
 
 
+@retried
 def cancel_schedule(article: Article, *, by: Person) -> None:
     """Take the time away: the article keeps its text and its approval, and does not go live."""
     with taking(Step.CANCEL_SCHEDULE, article, by=by):

@@ -13,10 +13,12 @@ from articles.services.membership import held
 from articles.services.revisions import adopt, under_review
 from articles.services.steps import Person, Taking, move, taking
 from articles.workflow import Step
+from scheduling.services import retried
 
 Status = Article.Status
 
 
+@retried
 def submit(article: Article, *, by: Person) -> None:
     """Hand the newest text in; the automatic review says whether it passes, is blocked or goes to a person."""
     with taking(Step.SUBMIT, article, by=by) as taken:
@@ -28,6 +30,7 @@ def submit(article: Article, *, by: Person) -> None:
         settle(subject, taken, revision)
 
 
+@retried
 def approve(article: Article, *, by: Person, revision: Revision | int | None = None) -> None:
     """A person lets the text pass; an article that has a time is scheduled with that.
 
@@ -42,6 +45,7 @@ def approve(article: Article, *, by: Person, revision: Revision | int | None = N
         settle(subject, taken, newest)
 
 
+@retried
 def refuse(article: Article, *, by: Person, reason: str, revision: Revision | int | None = None) -> None:
     """A person sends the text back; `revision` as in `approve`. Raises `ReasonMissing` without a reason."""
     if not reason.strip():

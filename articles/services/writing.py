@@ -12,7 +12,7 @@ from articles.exceptions import TooLong
 from articles.models import Article, Presence, WorkingCopy
 from articles.services.recording import Person
 from articles.services.rights import ADD, CHANGE, require
-from scheduling.services import read_database_clock
+from scheduling.services import delete_by_ids, read_database_clock, retried
 
 Typed = Mapping[str, Sequence[str]]
 
@@ -20,6 +20,7 @@ MOST_TYPED = 4_000_000
 """Characters of a form that are kept: the longest body with its mark-up, and some."""
 
 
+@retried
 def keep_copy(window: UUID, article: Article | None, *, by: Person, typed: Typed, number: int) -> datetime:
     """Keep what stands in a window's form, and return when; an older version than is kept already changes nothing.
 
@@ -43,9 +44,10 @@ def drop_copy(window: UUID, *, by: Person) -> bool:
 
 def forget_old_copies() -> None:
     """Throw away what has been lying for a month."""
-    WorkingCopy.objects.forgotten(read_database_clock()).delete()
+    delete_by_ids(WorkingCopy, WorkingCopy.objects.forgotten(read_database_clock()).values_list("pk", flat=True))
 
 
+@retried
 def be_present(window: UUID, article: Article, *, by: Person) -> list[Presence]:
     """Say that a window has the article open, and learn which others have; the window's own is not among them."""
     require(CHANGE, by, article)
@@ -54,7 +56,7 @@ def be_present(window: UUID, article: Article, *, by: Person) -> list[Presence]:
     mine = Presence.objects.filter(pk=window, person=by.pk)
     if not mine.update(until=until, article=article):
         _add(Presence(pk=window, article=article, person_id=_id(by), since=now, until=until))
-    Presence.objects.filter(until__lt=now - timedelta(minutes=1)).delete()
+    delete_by_ids(Presence, Presence.objects.filter(until__lt=now - timedelta(minutes=1)).values_list("pk", flat=True))
     others = Presence.objects.filter(article=article).at(now).exclude(pk=window)
     return list(others.select_related("person").order_by("since"))
 

@@ -67,7 +67,12 @@ def assert_each_ran_once(tasks: list[TaskInfo]) -> None:
 
 
 def is_in_hand(task: TaskInfo) -> bool:
-    """Whether a worker holds the task's row at this moment; SQLite knows one lock for the whole database only."""
+    """Whether a worker runs the task: it holds the row for longer than a sweep or a look for work does."""
+    return all(not time.sleep(0.02) and is_held(task) for _look in range(10))
+
+
+def is_held(task: TaskInfo) -> bool:
+    """Whether somebody holds the task's row at this moment; SQLite knows one lock for the whole database only."""
     if connection.vendor == "sqlite":
         try:
             with sqlite3.connect(connection.settings_dict["NAME"], timeout=0, isolation_level=None) as other:
