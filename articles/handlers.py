@@ -20,7 +20,7 @@ from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, ta
 from articles.services.batching import BATCH, carry_on
 from articles.services.judging import REVIEW
 from articles.services.mailing import mail
-from articles.services.noticing import MAIL
+from articles.services.noticing import MAIL, remove_notices_of_nobody
 from articles.services.pinging import PING, ping, topics
 from articles.services.publishing import Outcome
 from articles.services.recording import Door, door
@@ -42,6 +42,7 @@ healer(mend_tasks)
 healer(reviewing.mend_reviews)
 healer(tell_of_trouble)
 healer(mend_index)
+healer(remove_notices_of_nobody)
 
 
 def titles(keys: Collection[str]) -> Mapping[str, str]:

@@ -13,9 +13,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from articles.desk.retrying import RetriedScreens
+from articles.models import Notice
 from articles.models.people import named
 from articles.services.rights import EDIT_ANY
 from articles.times import spoken_briefly
@@ -51,7 +52,7 @@ class GroupFilter(admin.RelatedFieldListFilter):
         return [(pk, gettext(str(name))) for pk, name in super().field_choices(*args, **kwargs)]
 
 
-class RightsAdmin(ModelAdmin):
+class RightsAdmin(RetriedScreens):
     """Groups and permissions to choose from bear their names in the person's language."""
 
     def formfield_for_manytomany(
@@ -88,7 +89,8 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         """Who goes, by name; that settings and the like go along needs no saying, and articles stay."""
         _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
         people = [named(person) for person in objs]
-        return people, {User._meta.verbose_name_plural: len(people)}, permissions, protected
+        asked = permissions - {Notice._meta.verbose_name}  # which nobody may delete by itself
+        return people, {User._meta.verbose_name_plural: len(people)}, asked, protected
 
     @admin.display(description=pgettext_lazy("of a person", "name"), ordering="first_name")
     def full_name(self, person: User) -> str:
