@@ -108,7 +108,7 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
     outcome = _take(article_ids, Status.waiting(), due_at(now) & not_over_at(now))
     if outcome.done:
         record_due(PUBLISHED, outcome.done, becoming=Status.PUBLISHED)
-        Article.objects.filter(pk__in=list(outcome.done)).update(status=Status.PUBLISHED, published_at=outcome.at)
+        Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.PUBLISHED, published_at=outcome.at)
         announce_published(outcome.done)
     return outcome
 
@@ -118,7 +118,7 @@ def take_off_due(article_ids: Collection[int]) -> Outcome:
     outcome = _take(article_ids, Status.visible(), over_at(database_now()))
     if outcome.done:
         record_due(TAKEN_OFF, outcome.done, becoming=Status.WITHDRAWN)
-        Article.objects.filter(pk__in=list(outcome.done)).update(status=Status.WITHDRAWN)
+        Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.WITHDRAWN)
         announce_withdrawn(outcome.done)
     return outcome
 
