@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, prefetch_related_objects
 from django.utils.translation import gettext as _
 
@@ -52,7 +52,6 @@ class Tally:
         return f"created={self.created} updated={self.updated} skipped={self.skipped} failed={self.failed}"
 
 
-@retried
 def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
     """Store all of `chunk` in one transaction, with channels, tags and tasks, or nothing of it.
 
@@ -63,6 +62,14 @@ def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
     it. A text that the file does not call approved never replaces one that was approved here: it becomes a draft beside
     it. `dry_run` does everything and takes it back.
     """
+    try:
+        return _store(chunk, dry_run=dry_run)
+    except IntegrityError:  # another import has just brought some of them in: now they are known
+        return _store(chunk, dry_run=dry_run)
+
+
+@retried
+def _store(chunk: Sequence[ImportedArticle], *, dry_run: bool) -> Tally:
     known = _known(chunk)
     own = at_home(item.external_id for item in chunk)
     new = [item for item in chunk if item.external_id not in known and item.external_id not in own]
