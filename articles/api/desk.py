@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins
 from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, Serializer
@@ -27,8 +29,11 @@ from articles.api.serializers import (
     ScheduleSerializer,
     UpdateTimeSerializer,
 )
-from articles.models import Article
+from articles.exceptions import NotMoved
+from articles.models import Article, Channel
+from articles.models.article import due_at
 from articles.workflow import WAITING
+from scheduling.services import database_now
 
 _LOOKUPS = {
     "author": "author",
@@ -196,15 +201,16 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     )  # fmt: skip
     @action(detail=False, methods=["post"])
     def move(self, request: Request) -> Response:
-        """Move the times of a channel's articles, or of these, by the same span."""
+        """Move the times of a channel's articles that wait for one, or of these, by the same span: all or none."""
         form = MoveSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         wanted = form.validated_data
-        if "channel" in wanted:
-            chosen = Article.objects.filter(channel=wanted["channel"], status__in=WAITING)
-        else:
-            chosen = Article.objects.filter(pk__in=wanted["articles"])
-        moved = services.move_many(chosen.only("pk"), shift=wanted["shift"], by=request.user)
+        chosen = _to_be_moved(wanted.get("channel"), wanted.get("articles", ()))
+        try:
+            moved = services.move_many(chosen, shift=wanted["shift"], at_once=wanted["at_once"], by=request.user)
+        except NotMoved as refusal:
+            named = [f"{pk}: {problem}" for pk, problem in refusal.problems.items()]
+            raise ValidationError({"articles": named}, code=refusal.code) from refusal
         return Response(MovedSerializer({"moved": moved}).data)
 
     def _take(self, step: Callable[..., None], body: type[Serializer[Any]] | None = None) -> Response:
@@ -216,3 +222,13 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
             values = form.validated_data
         step(article, by=self.request.user, **values)
         return Response(self.get_serializer(article).data)
+
+
+def _to_be_moved(channel: Channel | None, ids: Iterable[int]) -> list[Article]:
+    """Those with these ids, whether they exist or not, or all of a channel that wait. Raises `ValidationError`."""
+    if channel is None:
+        return [Article(pk=pk) for pk in ids]
+    waiting = Article.objects.filter(channel=channel, status__in=WAITING, publish_at__isnull=False)
+    if chosen := list(waiting.exclude(due_at(database_now())).only("pk")):
+        return chosen
+    raise ValidationError({"channel": [_("No article in this channel waits for a time.")]}, code="nothing_to_move")

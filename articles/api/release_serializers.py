@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from articles import services
-from articles.api.fields import InstantField
+from articles.api.fields import AtOnceField, InstantField
 from articles.models import Article, Release, ReleaseMember
 
 
@@ -73,7 +73,8 @@ class NewMemberSerializer(serializers.Serializer[Any]):
 class ReleaseTimeSerializer(serializers.Serializer[Any]):
     """When the release goes out."""
 
-    publish_at = InstantField(help_text=_("With an offset; now or earlier means at once."))
+    publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
+    at_once = AtOnceField()
 
 
 class ProblemSerializer(serializers.Serializer[Any]):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from articles import services
-from articles.api.fields import InstantField
+from articles.api.fields import AtOnceField, InstantField, ShiftField
 from articles.api.live_serializers import ArticleFilterSerializer
 from articles.diffing import Change
 from articles.models import Article, Channel, Revision, Tag, Update
@@ -159,13 +159,15 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
 class ScheduleSerializer(serializers.Serializer[Any]):
     """When the article goes live."""
 
-    publish_at = InstantField(help_text=_("With an offset; now or earlier means at once."))
+    publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
+    at_once = AtOnceField()
 
 
 class UpdateTimeSerializer(serializers.Serializer[Any]):
     """When the newer text takes the place of the present one."""
 
-    publish_at = InstantField(help_text=_("With an offset; now or earlier means at once."))
+    publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
+    at_once = AtOnceField()
 
 
 class EmbargoSerializer(serializers.Serializer[Any]):
@@ -181,10 +183,12 @@ class MoveSerializer(serializers.Serializer[Any]):
         slug_field="slug", queryset=Channel.objects.all(), required=False, help_text=_("Everything in this channel.")
     )
     articles = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, max_length=1000,
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, min_length=1,
+        max_length=1000,
         help_text=_("These articles, by id."),
     )  # fmt: skip
-    shift = serializers.DurationField(help_text=_("Such as 00:30:00; with a minus sign it is earlier."))
+    shift = ShiftField(help_text=_("HH:MM:SS or ISO 8601, such as 00:30:00 or PT30M; with a minus sign it is earlier."))
+    at_once = AtOnceField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """One of the two says which articles are meant."""

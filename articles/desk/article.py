@@ -226,7 +226,7 @@ def _set_update_time(article: Article, moment: datetime | None, by: Person) -> N
     if moment is None:
         services.cancel_update(article, by=by)
     else:
-        services.schedule_update(article, publish_at=moment, by=by)
+        services.schedule_update(article, publish_at=moment, by=by, at_once=False)
 
 
 def _button(step: Step) -> UnfoldAction:

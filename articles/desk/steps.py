@@ -63,7 +63,7 @@ def take(step: Step, article: Article, *, by: Person, publish_at: datetime | Non
     if step in TIMED_STEPS:
         if publish_at is None:
             raise InvalidSchedule(_("Choose the time at which the article goes live."))
-        TIMED_STEPS[step](article, publish_at=publish_at, by=by)
+        TIMED_STEPS[step](article, publish_at=publish_at, by=by, at_once=False)
     elif step == Step.REFUSE:
         services.refuse(article, by=by, reason=reason)
     elif step == Step.KILL:
