@@ -11,6 +11,7 @@ import django_stubs_ext
 from django.templatetags.static import static
 
 from headline import env, logs, media
+from headline.caches import caches
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
 django_stubs_ext.monkeypatch()
@@ -127,14 +128,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 SCHEDULING_REDIS_URL = env.redis("REDIS_URL")
 
 REDIS_CACHE_URL = env.redis_cache("REDIS_CACHE_URL", queue=SCHEDULING_REDIS_URL)
-CACHES: dict[str, dict[str, Any]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-if REDIS_CACHE_URL:
-    CACHES["default"] = {
-        "BACKEND": "django_redis.cache.RedisCache",
-        "LOCATION": REDIS_CACHE_URL,
-        # A dead cache costs a page some milliseconds, never the page.
-        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.25, "IGNORE_EXCEPTIONS": True},
-    }
+CACHES = caches(REDIS_CACHE_URL)
 
 # Seconds an answer to readers is kept at most. Without Redis each process has a memory of its own, which no other can
 # purge: then only long enough that a crowd of readers does not have the same page made for each of them.

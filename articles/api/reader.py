@@ -21,7 +21,7 @@ from articles.api.live_serializers import (
     LiveFilterSerializer,
 )
 from articles.api.pages import LivePages
-from articles.caching.pages import SEARCHES, cached
+from articles.caching.pages import cached
 from articles.caching.tags import NEWS, article_tag, tagged
 from articles.illustrating import gather_covers
 from articles.models import Article, Channel
@@ -61,9 +61,8 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
     beyond: Place | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """The answer, kept until it changes; of those to searches only so many."""
-        most = SEARCHES if "q" in request.GET else None
-        return cached("q", *_PARAMETERS, one_language=True, most=most)(self._answer)(request, *args, **kwargs)
+        """The answer, kept until it changes."""
+        return cached("q", *_PARAMETERS, one_language=True)(self._answer)(request, *args, **kwargs)
 
     def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return tagged(super().dispatch(request, *args, **kwargs), article_tag(kwargs["pk"]) if kwargs else NEWS)
