@@ -14,6 +14,7 @@ from articles.desk.writing.words import EDITOR_WORDS
 from articles.html import add_paragraphs, clean_html
 
 _BETWEEN_BLOCKS = re.compile(r"(?<=>)\s*\n\s*(?=<)")
+_EMPTY_END = re.compile(r"(?:<p>\s*</p>\s*)+$")
 
 
 class BodyWidget(UnfoldAdminTextareaWidget):
@@ -52,5 +53,5 @@ class BodyField(forms.CharField):
 
 
 def as_shown(body: str) -> str:
-    """As readers see it, without the line ends between blocks that some editors put and others do not."""
-    return _BETWEEN_BLOCKS.sub("", clean_html(add_paragraphs(body)))
+    """As readers see it, without what some editors put and others do not: line ends between blocks, an empty end."""
+    return _EMPTY_END.sub("", _BETWEEN_BLOCKS.sub("", clean_html(add_paragraphs(body))))
