@@ -16,9 +16,10 @@ from rest_framework.throttling import ScopedRateThrottle
 from rest_framework.views import APIView
 
 from headline.api.parsers import StrictJSONParser
+from scheduling.strict import Strict, refuse_unknown_parameters
 
 
-class CredentialsSerializer(serializers.Serializer[Any]):
+class CredentialsSerializer(Strict):
     """A staff member's name and password; every wrong pair gets the same answer."""
 
     username = serializers.CharField(max_length=150, write_only=True)
@@ -57,6 +58,7 @@ class TokenView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Trade a name and a password for a token."""
+        refuse_unknown_parameters(request.query_params, ())
         credentials = CredentialsSerializer(data=request.data, context={"request": request})
         credentials.is_valid(raise_exception=True)
         token, _created = Token.objects.get_or_create(user=credentials.validated_data["user"])
