@@ -15,6 +15,7 @@ from articles.api.live_serializers import ArticleFilterSerializer
 from articles.diffing import Change
 from articles.models import Article, Channel, Revision, Tag, Update
 from scheduling.services import read_database_clock
+from scheduling.strict import Strict
 
 Status = Article.Status
 
@@ -87,7 +88,7 @@ class UpdateSerializer(serializers.ModelSerializer[Update]):
         read_only_fields = fields
 
 
-class DeskArticleSerializer(serializers.ModelSerializer[Article]):
+class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     """An article as the newsroom sees it. Its status changes through the actions alone."""
 
     channel = serializers.SlugRelatedField(
@@ -156,27 +157,27 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
         return instance
 
 
-class ScheduleSerializer(serializers.Serializer[Any]):
+class ScheduleSerializer(Strict):
     """When the article goes live."""
 
     publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
     at_once = AtOnceField()
 
 
-class UpdateTimeSerializer(serializers.Serializer[Any]):
+class UpdateTimeSerializer(Strict):
     """When the newer text takes the place of the present one."""
 
     publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
     at_once = AtOnceField()
 
 
-class EmbargoSerializer(serializers.Serializer[Any]):
+class EmbargoSerializer(Strict):
     """Until when nobody sees the article."""
 
     until = InstantField(allow_null=True, help_text=_("With an offset; null lifts the embargo."))
 
 
-class MoveSerializer(serializers.Serializer[Any]):
+class MoveSerializer(Strict):
     """Which articles to move, and how far."""
 
     channel = serializers.SlugRelatedField[Any](
@@ -203,7 +204,7 @@ class MovedSerializer(serializers.Serializer[Any]):
     moved = serializers.IntegerField()
 
 
-class ApprovalSerializer(serializers.Serializer[Any]):
+class ApprovalSerializer(Strict):
     """What was read."""
 
     revision = serializers.IntegerField(
@@ -211,13 +212,13 @@ class ApprovalSerializer(serializers.Serializer[Any]):
     )
 
 
-class KillSerializer(serializers.Serializer[Any]):
+class KillSerializer(Strict):
     """What readers are told."""
 
     notice = serializers.CharField(max_length=500)
 
 
-class RefusalSerializer(serializers.Serializer[Any]):
+class RefusalSerializer(Strict):
     """Why the article is refused."""
 
     reason = serializers.CharField(max_length=500)
