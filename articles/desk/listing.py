@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin import ShowFacets
 from django.db.models import Q, QuerySet
+from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -75,7 +76,7 @@ class ArticleList(ModelAdmin):
     search_help_text = _("Headline, summary, byline, tag or number")
     ordering = ["-updated_at"]
 
-    def get_ordering(self, request: HttpRequest) -> list[str]:
+    def get_ordering(self, request: HttpRequest) -> list[str | Combinable]:
         """What is to come by its time; all else by its last change."""
         is_to_come = request.GET.get("stage") == "scheduled" or "concern" in request.GET
         return ["publish_at", "pk"] if is_to_come else ["-updated_at"]

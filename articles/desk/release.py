@@ -199,7 +199,7 @@ class ReleaseAdmin(ModelAdmin):
 
     def _tell(self, request: HttpRequest, release: Release) -> None:
         """What became of it; what would stop it from going out is no success."""
-        if release.pk is None:
+        if not release.pk:
             return self.message_user(request, gettext("The release is deleted."), messages.SUCCESS)
         told = standing(release, read_database_clock())
         number = len(services.preflight(release)) if release.status == Release.Status.SCHEDULED else 0
