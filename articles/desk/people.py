@@ -79,7 +79,7 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
 
     form = UserChangeForm
     add_form = NewPersonForm
-    add_fieldsets = (
+    add_fieldsets = (  # type: ignore[assignment]
         (None, {"fields": ("username", "first_name", "last_name", "email")}),
         (_("Role"), {"fields": ("is_staff", "groups")}),
         (_("Password"), {"fields": ("usable_password", "password1", "password2")}),

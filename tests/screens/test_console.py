@@ -1,4 +1,4 @@
-"""No screen of the desk reports an error to the browser's console: neither a script's nor a file that is missing."""
+"""No screen of the desk reports an error to the browser's console, and each has one main landmark."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ def errors(context: BrowserContext, screens: Mapping[str, str]) -> dict[str, lis
         page.goto(address, wait_until="networkidle")
         page.set_viewport_size({"width": 390, "height": 844})
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        if page.get_by_role("main").count() != 1:
+            shown.append("there is not one main landmark")
         found[name] = [*shown]
         shown.clear()
     return {name: lines for name, lines in found.items() if lines}
