@@ -22,9 +22,11 @@ from articles.desk.listing import BADGES, ArticleList
 from articles.desk.reading import READING, Row, author_shown
 from articles.desk.steps import (
     TAKING_AWAY,
+    limits,
     may_take,
     offered,
     pressed,
+    stage_of,
     standing,
     standing_of_newer,
     step_button,
@@ -154,12 +156,17 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         article = context.get("original") or Article()
         now = read_database_clock()
         steps = offered(article, request.user, now) if article.pk else [Step.SUBMIT]
+        may_save = _may_write(article if article.pk else None, request.user) or bool(
+            _settable_times(article, request.user)
+        )
         recovered = unsaved_work(request, context.get("original"))
         if not article.pk and not recovered:
             context["adminform"].form.fields["title"].widget.attrs["autofocus"] = True
         context |= {
             "badge": BADGES[Status(article.status)],
+            "stage": stage_of(article),
             "standing": standing(article, now),
+            "limits": limits(article, now),
             "standing_of_newer": standing_of_newer(article),
             "shown_number": newest_number(article) if article.newer else None,
             "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
@@ -168,6 +175,9 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             "record": history(article) if article.pk else [],
             "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
+            "show_save": may_save,
+            "show_save_and_continue": may_save,
+            "is_in_queue": Step.APPROVE in steps,
             **merge_shown(context["adminform"].form),
             "told": told(request, context.get("original")),
             "unsaved_work": recovered,
@@ -191,6 +201,9 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
         ask_first(request, obj, before, form.changed_data)
+        if Step.SUBMIT in pressed(request) and (lacking := _lacking(obj)):
+            text = _("Submitted without: %(fields)s. It can still be filled in before it is approved.")
+            self.message_user(request, text % {"fields": gettext(", ").join(lacking)}, messages.WARNING)
         sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
         self.message_user(request, sentence.strip(), messages.INFO)
         writing.drop_copy(window_of(request), by=request.user)
@@ -239,6 +252,13 @@ def _settable_times(article: Article | None, by: Person) -> list[str]:
         return [name for name in names if name == "embargo_until"]
     is_over = article.status in (Status.PUBLISHED, Status.WITHDRAWN)
     return [name for name in names if not (is_over and name == "publish_at")]
+
+
+def _lacking(article: Article) -> list[str]:
+    """What a submitted text has not, that most have, by the names of the fields."""
+    text, _correction = newest_text(article)
+    values = {"channel": text.channel_id, "publish_at": article.publish_at, "summary": text.summary}
+    return [str(article._meta.get_field(name).verbose_name) for name, value in values.items() if not value]  # type: ignore[union-attr]
 
 
 def _set_update_time(article: Article, moment: datetime | None, by: Person) -> None:

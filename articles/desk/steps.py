@@ -83,6 +83,11 @@ def take(step: Step, article: Article, *, by: Person, publish_at: datetime | Non
         SIMPLE_STEPS[step](article, by=by)
 
 
+def stage_of(article: Article) -> str:
+    """What editors call its status: what is approved and has a time is scheduled."""
+    return _("Scheduled") if article.is_waiting and article.publish_at else article.get_status_display()
+
+
 def standing(article: Article, now: datetime) -> str:
     """One sentence that says where the article stands and what happens next."""
     due = article.goes_live_at
@@ -92,6 +97,18 @@ def standing(article: Article, now: datetime) -> str:
     if article.status == Article.Status.PUBLISHED and article.published_at:
         return _("Went live on %(time)s.") % {"time": spoken_exactly(article.published_at)}
     return _SENTENCES.get(article.status, lambda: "")()
+
+
+def limits(article: Article, now: datetime) -> list[str]:
+    """What else holds, a sentence each: its embargo, its end, and what readers are told instead of it."""
+    told = []
+    if article.embargo_until and article.embargo_until > now:
+        told.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
+    if article.unpublish_at and article.unpublish_at > now:
+        told.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
+    if article.status == Article.Status.KILLED:
+        told.append(_("Readers are told: “%(notice)s”") % {"notice": article.kill_notice})
+    return told
 
 
 def standing_of_newer(article: Article) -> str:
