@@ -118,7 +118,14 @@ class RevisionChanged(ArticleError):
     """The revision that was read is not the newest any more."""
 
     code = "revision_changed"
-    message = _("The text was changed a moment ago: read the newest revision before you decide.")
+    message = _("This has been changed since you read it: read the newest revision before you decide.")
+
+
+class RevisionMissing(ArticleError):
+    """An approval is about a revision that somebody read."""
+
+    code = "revision_missing"
+    message = _("Say which revision you read: only that is approved.")
 
 
 class ChangedSince(ArticleError):

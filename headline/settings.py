@@ -169,7 +169,6 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 
 # The review
 
-REVIEW_APPROVES = "checked"  # "checked": with words or services to judge by, else a person; "always"; "never"
 REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/pipeline.py
 REVIEW_TIMEOUT = 10.0  # seconds all services together may take before a person decides
 REVIEW_AT_ONCE = 50_000  # characters up to which an article is reviewed while the editor waits
