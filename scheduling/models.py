@@ -11,6 +11,7 @@ from django.db.models import F, Q
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from scheduling import rows
 from scheduling.fields import ExactCharField
@@ -148,7 +149,7 @@ class TaskInfoLog(TaskIdentity):
     class Status(models.IntegerChoices):
         """Where a task stands."""
 
-        SCHEDULED = 0, _("Scheduled")
+        SCHEDULED = 0, pgettext_lazy("task", "Scheduled")
         EXECUTED = 1, _("Executed")
         CANCELLED = 2, _("Cancelled")
         FAILED = 3, _("Failed")

@@ -34,7 +34,7 @@ def take_them_away(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0015_text_changed_at'),
+        ('articles', '0016_what_approvals_cover'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
