@@ -1,6 +1,7 @@
-"""The periodic work beside a worker: sweep, refresh, prune and heartbeat, in a thread of its own.
+"""The periodic work beside a worker: sweep, refresh and prune in one thread, the heartbeat in another.
 
-It never delays a task that is due: the worker's thread does nothing but take, run and sleep.
+Neither delays a task that is due: the worker's thread does nothing but take, run and sleep. A refresh that waits for
+locks delays no heartbeat, which tells others that the worker lives and what the database refuses.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
@@ -30,7 +32,7 @@ _FORGET_AFTER = timedelta(days=1)  # when the row of a worker that died is remov
 
 
 class Maintenance:
-    """Runs `step` every `SWEEP_INTERVAL` while the `with` block lasts."""
+    """Runs `step`, and `beat_if_due` beside it, every `SWEEP_INTERVAL` while the `with` block lasts."""
 
     def __init__(self, worker: str, task_types: list[str], queue: DelayQueue, breakers: Breakers | None = None) -> None:
         self.worker = worker
@@ -40,25 +42,33 @@ class Maintenance:
         self._beat_at = float("-inf")
         self._told: set[tuple[str, str]] = set()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._repeat, args=[self.step], name="maintenance", daemon=True),
+            threading.Thread(target=self._keep_beating, name="heartbeat", daemon=True),
+        ]
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._ended.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
-    def _run(self) -> None:
+    def _repeat(self, part: Callable[[], None]) -> None:
         while not self._ended.is_set():
-            for part in (self.beat_if_due, self.step):  # a heartbeat that is refused must not stop the sweep
-                try:
-                    part()
-                except Exception as error:
-                    log_failure(logger, "maintenance failed; it is tried again", error)
-                    connections.close_all()
+            try:
+                part()
+            except Exception as error:
+                log_failure(logger, "maintenance failed; it is tried again", error)
+                connections.close_all()
             self._ended.wait(conf.SWEEP_INTERVAL)
+        connections.close_all()
+
+    def _keep_beating(self) -> None:
+        self._repeat(self.beat_if_due)
         self._say_goodbye()
 
     def step(self) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.contrib.auth.models import Permission, User
 from django.db import connection
@@ -18,6 +18,7 @@ from articles.models import Article, Release, Update
 from articles.services.tasks import PUBLISH
 from scheduling.failures import Trouble
 from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import reschedule_task
 from tests.articles.factories import APPROVED, make_article, make_editor, make_release, soon
 from tests.harness import eventually
 
@@ -94,21 +95,17 @@ class Work:
 
     def make_due(self, seconds: float) -> None:
         """As if it had been planned for now, the articles one after the other in the next `seconds`."""
-        tasks = list(TaskInfo.objects.filter(task_type=PUBLISH))
         now = soon()
-        for number, task in enumerate(tasks):
-            self._move(now + timedelta(seconds=seconds * number / len(tasks)), task)
         Article.objects.filter(title="Leaves").update(unpublish_at=now)
         Update.objects.filter(publish_at__isnull=False).update(publish_at=now)
         Release.objects.update(publish_at=now)
         for task in TaskInfo.objects.exclude(task_type=PUBLISH):
-            self._move(now, task)
-
-    def _move(self, due: datetime, task: TaskInfo) -> None:
-        if task.task_type == PUBLISH:
+            reschedule_task(task.task_id, now)
+        articles = list(TaskInfo.objects.filter(task_type=PUBLISH))
+        for number, task in enumerate(articles):
+            due = now + timedelta(seconds=seconds * number / len(articles))
             Article.objects.filter(pk=int(task.key or 0)).update(publish_at=due)
-        TaskInfoLog.objects.filter(pk=task.pk).update(execute_time=due)
-        TaskInfo.objects.filter(pk=task.pk).update(execute_time=due)
+            reschedule_task(task.task_id, due)
 
     def is_done(self) -> bool:
         """Whether everything due has been put out, taken off, updated and released."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import sqlite3
+import threading
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -26,11 +27,13 @@ from scheduling.breakers import Breakers
 from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable, TaskNotPending
 from scheduling.failures import Trouble, trouble_of
-from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.maintenance import Maintenance
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.queues import DelayQueue
+from scheduling.queues.database import DatabaseQueue
 from scheduling.registry import Drop
 from scheduling.services import add_task, add_tasks, read_database_clock, refresh, retry_task, run_once, sweep
-from scheduling.services.measuring import overdue_by_topic
+from scheduling.services.measuring import overdue_by_topic, refused_work
 from scheduling.worker import Worker
 from tests.conftest import Manage
 from tests.harness import eventually
@@ -530,6 +533,49 @@ def test_trouble_counts_no_attempt_of_an_errand(monkeypatch: pytest.MonkeyPatch)
         TaskInfo.objects.update(leased_until=read_database_clock())
     Worker().drain()
     assert TaskInfoLog.objects.get().status == Status.EXECUTED
+
+
+# -- what others learn of it
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_refresh_that_hangs_keeps_nobody_from_learning_of_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    hangs, released = threading.Event(), threading.Event()
+
+    def hang() -> int:
+        hangs.set()
+        released.wait(60)
+        return 0
+
+    monkeypatch.setattr(registry, "_healers", [hang])
+    breakers = Breakers()
+    with Maintenance("w", [TYPE], DatabaseQueue(), breakers):
+        assert hangs.wait(30)
+        breakers.refused(TYPE, Trouble.DISK_FULL, FULL, times=1, some_ran=False)
+        eventually(lambda: reported() == {Trouble.DISK_FULL}, 30)
+        breakers.succeeded(TYPE)
+        eventually(lambda: reported() == set(), 30)
+        released.set()
+    assert not WorkerHeartbeat.objects.exists()
+
+
+def reported() -> set[Trouble]:
+    return {one.trouble for one in refused_work(read_database_clock())}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_heartbeat_that_is_refused_does_not_stop_the_sweep(
+    monkeypatch: pytest.MonkeyPatch, add: Add, notes: Notes, settings: Any
+) -> None:
+    def refuse_beat(self: Maintenance) -> None:
+        raise FULL
+
+    monkeypatch.setattr(Maintenance, "beat", refuse_beat)
+    swept = threading.Event()
+    monkeypatch.setattr("scheduling.maintenance.sweep", lambda queue: swept.set() or 0)
+    monkeypatch.setattr("scheduling.maintenance.refresh", lambda: None)
+    with Maintenance("w", [TYPE], DatabaseQueue()):
+        assert swept.wait(30)
 
 
 # -- reconcilers
