@@ -49,19 +49,19 @@ def titles(keys: Collection[str]) -> Mapping[str, str]:
     return {str(pk): title for pk, title in Article.objects.filter(pk__in=ids).values_list("pk", "title")}
 
 
-@handler(PUBLISH, label=_("Publication"), namer=titles)
+@handler(PUBLISH, label=_("Publication"), namer=titles, recoverable=True)
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put the articles out whose time has come."""
     return _run(publish_due, tasks, "published")
 
 
-@handler(UNPUBLISH, label=_("Taking off"), namer=titles)
+@handler(UNPUBLISH, label=_("Taking off"), namer=titles, recoverable=True)
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Take the articles off whose time is over."""
     return _run(take_off_due, tasks, "withdrew")
 
 
-@handler(UPDATE, label=_("Update"), namer=titles)
+@handler(UPDATE, label=_("Update"), namer=titles, recoverable=True)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put newer texts in the place of the present ones."""
     return _run(update_due, tasks, "updated")
@@ -73,7 +73,7 @@ def names(keys: Collection[str]) -> Mapping[str, str]:
     return {str(pk): name for pk, name in Release.objects.filter(pk__in=ids).values_list("pk", "name")}
 
 
-@handler(RELEASE, label=_("Release"), namer=names)
+@handler(RELEASE, label=_("Release"), namer=names, recoverable=True)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put releases out, each as a whole or not at all."""
     with door(Door.WORKER):
@@ -93,7 +93,7 @@ def everything(keys: Collection[str]) -> Mapping[str, str]:
     return dict.fromkeys(keys, gettext("everything that waits"))
 
 
-@handler(reviewing.REVIEW_AGAIN, errand=True, label=_("Review with new words"), namer=everything)
+@handler(reviewing.REVIEW_AGAIN, errand=True, label=_("Review with new words"), namer=everything, recoverable=True)
 def review_again(tasks: Sequence[TaskInfo]) -> None:
     """Have everything that waits reviewed with the new words."""
     reviewing.review_again()
