@@ -65,7 +65,7 @@ def reschedule_task(task_id: int, execute_time: datetime) -> TaskInfo:
     now = read_database_clock()
     move(task, now=now, execute_time=moment)
     update_rows([task], now)
-    announce_on_commit([task])
+    announce_on_commit([task], now=now)
     return task
 
 
@@ -92,5 +92,5 @@ def retry_task(task_id: int) -> TaskInfo:
     closed.filter(task_id=task_id).update(
         status=TaskInfoLog.Status.SCHEDULED, version=task.version, attempts=0, promised_at=now, updated_at=now
     )
-    announce_on_commit([task])
+    announce_on_commit([task], now=now)
     return task
