@@ -10,7 +10,7 @@ from typing import Any
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import colors, env, logs, media
+from headline import colors, database, env, logs, media
 from headline.caches import caches
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
@@ -129,12 +129,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
-    DATABASES["default"]["OPTIONS"] |= {
-        "charset": "utf8mb4",
-        "isolation_level": "read committed",
-        "init_command": "SET sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
-        "connect_timeout": 5,
-    }
+    DATABASES["default"]["OPTIONS"] |= database.mysql_options(env.number("DATABASE_TIMEOUT", default=8, least=2))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The queue, the cache, cron

@@ -27,8 +27,41 @@ from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
-_TICK_LIFE = 0.8  # part of its period that a tick lives, so that a punctual caller always finds it free
 _FORGET_AFTER = timedelta(days=1)  # when the row of a worker that died is removed
+
+
+class Periodic:
+    """Work that one of all workers does in each period, whatever the clock of any server says.
+
+    Each waits for the period's end by its own monotonic clock, and anew when it sees that another has done the work.
+    """
+
+    def __init__(self, queue: DelayQueue, name: str) -> None:
+        self._queue = queue
+        self._name = name
+        self._seen: int | None = None
+        self._due_at = float("-inf")
+
+    def is_due(self, period: float) -> bool:
+        """Whether to do it now; the next time is a period from now unless `wait` says otherwise."""
+        count, seen = self._queue.passes(self._name), self._seen
+        if count is None or (seen is not None and (count < seen or seen < 0 <= count)):
+            self._due_at = float("-inf")  # the queue has lost its memory, or another one serves
+        elif seen is not None and count > seen:
+            self.wait(period)
+        self._seen = count
+        if time.monotonic() < self._due_at:
+            return False
+        self.wait(period)
+        return True
+
+    def wait(self, seconds: float) -> None:
+        """Not due before so many seconds have passed."""
+        self._due_at = time.monotonic() + seconds
+
+    def done(self) -> None:
+        """Let the other workers know."""
+        self._queue.count_pass(self._name)
 
 
 class Maintenance:
@@ -39,6 +72,8 @@ class Maintenance:
         self.task_types = task_types
         self.queue = queue
         self.breakers = breakers or Breakers()
+        self._refresh = Periodic(queue, "refresh")
+        self._prune = Periodic(queue, "prune")
         self._beat_at = float("-inf")
         self._told: set[tuple[str, str]] = set()
         self._ended = threading.Event()
@@ -72,14 +107,23 @@ class Maintenance:
         self._say_goodbye()
 
     def step(self) -> None:
-        """Do what is due of the periodic work; of all nodes only one does each in its period."""
-        if self.queue.tick("refresh", conf.REFRESH_INTERVAL * _TICK_LIFE):
-            report = refresh()
-            logger.debug("%s", report)
-        elif self.queue.tick("sweep", conf.SWEEP_INTERVAL * _TICK_LIFE) and (requeued := sweep(self.queue)):
-            logger.warning("gave %d overdue tasks out again", requeued)
-        if self.queue.tick("prune", conf.PRUNE_INTERVAL):
+        """Sweep, and do what else is due of the periodic work."""
+        if requeued := sweep(self.queue):
+            logger.warning("requeued %d overdue tasks", requeued)
+        if self._refresh.is_due(conf.REFRESH_INTERVAL):
+            self.refresh()
+        if self._prune.is_due(conf.PRUNE_INTERVAL):
             next(prune(clock.now() - timedelta(days=conf.LOG_RETENTION_DAYS)), 0)
+            self._prune.done()
+
+    def refresh(self) -> None:
+        """Refresh, unless another node is at it, which may have died."""
+        report = refresh()
+        logger.debug("%s", report)
+        if report.skipped:
+            self._refresh.wait(conf.MAX_SLEEP)
+        else:
+            self._refresh.done()
 
     def beat_if_due(self) -> None:
         """Give a sign of life at its interval, and at once when the database begins or ends to refuse work."""

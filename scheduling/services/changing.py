@@ -70,7 +70,7 @@ def reschedule_task(task_id: int, execute_time: datetime) -> TaskInfo:
     now = read_database_clock()
     move(task, now=now, execute_time=moment)
     update_rows([task], now)
-    announce_on_commit([task])
+    announce_on_commit([task], now=now)
     return task
 
 
@@ -141,5 +141,5 @@ def _reopen(log: TaskInfoLog, *, now: datetime, execute_time: datetime, promised
     TaskInfoLog.objects.filter(task_id=log.task_id).update(
         status=Status.SCHEDULED, version=task.version, attempts=0, promised_at=promised_at, updated_at=now
     )
-    announce_on_commit([task])
+    announce_on_commit([task], now=now)
     return task

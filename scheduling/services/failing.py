@@ -39,7 +39,7 @@ def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
         task.leased_until, task.lease_token = None, ""
         task.save(update_fields=["execute_time", "attempts", "leased_until", "lease_token"])
         log.change(now=now, **kept)
-        announce_on_commit([task])
+        announce_on_commit([task], now=now)
     else:
         by_ids([task.task_id]).delete()
         log.change(now=now, status=TaskInfoLog.Status.FAILED, **kept)

@@ -44,6 +44,7 @@ def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None 
 
 def _spend_hints(task_type: str, limit: int) -> None:
     """Keep the ready list from growing: what is leased from SQL needs its hint no more."""
+    clock.measure_if_stale()
     try:
         get_queue().pop([task_type], limit, now_ms=int(clock.timestamp() * 1000))
     except QueueUnavailable as error:

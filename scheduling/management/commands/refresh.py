@@ -30,7 +30,7 @@ class Command(BaseCommand):
         if seconds is not None and not seconds > 0:
             raise CommandError(f"--for takes a number of seconds above 0, not {seconds:g}")
         deadline = time.monotonic() + (seconds or 0)
-        with stop_on_signals() as stopping:
+        with stop_on_signals(within=conf.STOP_TIMEOUT) as stopping:
             while True:
                 self._refresh()
                 left = deadline - time.monotonic()
