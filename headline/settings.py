@@ -180,6 +180,7 @@ STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise complains without, even when noth
 MEDIA_ROOT = DATA_DIR / "media"
 MEDIA = media.storage("MEDIA_STORAGE", env.text("MEDIA_STORAGE"))
 MEDIA_URL = MEDIA.url
+MEDIA_ACCEL_REDIRECT = media.accel_redirect("MEDIA_ACCEL_REDIRECT", env.text("MEDIA_ACCEL_REDIRECT"))
 STORAGES = {
     "default": MEDIA.backend,
     "staticfiles": {
