@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from datetime import timedelta
-from typing import Any
 
 import django_stubs_ext
 from django.templatetags.static import static
@@ -64,6 +63,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "headline.browsers.BrowserPolicyMiddleware",
     "headline.probes.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -22,7 +22,7 @@ from articles.desk.reading import READING, Row, author_shown
 from articles.desk.steps import TAKING_AWAY, may_take, offered, standing, standing_of_newer, take
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
-from articles.desk.writing.screen import told
+from articles.desk.writing.screen import marked, told
 from articles.desk.writing.stale import merge_shown, taking_over
 from articles.desk.writing.timing import TimingScreens
 from articles.exceptions import ArticleError, StaleEdit
@@ -153,6 +153,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             "show_save_and_add_another": False,
             **merge_shown(context["adminform"].form),
             "told": told(request, context.get("original")),
+            "media": marked(context["media"], request),
             "unsaved_work": unsaved_work(request, context.get("original")),
         }
         return super().render_change_form(request, context, *args, **options)
