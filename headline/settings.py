@@ -126,6 +126,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # The queue, the cache, cron
 
 SCHEDULING_REDIS_URL = env.redis("REDIS_URL")
+SCHEDULING_KEY_PREFIX = env.text("REDIS_KEY_PREFIX", default="auto")
 
 REDIS_CACHE_URL = env.redis_cache("REDIS_CACHE_URL", queue=SCHEDULING_REDIS_URL)
 CACHES = caches(REDIS_CACHE_URL)

@@ -1,6 +1,7 @@
 """The queue on Redis: a disposable index of the next few minutes. The only module that imports redis.
 
-Keys, with the prefix `sched` and the topic in braces, so that a topic lives in one slot of a cluster:
+Keys, with the prefix of this installation (here `sched`, see `scheduling.identity`) and the topic in braces, so that a
+topic lives in one slot of a cluster:
 
     sched:future:{type:priority}   ZSET of ids, score = due in epoch milliseconds
     sched:ready:{type:priority}    LIST of ids that are due
@@ -33,7 +34,8 @@ from redis.sentinel import Sentinel
 
 from scheduling.conf import conf
 from scheduling.exceptions import QueueFull, QueueUnavailable
-from scheduling.queues import topics, wake
+from scheduling.identity import key_prefix
+from scheduling.queues import neighbours, topics, wake
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 
 logger = logging.getLogger(__name__)
@@ -204,6 +206,7 @@ class RedisQueue(DelayQueue):
         token = secrets.token_hex(16)
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
+            neighbours.sign(client)
             return token if client.set(self._key("lock:refresh"), token, nx=True, px=int(seconds * 1000)) else None
 
     def release(self, token: str) -> bool:
@@ -217,7 +220,8 @@ class RedisQueue(DelayQueue):
     def facts(self) -> dict[str, str]:
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
-            return {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
+            facts = {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
+            return facts | {"neighbours": ", ".join(neighbours.others(client))}
 
     def close(self) -> None:
         self._forget_wake_ups()
@@ -231,7 +235,7 @@ class RedisQueue(DelayQueue):
         return self._clients[timeout]
 
     def _key(self, name: str) -> str:
-        return f"{conf.KEY_PREFIX}:{name}"
+        return f"{key_prefix()}:{name}"
 
     def _future(self, topic: Topic) -> str:
         return self._key(f"future:{{{topics.encode(topic)}}}")
