@@ -142,6 +142,17 @@ class TimePast(InvalidSchedule):
     message = _("This time is past; nothing was moved.")
 
 
+class NotMoved(ArticleError):
+    """Some of the articles that were to be moved cannot be; `problems` says why, by id."""
+
+    code = "not_moved"
+
+    def __init__(self, problems: Mapping[int, str], *, code: str = code) -> None:
+        shown = " ".join(list(problems.values())[:MOST_LISTED])
+        super().__init__(f"{shown} …" if len(problems) > MOST_LISTED else shown)
+        self.problems, self.code = problems, code
+
+
 class MovedMeanwhile(ArticleError):
     """Somebody moved it since this editor saw it."""
 

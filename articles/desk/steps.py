@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from articles import services
@@ -39,6 +40,16 @@ TAKING_AWAY = frozenset({Step.CANCEL_SCHEDULE, Step.CANCEL_UPDATE, Step.WITHDRAW
 """The steps that show readers nothing new: whatever was written, or went live, since the form was opened."""
 
 
+def step_button(step: Step) -> str:
+    """The name of a step's button in the article's form."""
+    return f"_step_{step}"
+
+
+def pressed(request: HttpRequest) -> list[Step]:
+    """The steps whose buttons were pressed."""
+    return [step for step in Step if step_button(step) in request.POST]
+
+
 def offered(article: Article, by: Person, now: datetime) -> list[Step]:
     """The steps that make sense for this article and that this person may take."""
     senseless = {Step.MOVE, Step.SET_EMBARGO}  # the form has a field for each
@@ -63,7 +74,7 @@ def take(step: Step, article: Article, *, by: Person, publish_at: datetime | Non
     if step in TIMED_STEPS:
         if publish_at is None:
             raise InvalidSchedule(_("Choose the time at which the article goes live."))
-        TIMED_STEPS[step](article, publish_at=publish_at, by=by)
+        TIMED_STEPS[step](article, publish_at=publish_at, by=by, at_once=False)
     elif step == Step.REFUSE:
         services.refuse(article, by=by, reason=reason)
     elif step == Step.KILL:

@@ -1,14 +1,12 @@
 """The queue on Redis: a disposable index of the next few minutes. The only module that imports redis.
 
-Keys, with the prefix of this installation (here `sched`, see `scheduling.identity`) and the topic in braces, so that a
-topic lives in one slot of a cluster:
+Keys, with the prefix of `scheduling.identity` and the topic in braces, so that it lives in one slot of a cluster:
 
     sched:future:{type:priority}   ZSET of ids, score = due in epoch milliseconds
     sched:ready:{type:priority}    LIST of ids that are due
     sched:topics                   SET of "type:priority"
     sched:lock:refresh             STRING, the token of the node that refreshes
-    sched:tick:<name>              STRING that lives for one period of a periodic work
-    sched:ping                     STRING that lives for a second: whether Redis takes writes
+    sched:tick:<name>, sched:ping  STRINGs that live for one period of a periodic work, and for a second
     sched:wake                     channel; message = "due_ms type:priority"
 """
 
@@ -102,10 +100,9 @@ def _answering() -> Iterator[None]:
     """Turn whatever a Redis client raises into `QueueUnavailable`."""
     try:
         yield
-    except OutOfMemoryError as error:
-        raise QueueFull("Redis has reached its memory limit and takes no hints") from error
     except (RedisError, RedisClusterException, OSError) as error:
-        raise QueueUnavailable(f"Redis does not serve: {shorten(str(error), _ERROR_LENGTH)}") from error
+        kind = QueueFull if isinstance(error, OutOfMemoryError) else QueueUnavailable
+        raise kind(f"Redis does not serve: {shorten(str(error), _ERROR_LENGTH)}") from error
 
 
 class RedisQueue(DelayQueue):
@@ -214,14 +211,14 @@ class RedisQueue(DelayQueue):
             return bool(self._client(conf.POP_TIMEOUT).eval(_RELEASE, 1, self._key("lock:refresh"), token))
 
     def ping(self) -> None:
-        with _answering():  # by writing: a server at its memory limit still answers a PING
+        with _answering():  # a server at its memory limit would still answer a PING
             self._client(conf.PUSH_TIMEOUT).set(self._key("ping"), 1, px=1000)
 
     def facts(self) -> dict[str, str]:
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
-            facts = {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
-            return facts | {"neighbours": ", ".join(neighbours.others(client))}
+            found = {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
+            return found | {"neighbours": ", ".join(neighbours.others(client))}
 
     def close(self) -> None:
         self._forget_wake_ups()

@@ -161,7 +161,9 @@ def test_other_spellings_lead_to_the_canonical_address_for_good() -> None:
         (f"/api/v1/articles/0{article.pk}/", f"/api/v1/articles/{article.pk}/"),
         ("/sitemap-00.xml", "/sitemap-0.xml"),
     ]:
-        answer = get(f"{spelled}?utm_source=x")
+        answer = get(
+            spelled if "/api/" in spelled else f"{spelled}?utm_source=x"
+        )  # the API refuses what it does not know
         assert (answer.status_code, answer["Location"]) == (HTTPStatus.MOVED_PERMANENTLY, canonical), spelled
         assert answer["Cache-Control"] == "private, no-store"
     if connection.vendor == "mysql":  # SQLite knows nothing by this name

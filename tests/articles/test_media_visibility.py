@@ -12,11 +12,12 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from rest_framework.authtoken.models import Token
 
 from articles import services
 from articles.models import Article, Channel, Material, PreviewLink, Text
 from articles.services.previewing import make_preview_link, revoke_preview_link
+from headline.api.models import Scope
+from headline.api.tokens import issue
 from tests.articles.factories import APPROVED, make_article, make_editor, make_person, soon
 from tests.articles.pictures import make_material, shown
 from tests.articles.test_listing import logged_in
@@ -198,9 +199,9 @@ def test_a_member_who_left_sees_it_no_more(material: Material, alice: User) -> N
 
 
 def test_programs_of_the_newsroom_see_it_by_their_token(material: Material, alice: User) -> None:
-    token = Token.objects.create(user=alice)
-    headers = {"authorization": f"Token {token.key}"}
-    assert fetch(material, **headers).status_code == HTTPStatus.OK
+    for scopes, status in [((Scope.DESK_READ,), HTTPStatus.OK), ((Scope.TASKS_READ,), HTTPStatus.NOT_FOUND)]:
+        _token, secret = issue(alice, by=alice, name="Layout", scopes=scopes)
+        assert fetch(material, authorization=f"Token {secret}").status_code == status
     headers = {"authorization": "Token wrong"}
     assert fetch(material, **headers).status_code == HTTPStatus.NOT_FOUND
 
