@@ -77,6 +77,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "headline.browsers.BrowserPolicyMiddleware",
     "headline.probes.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -135,6 +136,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # The queue, the cache, cron
 
 SCHEDULING_REDIS_URL = env.redis("REDIS_URL")
+SCHEDULING_KEY_PREFIX = env.text("REDIS_KEY_PREFIX", default="auto")
 
 REDIS_CACHE_URL = env.redis_cache("REDIS_CACHE_URL", queue=SCHEDULING_REDIS_URL)
 CACHES = caches(REDIS_CACHE_URL)
@@ -188,6 +190,7 @@ STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise complains without, even when noth
 MEDIA_ROOT = DATA_DIR / "media"
 MEDIA = media.storage("MEDIA_STORAGE", env.text("MEDIA_STORAGE"))
 MEDIA_URL = MEDIA.url
+MEDIA_ACCEL_REDIRECT = media.accel_redirect("MEDIA_ACCEL_REDIRECT", env.text("MEDIA_ACCEL_REDIRECT"))
 STORAGES = {
     "default": MEDIA.backend,
     "staticfiles": {
@@ -264,7 +267,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PAGINATION_CLASS": "headline.api.pagination.CursorPages",
     "DEFAULT_SCHEMA_CLASS": "headline.api.schema.Schema",
-    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.AnonRateThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["headline.api.throttling.AddressThrottle"],
     "DEFAULT_THROTTLE_RATES": {"anon": "1200/min"},
     "EXCEPTION_HANDLER": "headline.api.errors.with_code",
     "NUM_PROXIES": PROXY_COUNT,

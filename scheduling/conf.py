@@ -15,7 +15,7 @@ class Settings:
     """Typed access to `SCHEDULING_*`; read at each use, so `override_settings` works in tests."""
 
     REDIS_URL: str = ""  #: where the queue lives; empty: the database queue serves
-    KEY_PREFIX: str = "sched"  #: first part of every Redis key
+    KEY_PREFIX: str = "auto"  #: first part of every Redis key; "auto": `sched:` and the identity of the database
     PRELOAD_WINDOW: float = 300.0  #: seconds ahead that Redis is filled
     REFRESH_INTERVAL: float = 60.0  #: seconds between two passes of refresh by the workers
     REFRESH_LOCK: float = 30.0  #: seconds the refresh lock is held at most

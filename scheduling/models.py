@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any, Self
@@ -214,6 +215,20 @@ class WorkerHeartbeat(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Installation(models.Model):
+    """The one row that tells this database from any other; a copy of the database has the same."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1, editable=False)
+    identity = models.UUIDField(default=uuid.uuid4, editable=False)
+
+    class Meta:
+        db_table = "scheduling_installation"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return str(self.identity)
 
 
 def topics_with_tasks() -> list[tuple[str, int, datetime]]:

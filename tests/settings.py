@@ -19,6 +19,9 @@ WHITENOISE_AUTOREFRESH = True
 # A browser need not ask for them again on each page of a test.
 WHITENOISE_MAX_AGE = 3600
 
+# Tests look into Redis by names that they know.
+SCHEDULING_KEY_PREFIX = "sched"
+
 # A busy machine is no dead Redis.
 if REDIS_CACHE_URL:
     CACHES["responses"]["OPTIONS"]["SOCKET_TIMEOUT"] = 5.0

@@ -1,6 +1,6 @@
 """The queue on Redis: a disposable index of the next few minutes. The only module that imports redis.
 
-Keys, with the prefix `sched` and the topic in braces, so that a topic lives in one slot of a cluster:
+Keys, with the prefix of `scheduling.identity` and the topic in braces, so that it lives in one slot of a cluster:
 
     sched:future:{type:priority}   ZSET of ids, score = due in epoch milliseconds
     sched:ready:{type:priority}    LIST of ids that are due
@@ -33,7 +33,8 @@ from redis.sentinel import Sentinel
 
 from scheduling.conf import conf
 from scheduling.exceptions import QueueFull, QueueUnavailable
-from scheduling.queues import topics, wake
+from scheduling.identity import key_prefix
+from scheduling.queues import neighbours, topics, wake
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 
 logger = logging.getLogger(__name__)
@@ -101,10 +102,9 @@ def _answering() -> Iterator[None]:
     """Turn whatever a Redis client raises into `QueueUnavailable`."""
     try:
         yield
-    except OutOfMemoryError as error:
-        raise QueueFull("Redis has reached its memory limit and takes no hints") from error
     except (RedisError, RedisClusterException, OSError) as error:
-        raise QueueUnavailable(f"Redis does not serve: {shorten(str(error), _ERROR_LENGTH)}") from error
+        kind = QueueFull if isinstance(error, OutOfMemoryError) else QueueUnavailable
+        raise kind(f"Redis does not serve: {shorten(str(error), _ERROR_LENGTH)}") from error
 
 
 class RedisQueue(DelayQueue):
@@ -220,6 +220,7 @@ class RedisQueue(DelayQueue):
         token, key = secrets.token_hex(16), self._key("lock:refresh")
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
+            neighbours.sign(client)
             if client.set(key, token, nx=True, px=int(seconds * 1000)):
                 return token
             holder = client.get(key)
@@ -234,13 +235,14 @@ class RedisQueue(DelayQueue):
             return bool(self._client(conf.POP_TIMEOUT).eval(_RELEASE, 1, self._key("lock:refresh"), token))
 
     def ping(self) -> None:
-        with _answering():  # by writing: a server at its memory limit still answers a PING
+        with _answering():  # a server at its memory limit would still answer a PING
             self._client(conf.PUSH_TIMEOUT).set(self._key("ping"), 1, px=1000)
 
     def facts(self) -> dict[str, str]:
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
-            return {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
+            found = {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
+            return found | {"neighbours": ", ".join(neighbours.others(client))}
 
     def close(self) -> None:
         self._forget_wake_ups()
@@ -254,7 +256,7 @@ class RedisQueue(DelayQueue):
         return self._clients[timeout]
 
     def _key(self, name: str) -> str:
-        return f"{conf.KEY_PREFIX}:{name}"
+        return f"{key_prefix()}:{name}"
 
     def _future(self, topic: Topic) -> str:
         return self._key(f"future:{{{topics.encode(topic)}}}")
