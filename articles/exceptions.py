@@ -229,7 +229,9 @@ class MaterialUsed(ArticleError):
     code = "picture_used"
 
     def __init__(self, titles: Sequence[str]) -> None:
-        super().__init__(_("The picture is used in %(titles)s; take it out there first.") % {"titles": listed(titles)})
+        """Without titles to who may not see those articles."""
+        text = _("The picture is used in %(titles)s; take it out there first.") % {"titles": listed(titles)}
+        super().__init__(text if titles else _("The picture is used in articles that you may not see."))
         self.titles = titles
 
 
