@@ -37,7 +37,7 @@ class Strict(serializers.Serializer[Any]):
         except ValidationError as error:
             raise ValidationError({**found, **error.detail}) from error  # type: ignore[dict-item]
         if found:
-            raise ValidationError(found)  # type: ignore[arg-type]
+            raise ValidationError(found)
         return values
 
 
@@ -102,7 +102,7 @@ def refuse_unknown_parameters(given: Mapping[str, Any], known: Collection[str]) 
     """Raise `ValidationError` for each parameter that is not `known`."""
     sentence = _("There is no parameter “%(name)s” here. %(known)s")
     if found := _refusals(given.keys() - set(known), known, "unknown_parameter", sentence):
-        raise ValidationError(found)  # type: ignore[arg-type]
+        raise ValidationError(found)
 
 
 def _refusals(unknown: Collection[str], known: Collection[str], code: str, sentence: str) -> Details:

@@ -7,7 +7,8 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from django.utils.translation import gettext_lazy
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, status
 from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.permissions import AllowAny
@@ -33,6 +34,7 @@ from articles.parts import Part
 from articles.places import Place
 from articles.search import RANKED, Query, find
 from articles.services.change_feed import follow
+from headline.api.schema import ErrorSerializer
 from scheduling.services import database_now
 from scheduling.strict import StrictView
 
@@ -50,7 +52,15 @@ class Killed(APIException):
     list=extend_schema(
         summary="Live articles, newest first; with `q`, the best found first", parameters=[LiveFilterSerializer]
     ),
-    retrieve=extend_schema(summary="One live article"),
+    retrieve=extend_schema(
+        summary="One live article",
+        responses={
+            200: LiveArticleSerializer,
+            410: OpenApiResponse(
+                ErrorSerializer, gettext_lazy("Readers saw it and shall see it no more; the detail says why.")
+            ),
+        },
+    ),
 )
 class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     """Articles that readers may see at this instant, by the database's clock."""

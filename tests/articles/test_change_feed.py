@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -40,7 +41,7 @@ class Follower:
         """Read on to the end; returns what was heard this time."""
         heard, more = len(self.heard), True
         while more:
-            answer = APIClient().get(URL, {"updated_since": self.checkpoint, "page_size": self.size})
+            answer = APIClient().get(URL, {"updated_since": self.checkpoint, "page_size": str(self.size)})
             assert answer.status_code == 200, answer.json()
             page = answer.json()
             for article in page["results"]:
@@ -203,7 +204,7 @@ def test_a_release_and_its_rolling_back_are_heard_of(follower: Follower, alice: 
 
 def test_a_page_never_ends_between_things_that_are_lost(follower: Follower) -> None:
     articles = [out(f"No. {number}", publish_at=soon(hours=-1)) for number in range(8)]
-    first = APIClient().get(URL, {"updated_since": BEGINNING, "page_size": 5}).json()
+    first = APIClient().get(URL, {"updated_since": BEGINNING, "page_size": "5"}).json()
     assert len(first["results"]) == 5
     assert f"updated_since={first['checkpoint']}" in first["next"]
     Article.objects.filter(pk=articles[0].pk).update(title="Changed meanwhile")
@@ -367,7 +368,7 @@ class History:
 
     def take(self, act: str, article: Article, moment: datetime) -> None:
         by, rows = self.editor, Article.objects.filter(pk=article.pk)
-        acts = {
+        acts: dict[str, Callable[[], Any]] = {
             "schedule": lambda: services.schedule(article, publish_at=moment, by=by),
             "publish": lambda: services.publish_now(article, by=by),
             "withdraw": lambda: services.withdraw(article, by=by),
