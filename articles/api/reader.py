@@ -115,11 +115,12 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     def get_object(self) -> Article:
         """The article. Raises `Killed` for one that readers saw and shall see no more."""
         try:
-            return super().get_object()
+            article: Article = super().get_object()
         except Http404:
             if killed := Article.objects.killed().filter(pk=self.kwargs["pk"]).first():
                 raise Killed(killed.kill_notice) from None
             raise
+        return article
 
     def paginate_queryset(self, queryset: Any) -> Any:
         """The rows of a page, with their covers."""
