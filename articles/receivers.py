@@ -10,6 +10,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_save, pre_de
 from django.dispatch import receiver
 from django.utils import timezone
 
+from articles.caching.proxies import purge_again
 from articles.caching.purging import purge_articles, purge_tags
 from articles.caching.tags import SITE, topic_tag
 from articles.models import Article, Channel, Material, Release, Tag, Update
@@ -160,6 +161,7 @@ def purge_deleted(instance: Article, **kwargs: Any) -> None:
     """What showed the article is made anew."""
     if instance.status in _SHOWN:
         purge_tags(SITE)
+        purge_again(tags=[SITE])
 
 
 @receiver(rows_changed)

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any
 
+from django.conf import settings
+from django.core.cache import caches
 from django.db import connections
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -21,7 +23,7 @@ from django.views.decorators.http import require_safe
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
-from scheduling.exceptions import QueueUnavailable
+from scheduling.exceptions import QueueFull, QueueUnavailable
 from scheduling.queues import get_queue
 from scheduling.services.measuring import failed_by_type, lateness, overdue_by_topic, workers
 
@@ -69,9 +71,14 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """Whether this process should get traffic, and what is amiss; no names, addresses or contents."""
-    redis, figures = asked = [_redis.ask(), _database.ask()]
+    redis, cache, figures = asked = [_redis.ask(), _cache.ask(), _database.ask()]
     wait(asked, PATIENCE)
-    report = {"database": "ok", "redis": _answer(redis, "unreachable"), **_answer(figures, {"database": "unusable"})}
+    report = {
+        "database": "ok",
+        "redis": _answer(redis, "unreachable"),
+        "cache": _answer(cache, "unreachable"),
+        **_answer(figures, {"database": "unusable"}),
+    }
     problems = _problems(report)
     status = "unusable" if report["database"] != "ok" else "degraded" if problems else "ready"
     return JsonResponse({"status": status, "problems": problems, **report}, status=503 if status == "unusable" else 200)
@@ -91,8 +98,21 @@ def _ask_redis() -> str:
         return "unused"
     try:
         get_queue().ping()
+    except QueueFull:
+        return "full"
     except QueueUnavailable:
         return "unreachable"
+    return "ok"
+
+
+def _ask_cache() -> str:
+    """Whether the response cache takes what it is given; a full one may still answer."""
+    if not settings.REDIS_CACHE_URL:
+        return "unused"
+    try:
+        caches["responses"].set("probe", "ok", timeout=10)
+    except Exception as error:  # each cache has errors of its own
+        return "full" if "maxmemory" in str(error) else "unreachable"
     return "ok"
 
 
@@ -117,6 +137,9 @@ def _problems(report: dict[str, Any]) -> list[str]:
     signs = {
         "database_unusable": report["database"] != "ok",
         "redis_unreachable": report["redis"] == "unreachable",
+        "redis_full": report["redis"] == "full",
+        "cache_unreachable": report["cache"] == "unreachable",
+        "cache_full": report["cache"] == "full",
         "worker_without_redis": report["redis"] == "ok" and "database" in report.get("queue", ()),
         "no_worker": report.get("workers") == 0,
         "overdue": report.get("overdue", 0) > 0,
@@ -126,4 +149,5 @@ def _problems(report: dict[str, Any]) -> list[str]:
 
 
 _redis = Probe(_ask_redis)
+_cache = Probe(_ask_cache)
 _database = Probe(_ask_database)

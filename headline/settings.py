@@ -10,7 +10,8 @@ from typing import Any
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import env, logs, media
+from headline import colors, env, logs, media
+from headline.caches import caches
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
 django_stubs_ext.monkeypatch()
@@ -35,11 +36,25 @@ if SITE_URL.startswith("https://"):
     CSRF_COOKIE_SECURE = True
 # Redirecting to https, and whether HSTS covers other names of the domain, are the proxy's and the owner's business.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
+PROXY_COUNT = env.number("PROXY_COUNT", default=0)  # proxies in front of the site, for limits by address
+
+# Accounts
+
+AUTHENTICATION_BACKENDS = ["headline.accounts.backends.LimitedBackend"]
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
+    for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword", "NumericPassword")
+]
+AUTH_PASSWORD_VALIDATORS[1]["OPTIONS"] = {"min_length": 10}
+SESSION_COOKIE_AGE = 3600 * env.number("SESSION_HOURS", default=12, least=1)  # after the last use
+PASSWORD_RESET_TIMEOUT = 3600  # seconds
+API_TOKEN_LIFETIME = timedelta(days=env.number("API_TOKEN_DAYS", default=90, least=1))  # unless it is chosen
 
 # Applications
 
 INSTALLED_APPS = [
     "unfold",
+    "headline.accounts",  # its createsuperuser comes before Django's
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -52,7 +67,6 @@ INSTALLED_APPS = [
     "django_prometheus",
     "django_prose_editor",
     "rest_framework",
-    "rest_framework.authtoken",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "headline.api",
@@ -71,6 +85,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "headline.accounts.middleware.SlidingSessionMiddleware",
     "articles.middleware.DoorMiddleware",
     "articles.middleware.PreferencesMiddleware",
     "articles.middleware.ForgedNumbersMiddleware",
@@ -127,14 +142,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 SCHEDULING_REDIS_URL = env.redis("REDIS_URL")
 
 REDIS_CACHE_URL = env.redis_cache("REDIS_CACHE_URL", queue=SCHEDULING_REDIS_URL)
-CACHES: dict[str, dict[str, Any]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-if REDIS_CACHE_URL:
-    CACHES["default"] = {
-        "BACKEND": "django_redis.cache.RedisCache",
-        "LOCATION": REDIS_CACHE_URL,
-        # A dead cache costs a page some milliseconds, never the page.
-        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.25, "IGNORE_EXCEPTIONS": True},
-    }
+CACHES = caches(REDIS_CACHE_URL)
 
 # Seconds an answer to readers is kept at most. Without Redis each process has a memory of its own, which no other can
 # purge: then only long enough that a crowd of readers does not have the same page made for each of them.
@@ -247,38 +255,25 @@ UNFOLD = {
     "DASHBOARD_CALLBACK": "articles.desk.start.page.add_sections",
     "SHOW_HISTORY": "headline.desk.shows_history",
     "SIDEBAR": {"navigation": "headline.desk.navigation"},
-    "COLORS": {
-        "primary": {
-            "50": "oklch(97.7% .013 236.6)",
-            "100": "oklch(95.1% .026 236.8)",
-            "200": "oklch(90.1% .058 230.9)",
-            "300": "oklch(82.8% .111 230.3)",
-            "400": "oklch(74.6% .16 232.7)",
-            "500": "oklch(60% .145 240)",
-            "600": "oklch(50% .134 242.7)",
-            "700": "oklch(44.3% .11 240.8)",
-            "800": "oklch(39.1% .09 240.9)",
-            "900": "oklch(34% .08 242)",
-            "950": "oklch(29.3% .066 243.2)",
-        }
-    },
+    "COLORS": {"primary": colors.PRIMARY},
 }
 
 # Programs
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        f"rest_framework.authentication.{name}Authentication" for name in ("Token", "Session")
+        "headline.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser", "headline.api.permissions.InScope"],
     "DEFAULT_PARSER_CLASSES": ["headline.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PAGINATION_CLASS": "headline.api.pagination.CursorPages",
     "DEFAULT_SCHEMA_CLASS": "headline.api.schema.Schema",
     "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.AnonRateThrottle"],
-    "DEFAULT_THROTTLE_RATES": {"anon": "1200/min", "token": "10/min"},
+    "DEFAULT_THROTTLE_RATES": {"anon": "1200/min"},
     "EXCEPTION_HANDLER": "headline.api.errors.with_code",
-    "NUM_PROXIES": env.number("PROXY_COUNT", default=0),
+    "NUM_PROXIES": PROXY_COUNT,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {

@@ -18,6 +18,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
+from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
@@ -53,7 +54,7 @@ class Refused(APIException):
 
 
 class MayOperateTasks(BasePermission):
-    """The permission "scheduling.operate_tasks"."""
+    """The permission "scheduling.operate_tasks", besides what the project asks of everybody."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """Whether the user has it."""
@@ -70,7 +71,8 @@ _BY_ID = [OpenApiParameter("task_id", str, OpenApiParameter.PATH, description="A
 class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]):
     """Tasks that run at a given time."""
 
-    permission_classes = (MayOperateTasks,)
+    permission_classes = (*api_settings.DEFAULT_PERMISSION_CLASSES, MayOperateTasks)
+    scope = "tasks"  # for a project whose tokens have scopes
     serializer_class = TaskSerializer
     filter_class = TaskFilterSerializer
     queryset = TaskInfoLog.objects.all()

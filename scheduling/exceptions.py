@@ -51,6 +51,12 @@ class QueueUnavailable(SchedulingError):
     message = _("The queue server cannot be reached; tasks are safe in the database and run from there.")
 
 
+class QueueFull(QueueUnavailable):
+    """The queue server answers and takes nothing more."""
+
+    message = _("The queue server has reached its memory limit; tasks are safe in the database and run from there.")
+
+
 class ImproperHandler(SchedulingError):
     """A handler cannot be registered like this."""
 

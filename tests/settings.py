@@ -21,7 +21,7 @@ WHITENOISE_MAX_AGE = 3600
 
 # A busy machine is no dead Redis.
 if REDIS_CACHE_URL:
-    CACHES["default"]["OPTIONS"]["SOCKET_TIMEOUT"] = 5.0
+    CACHES["responses"]["OPTIONS"]["SOCKET_TIMEOUT"] = 5.0
 
 # Other values for a process that a test starts, as JSON: {"SCHEDULING_REFRESH_INTERVAL": 0.4}.
 globals().update(json.loads(os.environ.get("TEST_SETTINGS", "{}")))

@@ -18,6 +18,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
@@ -90,7 +91,7 @@ class VersionChanged(APIException):
 class NewsroomView(StrictView, View):
     """A resource of the newsroom; `filter_class` reads what a list is to be narrowed by, `narrowed` does it."""
 
-    permission_classes = (MayRead,)
+    permission_classes = (*api_settings.DEFAULT_PERMISSION_CLASSES, MayRead)
     read_with: Collection[str] = READ_WITH
     is_versioned = False
 

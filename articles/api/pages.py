@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.utils.urls import remove_query_param, replace_query_param
@@ -38,7 +39,7 @@ CHECKPOINT = {"type": "string", "description": "With `updated_since`: where to g
 def page_of_changes(request: Request, page: FeedPage, shown: Any) -> dict[str, Any]:
     """A page of the change feed."""
     checkpoint = f"c{page.sequence}"
-    following = replace_query_param(request.build_absolute_uri(), "updated_since", checkpoint)
+    following = replace_query_param(settings.SITE_URL + request.get_full_path(), "updated_since", checkpoint)
     removed = RemovalSerializer(page.gone, many=True).data
     links = {"next": following if page.has_more else None, "previous": None}
     return {**links, "results": shown, "removed": removed, "checkpoint": checkpoint}
@@ -52,7 +53,9 @@ class LivePages(CursorPages):
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         """The rows of the page that the request asks for."""
         self.view = view  # type: ignore[assignment]  # there is one, and it is ours
-        return super().paginate_queryset(queryset, request, view)
+        rows = super().paginate_queryset(queryset, request, view)
+        self.url = settings.SITE_URL + request.get_full_path()  # one answer for all hosts
+        return rows
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         """With what a page of changes has besides."""

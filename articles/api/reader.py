@@ -24,7 +24,7 @@ from articles.api.live_serializers import (
     LiveFilterSerializer,
 )
 from articles.api.pages import LivePages, page_of_changes
-from articles.caching.pages import SEARCHES, cached
+from articles.caching.pages import cached
 from articles.caching.tags import NEWS, article_tag, tagged
 from articles.exceptions import UnknownCheckpoint
 from articles.illustrating import gather_covers
@@ -77,11 +77,10 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     beyond: Place | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """The answer, kept until it changes; of those to searches only so many."""
+        """The answer, kept until it changes."""
         if request.GET.keys() - set(() if kwargs else ("q", *_PARAMETERS)):
             return super().dispatch(request, *args, **kwargs)  # refused, or followed and so never kept
-        most = SEARCHES if "q" in request.GET else None
-        return cached("q", *_PARAMETERS, one_language=True, most=most)(self._answer)(request, *args, **kwargs)
+        return cached("q", *_PARAMETERS, one_language=True)(self._answer)(request, *args, **kwargs)
 
     def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return tagged(super().dispatch(request, *args, **kwargs), article_tag(kwargs["pk"]) if kwargs else NEWS)

@@ -15,11 +15,21 @@ from unfold.dataclasses import UnfoldAction
 from articles import services
 from articles.desk.audit import history
 from articles.desk.choosing import ChoosingScreens
+from articles.desk.confirming import ASKING, Unconfirmed, ask_first, question
 from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
 from articles.desk.reading import READING, Row, author_shown
-from articles.desk.steps import TAKING_AWAY, may_take, offered, standing, standing_of_newer, take
+from articles.desk.steps import (
+    TAKING_AWAY,
+    may_take,
+    offered,
+    pressed,
+    standing,
+    standing_of_newer,
+    step_button,
+    take,
+)
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
 from articles.desk.writing.screen import told
@@ -55,7 +65,6 @@ ICONS = {
     Step.PUBLISH_UPDATE: "bolt",
     Step.DISCARD_UPDATE: "delete",
 }
-STEP_BUTTON = "_step_"
 _SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
 """The step that setting a time amounts to."""
 
@@ -122,9 +131,14 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
-        """Save as one transaction; when the services refuse, nothing is saved and the form comes back as typed."""
+        """Save as one transaction; when the services refuse, nothing is saved and the form comes back as typed.
+
+        Nor is anything saved before it is confirmed, if readers would notice it at once.
+        """
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
+        except Unconfirmed as asked:
+            return question(request, self.get_object(request, object_id) if object_id else None, asked)
         except ArticleError as refusal:
             request.refusal = refusal  # type: ignore[attr-defined]
             if isinstance(refusal, StaleEdit) and object_id:
@@ -140,6 +154,9 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         article = context.get("original") or Article()
         now = read_database_clock()
         steps = offered(article, request.user, now) if article.pk else [Step.SUBMIT]
+        recovered = unsaved_work(request, context.get("original"))
+        if not article.pk and not recovered:
+            context["adminform"].form.fields["title"].widget.attrs["autofocus"] = True
         context |= {
             "badge": BADGES[Status(article.status)],
             "standing": standing(article, now),
@@ -153,13 +170,14 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             "show_save_and_add_another": False,
             **merge_shown(context["adminform"].form),
             "told": told(request, context.get("original")),
-            "unsaved_work": unsaved_work(request, context.get("original")),
+            "unsaved_work": recovered,
         }
         return super().render_change_form(request, context, *args, **options)
 
     def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:  # type: ignore[override]
         """Write the edits, then take the step whose button was pressed."""
         typed = form.cleaned_data
+        before = Article.objects.select_related("update").filter(pk=obj.pk).first()
         if change:
             words = {"note": typed["note"], "correction": typed["correction"]}
             seen = None if _only_takes_away(request, form) else form.seen_version()
@@ -167,11 +185,12 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         else:
             obj.author = obj.author or cast(Any, request.user)
             services.create(obj, by=request.user, tags=typed["tags"])
-        if "update_at" in form.changed_data and Step.SCHEDULE_UPDATE not in _pressed(request):
+        if "update_at" in form.changed_data and Step.SCHEDULE_UPDATE not in pressed(request):
             _set_update_time(obj, typed["update_at"], request.user)
-        for step in _pressed(request):
+        for step in pressed(request):
             time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
+        ask_first(request, obj, before, form.changed_data)
         sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
         self.message_user(request, sentence.strip(), messages.INFO)
         writing.drop_copy(window_of(request), by=request.user)
@@ -186,11 +205,11 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
 
     def response_add(self, request: HttpRequest, obj: Article, post_url_continue: str | None = None) -> HttpResponse:
         """After a step, stay with the article: often there is a next step."""
-        return _back_to(obj) if _pressed(request) else super().response_add(request, obj, post_url_continue)
+        return _back_to(obj) if pressed(request) else super().response_add(request, obj, post_url_continue)
 
     def response_change(self, request: HttpRequest, obj: Article) -> HttpResponse:
         """The same for an article that is not new."""
-        return _back_to(obj) if _pressed(request) else super().response_change(request, obj)
+        return _back_to(obj) if pressed(request) else super().response_change(request, obj)
 
 
 def _may_write(article: Article | None, by: Person) -> bool:
@@ -231,24 +250,20 @@ def _set_update_time(article: Article, moment: datetime | None, by: Person) -> N
 
 def _button(step: Step) -> UnfoldAction:
     """A button that saves the form and takes the step; `save_model` looks for its name."""
-    name, label = f"{STEP_BUTTON}{step}", str(STEPS[step].label)
-    return UnfoldAction(name, method=cast(Any, None), description=label, path="", icon=ICONS[step])
-
-
-def _pressed(request: HttpRequest) -> list[Step]:
-    return [step for step in Step if f"{STEP_BUTTON}{step}" in request.POST]
+    label = f"{STEPS[step].label}…" if step in ASKING else str(STEPS[step].label)
+    return UnfoldAction(step_button(step), method=cast(Any, None), description=label, path="", icon=ICONS[step])
 
 
 def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
     """Whether nothing is written, and readers are shown nothing that this person has not seen."""
-    pressed = _pressed(request)
-    return bool(pressed) and TAKING_AWAY.issuperset(pressed) and not form.edits()
+    steps = pressed(request)
+    return bool(steps) and TAKING_AWAY.issuperset(steps) and not form.edits()
 
 
 def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:
     """What was changed by hand; the time to go live is no edit when it is what the article is scheduled at."""
     changes = form.edits()
-    if Step.SCHEDULE in _pressed(request):
+    if Step.SCHEDULE in pressed(request):
         changes.pop("publish_at", None)
     return changes
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -26,8 +26,20 @@ SHOWN = 200  # refused articles on the screen; the others are counted
 NAMED = 10  # chosen articles that are named before the step is taken
 KEPT = 20  # batches in the list of one's own
 
-FORMS: dict[Step, type[Form]] = {Step.SCHEDULE: ScheduleForm, Step.MOVE: MoveForm, Step.PUBLISH_NOW: Form}
-"""The steps that ask before they are taken, and what for; `PUBLISH_NOW` cannot be undone, so it asks at all."""
+FORMS: dict[Step, type[Form]] = {
+    Step.SCHEDULE: ScheduleForm,
+    Step.MOVE: MoveForm,
+    Step.PUBLISH_NOW: Form,
+    Step.WITHDRAW: Form,
+    Step.RESTORE: Form,
+}
+"""The steps that ask before they are taken, and what for; what readers notice at once asks at all."""
+
+WARNINGS = {
+    Step.PUBLISH_NOW: gettext_lazy("Readers will see them at once; this cannot be undone, but they can be withdrawn."),
+    Step.WITHDRAW: gettext_lazy("Readers will not see them from that moment on."),
+    Step.RESTORE: gettext_lazy("Readers will see them again at once, with the dates they had."),
+}
 
 
 def begin(request: HttpRequest, step: Step, articles: Any) -> HttpResponse:
@@ -114,13 +126,14 @@ def _mine(request: HttpRequest, pk: int) -> Batch:
 
 
 def _chosen(batch: Batch) -> dict[str, Any]:
-    count = batch.items.count()
+    count, step = batch.items.count(), Step(batch.step)
     return {
         "chosen": list(batch.items.order_by("pk")[:NAMED]),
         "count": count,
         "more": max(count - NAMED, 0),
-        "button": STEPS[Step(batch.step)].label,
-        "is_final": Step(batch.step) not in UNDOABLE,
+        "button": STEPS[step].label,
+        "warning": WARNINGS.get(step),
+        "may_be_undone": step in UNDOABLE,
     }
 
 

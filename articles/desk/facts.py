@@ -82,6 +82,7 @@ _LEFT_OUT = frozenset({"link", "old", "new"})
 
 _FACTS: Mapping[str, tuple[str | Promise, Reader]] = {
     "changed": (_("changed"), _names),
+    "discarded": (_("discarded revisions"), lambda numbers: gettext(", ").join(map(str, numbers))),
     "material": (_("picture"), _picture),
     "notice": (_("kill notice"), str),
     "old_name": (_("name before"), str),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from articles import services
@@ -37,6 +38,16 @@ TIMED_STEPS: Mapping[Step, Callable[..., None]] = {
 
 TAKING_AWAY = frozenset({Step.CANCEL_SCHEDULE, Step.CANCEL_UPDATE, Step.WITHDRAW, Step.KILL})
 """The steps that show readers nothing new: whatever was written, or went live, since the form was opened."""
+
+
+def step_button(step: Step) -> str:
+    """The name of a step's button in the article's form."""
+    return f"_step_{step}"
+
+
+def pressed(request: HttpRequest) -> list[Step]:
+    """The steps whose buttons were pressed."""
+    return [step for step in Step if step_button(step) in request.POST]
 
 
 def offered(article: Article, by: Person, now: datetime) -> list[Step]:

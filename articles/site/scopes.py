@@ -6,14 +6,18 @@ A tag or an author of whom nothing is live does not exist, or a name in a draft 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from articles.caching.pages import WrongSlug
 from articles.caching.tags import NEWS, author_tag, channel_tag, topic_tag
 from articles.models import Channel, Tag
 from articles.parts import Part, live_authors, live_tags
+
+Named = TypeVar("Named", Channel, Tag)
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,8 @@ def everything() -> Scope:
 
 
 def channel_scope(slug: str) -> Scope:
-    """An enabled channel. Raises `Http404`."""
-    return scope_of_channel(get_object_or_404(Channel.objects.enabled(), slug=slug))
+    """An enabled channel. Raises `Http404` and `WrongSlug`."""
+    return scope_of_channel(_with_slug(slug, get_object_or_404(Channel.objects.enabled(), slug=slug)))
 
 
 def scope_of_channel(channel: Channel) -> Scope:
@@ -56,8 +60,8 @@ def scope_of_channel(channel: Channel) -> Scope:
 
 
 def tag_scope(slug: str) -> Scope:
-    """What has a tag. Raises `Http404`."""
-    return scope_of_tag(get_object_or_404(live_tags(), slug=slug))
+    """What has a tag. Raises `Http404` and `WrongSlug`."""
+    return scope_of_tag(_with_slug(slug, get_object_or_404(live_tags(), slug=slug)))
 
 
 def scope_of_tag(tag: Tag) -> Scope:
@@ -75,3 +79,10 @@ def scope_of_author(pk: int, name: str) -> Scope:
     """What names a person as its author, whether anything does or not."""
     description = _("Articles by %(name)s") % {"name": name}
     return Scope(reverse("author", kwargs={"pk": pk}), name, description, author=pk)
+
+
+def _with_slug(slug: str, found: Named) -> Named:
+    """What was found, if its slug is the very one that was asked for: MariaDB finds it in other letters as well."""
+    if found.slug != slug:
+        raise WrongSlug(found.slug)
+    return found

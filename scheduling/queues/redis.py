@@ -7,6 +7,7 @@ Keys, with the prefix `sched` and the topic in braces, so that a topic lives in 
     sched:topics                   SET of "type:priority"
     sched:lock:refresh             STRING, the token of the node that refreshes
     sched:tick:<name>              STRING that lives for one period of a periodic work
+    sched:ping                     STRING that lives for a second: whether Redis takes writes
     sched:wake                     channel; message = "due_ms type:priority"
 """
 
@@ -26,12 +27,12 @@ from urllib.parse import unquote, urlsplit
 import redis
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
-from redis.exceptions import RedisClusterException, RedisError, ResponseError
+from redis.exceptions import OutOfMemoryError, RedisClusterException, RedisError, ResponseError
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from scheduling.conf import conf
-from scheduling.exceptions import QueueUnavailable
+from scheduling.exceptions import QueueFull, QueueUnavailable
 from scheduling.queues import topics, wake
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 
@@ -99,6 +100,8 @@ def _answering() -> Iterator[None]:
     """Turn whatever a Redis client raises into `QueueUnavailable`."""
     try:
         yield
+    except OutOfMemoryError as error:
+        raise QueueFull("Redis has reached its memory limit and takes no hints") from error
     except (RedisError, RedisClusterException, OSError) as error:
         raise QueueUnavailable(f"Redis does not serve: {shorten(str(error), _ERROR_LENGTH)}") from error
 
@@ -208,8 +211,8 @@ class RedisQueue(DelayQueue):
             return bool(self._client(conf.POP_TIMEOUT).eval(_RELEASE, 1, self._key("lock:refresh"), token))
 
     def ping(self) -> None:
-        with _answering():
-            self._client(conf.PUSH_TIMEOUT).ping()
+        with _answering():  # by writing: a server at its memory limit still answers a PING
+            self._client(conf.PUSH_TIMEOUT).set(self._key("ping"), 1, px=1000)
 
     def facts(self) -> dict[str, str]:
         with _answering():

@@ -12,9 +12,11 @@ from datetime import UTC, datetime
 import pytest
 
 from scheduling.conf import conf
+from scheduling.exceptions import QueueUnavailable
 from scheduling.ids import new_task_id
 from scheduling.models import TaskInfo
 from scheduling.queues import DelayQueue, Hint, Topic, make_queue
+from tests.harness import free_port
 
 A: Topic = ("contract.a", 0)
 B: Topic = ("contract.b", 0)
@@ -98,10 +100,6 @@ def test_waiting_ends_after_its_time(queue: DelayQueue) -> None:
     assert time.monotonic() - before >= 0.04
 
 
-def test_it_answers_a_ping(queue: DelayQueue) -> None:
-    queue.ping()
-
-
 def test_the_lock_is_given_back_by_its_holder(queue: DelayQueue) -> None:
     token = queue.acquire(30)
     assert token is not None
@@ -112,6 +110,11 @@ def test_the_lock_is_given_back_by_its_holder(queue: DelayQueue) -> None:
 @pytest.mark.usefixtures("keys")
 class TestRedisAlone:
     """What only the queue on Redis promises."""
+
+    def test_a_ping_tells_a_server_that_answers_from_one_that_does_not(self) -> None:
+        make_queue(conf.REDIS_URL).ping()
+        with pytest.raises(QueueUnavailable):
+            make_queue(f"redis://127.0.0.1:{free_port()}/0").ping()
 
     def test_an_earlier_hint_wakes_the_waiting(self) -> None:
         """R2.4"""

@@ -81,7 +81,11 @@
         each(`${ICON}:not([role], [aria-hidden])`, (icon) => icon.setAttribute("aria-hidden", "true"));
     };
 
+    // Nothing is shown until unfold's scripts have run, and a browser does not wait that long with `autofocus`.
+    const focus = () => document.activeElement === document.body && document.querySelector("[autofocus]")?.focus();
+
     document.addEventListener("DOMContentLoaded", () => {
+        focus();
         texts = document.querySelector("meta[name=desk-texts]").dataset;
         mend();
         let isPlanned = false;
