@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from datetime import timedelta
-from typing import Any
 
 import django_stubs_ext
 from django.templatetags.static import static
