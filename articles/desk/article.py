@@ -35,7 +35,7 @@ from articles.desk.steps import (
 )
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
-from articles.desk.writing.screen import told
+from articles.desk.writing.screen import marked, told
 from articles.desk.writing.stale import merge_shown, taking_over
 from articles.desk.writing.timing import TimingScreens
 from articles.exceptions import ArticleError, RevisionChanged, StaleEdit
@@ -187,6 +187,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             "is_in_queue": Step.APPROVE in steps,
             **merge_shown(context["adminform"].form),
             "told": told(request, context.get("original")),
+            "media": marked(context["media"], request),
             "unsaved_work": recovered,
         }
         return super().render_change_form(request, context, *args, **options)

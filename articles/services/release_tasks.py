@@ -6,22 +6,13 @@ from collections.abc import Collection
 from datetime import datetime
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from articles.models import Article, Notice, Release, ReleaseMember, Update
 from articles.services.noticing import tell_of_release
 from articles.services.recording import SAVE, Door, Standing, door, record_many, record_release
 from articles.services.tasks import MENDING_WINDOW, sync_tasks
 from articles.workflow import TO_COME
-from scheduling.services import (
-    add_tasks,
-    cancel_keys,
-    failed_times,
-    lock_by_ids,
-    pending_times,
-    read_database_clock,
-    retried,
-)
+from scheduling.services import add_tasks, cancel_keys, lock_by_ids, pending_times, read_database_clock, retried
 
 RELEASE = "articles.release"
 FAILED = "release_failed"
@@ -43,8 +34,8 @@ def sync_release_tasks(release_ids: Collection[int]) -> None:
 def mend_releases() -> int:
     """Set right what bypassed the services; returns how many things that were.
 
-    Releases whose time is near but whose task is missing or wrong get it; those whose task was given up are failed, and
-    people are told; members that somebody gave a time behind the release's back lose it again.
+    Releases whose time is near but whose task is missing or wrong get it; members that somebody gave a time behind the
+    release's back lose it again.
     """
     horizon = read_database_clock() + MENDING_WINDOW
     near = list(Release.objects.scheduled().filter(publish_at__lte=horizon).values_list("pk", flat=True))
@@ -75,11 +66,7 @@ def _mend(release_id: int) -> bool:
     release = lock_by_ids(Release, [release_id], skip_locked=True).first()
     if release is None or not _wrong([release_id]):
         return False
-    if release.publish_at in failed_times(RELEASE, [str(release_id)]).get(str(release_id), ()):
-        with door(Door.WORKER):
-            fail(release, _("The release could not be carried out; an operator finds the error among the tasks."))
-    else:
-        sync_release_tasks([release_id])
+    sync_release_tasks([release_id])
     return True
 
 

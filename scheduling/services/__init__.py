@@ -7,10 +7,19 @@ from scheduling.clock import database_now, read_database_clock
 from scheduling.rows import delete_by_ids, lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
-from scheduling.services.finding import FAILED, OVERDUE, FoundTask, find_tasks
+from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll
-from scheduling.services.looking import failed_times, pending_times
-from scheduling.services.measuring import LateHours, Lateness, Workers, lateness_by_hour, workers, works_without_redis
+from scheduling.services.looking import pending_times
+from scheduling.services.measuring import (
+    LateHours,
+    Lateness,
+    Refused,
+    Workers,
+    lateness_by_hour,
+    refused_work,
+    workers,
+    works_without_redis,
+)
 from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
 from scheduling.transactions import retried
@@ -19,12 +28,14 @@ from scheduling.validation import EARLIEST, LATEST
 __all__ = [
     "EARLIEST",
     "FAILED",
+    "FAILING",
     "FoundTask",
     "LATEST",
     "LateHours",
     "Lateness",
     "OVERDUE",
     "RefreshReport",
+    "Refused",
     "RunReport",
     "Workers",
     "add_task",
@@ -37,7 +48,6 @@ __all__ = [
     "database_now",
     "delete_by_ids",
     "fail_task",
-    "failed_times",
     "find_tasks",
     "lateness_by_hour",
     "lock_by_ids",
@@ -45,6 +55,7 @@ __all__ = [
     "poll",
     "read_database_clock",
     "refresh",
+    "refused_work",
     "reschedule_task",
     "retried",
     "retry_task",

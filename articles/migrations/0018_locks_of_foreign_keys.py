@@ -34,7 +34,7 @@ def take_them_away(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0016_what_approvals_cover'),
+        ('articles', '0017_change_feed'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
