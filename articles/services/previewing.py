@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import ArticleError, RevisionGone
 from articles.models import Article, PreviewLink
 from articles.services.recording import Person, record
 from articles.services.rights import CHANGE, require
-from scheduling.services import read_database_clock
+from scheduling.services import read_database_clock, retried
 
 LINK, UNLINK = "preview_link", "preview_revoked"
 """What the audit record calls the two."""
@@ -26,6 +25,7 @@ class LastsTooLong(ArticleError):
     message = _("A preview link lasts for 30 days at most.")
 
 
+@retried
 def make_preview_link(
     article: Article, *, by: Person, lasts: timedelta, revision: int | None = None, note: str = ""
 ) -> PreviewLink:
@@ -41,18 +41,17 @@ def make_preview_link(
         raise RevisionGone
     now = read_database_clock()
     link = PreviewLink(article=article, revision=shown, note=note, made_at=now, expires_at=now + lasts)
-    with transaction.atomic():
-        link.made_by_id = by.pk
-        link.save(force_insert=True)
-        record(LINK, article=article, by=by, revision=revision, link=str(link.pk), until=link.expires_at.isoformat())
+    link.made_by_id = by.pk
+    link.save(force_insert=True)
+    record(LINK, article=article, by=by, revision=revision, link=str(link.pk), until=link.expires_at.isoformat())
     return link
 
 
+@retried
 def revoke_preview_link(link: PreviewLink, *, by: Person) -> None:
     """From now on it leads nowhere; revoking twice changes nothing. Raises `NotAllowed`."""
     require(CHANGE, by, link.article)
-    with transaction.atomic():
-        now = read_database_clock()
-        if PreviewLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=now):
-            record(UNLINK, article=link.article, by=by, link=str(link.pk))
+    now = read_database_clock()
+    if PreviewLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=now):
+        record(UNLINK, article=link.article, by=by, link=str(link.pk))
     link.refresh_from_db()
