@@ -63,6 +63,10 @@ class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
         """Tasks that no program outside holds a running lease on."""
         return self.filter(Q(leased_until__isnull=True) | Q(leased_until__lte=now))
 
+    def at_version(self, version: int | None) -> Self:
+        """Tasks that nobody has moved since they had this version."""
+        return self.filter(version=version)
+
     def oldest_first(self) -> Self:
         """In the order in which they became due."""
         return self.order_by("execute_time", "task_id")

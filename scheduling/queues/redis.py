@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
@@ -33,6 +32,7 @@ from redis.sentinel import Sentinel
 from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.queues import topics, wake
+from scheduling.queues.addresses import parse
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def _connect_by_sentinel(rest: str, limits: dict[str, Any]) -> Any:
     """`user:password@host:port,host:port/service/number`; the credentials are for Redis, not for the sentinels."""
     authority, _, path = rest.partition("/")
     service, _, database = path.partition("/")
-    credentials, hosts = _parse(authority, 26379)
+    credentials, hosts = parse(authority, 26379)
     sentinel = Sentinel(hosts, sentinel_kwargs=limits | {"retry": _once()})  # type: ignore[no-untyped-call]
     options = limits | credentials | {"db": int(database or 0), "retry": _once()}
     return sentinel.master_for(service, **options)  # type: ignore[no-untyped-call]
@@ -76,23 +76,13 @@ def _connect_by_sentinel(rest: str, limits: dict[str, Any]) -> Any:
 
 def _connect_to_cluster(rest: str, limits: dict[str, Any]) -> Any:
     """`user:password@host:port,host:port`: some nodes of the cluster, which name the others."""
-    credentials, hosts = _parse(rest.partition("/")[0], 6379)
+    credentials, hosts = parse(rest.partition("/")[0], 6379)
     nodes = [ClusterNode(host, port) for host, port in hosts]  # type: ignore[no-untyped-call]
     return RedisCluster(startup_nodes=nodes, retry=_once(), **limits, **credentials)
 
 
 def _once() -> Retry:
     return Retry(NoBackoff(), 0)
-
-
-def _parse(authority: str, default_port: int) -> tuple[dict[str, Any], list[tuple[str, int]]]:
-    """Credentials, where there are any, and addresses."""
-    user, _, hosts = authority.rpartition("@")
-    name, _, password = user.partition(":")
-    credentials = {"username": unquote(name), "password": unquote(password)}
-    parts = [urlsplit(f"//{host}") for host in hosts.split(",")]
-    addresses = [(part.hostname or "localhost", part.port or default_port) for part in parts]
-    return {key: value for key, value in credentials.items() if value}, addresses
 
 
 @contextmanager

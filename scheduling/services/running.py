@@ -21,7 +21,7 @@ from scheduling import registry
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids
-from scheduling.queues import DelayQueue, Hint, get_queue, to_milliseconds
+from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services.failing import max_attempts, record_failure
 from scheduling.transactions import is_database_trouble, retried
@@ -79,12 +79,17 @@ def run_once(
     queue = queue or get_queue()
     popped = queue.pop(types, limit, now_ms=now_ms or int(clock.timestamp() * 1000))
     report = RunReport(next_due_ms=popped.next_due_ms)
-    for ids in popped.ids.values():
+    for _, ids in sorted(popped.ids.items(), key=_urgent_and_short_first):
         report.popped += len(ids)
         for start in range(0, len(ids), conf.BATCH_SIZE):
             report += Round(worker, queue).run(ids[start : start + conf.BATCH_SIZE])
     report.next_due_ms = popped.next_due_ms
     return report
+
+
+def _urgent_and_short_first(popped: tuple[Topic, list[int]]) -> tuple[int, int]:
+    (_, priority), ids = popped
+    return priority, len(ids)
 
 
 class Round:
@@ -94,6 +99,7 @@ class Round:
         self.worker = worker
         self.queue = queue
         self.report = RunReport()
+        self.versions: dict[int, int] = {}  # of the tasks that were locked
 
     def run(self, ids: Sequence[int]) -> RunReport:
         """Run the tasks behind `ids`, fresh ones as one batch, suspects apart."""
@@ -114,7 +120,8 @@ class Round:
             if is_database_trouble(error):
                 raise
             if len(ids) == 1:
-                self.report.failed += _record_failure(ids[0], traceback.format_exc(), trusted, self.worker)
+                error_text, version = traceback.format_exc(), self.versions.get(ids[0])
+                self.report.failed += _record_failure(ids[0], version, error_text, trusted, self.worker)
                 return {}
             logger.warning("a batch of %d failed (%s); its tasks are run one by one", len(ids), error)
         suspects: dict[int, bool] = {}
@@ -123,13 +130,13 @@ class Round:
         return suspects
 
     def _attempt(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
-        outcome = _run_transaction(ids, trusted, self.worker)
+        outcome = _run_transaction(ids, trusted, self.worker, self.versions)
         self.report += outcome.report
         for _ in range(0 if trusted else _GLANCES):  # what we have claimed, others lock only to look at it
             if not outcome.missing:
                 break
             time.sleep(_GLANCE)
-            outcome = _run_transaction(sorted(outcome.missing), trusted, self.worker)
+            outcome = _run_transaction(sorted(outcome.missing), trusted, self.worker, self.versions)
             self.report += outcome.report
         if outcome.missing:
             self._give_back(outcome.missing)
@@ -152,10 +159,14 @@ class Outcome:
 
 
 @retried
-def _run_transaction(ids: Sequence[int], trusted: bool, worker: str) -> Outcome:
-    """Lock, drop what is gone or not due, do the effect, close the log, delete the rows: all or nothing."""
+def _run_transaction(ids: Sequence[int], trusted: bool, worker: str, versions: dict[int, int]) -> Outcome:
+    """Lock, drop what is gone or not due, do the effect, close the log, delete the rows: all or nothing.
+
+    `versions` gets those of the tasks that were locked, also when the effect fails.
+    """
     due = by_ids(ids).due(database_now())
     tasks = list((due.free(database_now()) if trusted else due).locked())
+    versions.update((task.task_id, task.version) for task in tasks)
     outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
     if trusted:
         outcome.suspects = _set_suspects_apart(tasks, outcome.report, worker)
@@ -214,9 +225,12 @@ def _settle(
 
 
 @retried
-def _record_failure(task_id: int, error: str, trusted: bool, worker: str) -> int:
-    """Write a failed attempt down unless the task was moved, taken or cancelled meanwhile; 1 if it was written."""
-    task = by_ids([task_id]).due(database_now()).locked().first()
+def _record_failure(task_id: int, version: int | None, error: str, trusted: bool, worker: str) -> int:
+    """Write a failed attempt down unless the task was moved, taken or cancelled meanwhile; 1 if it was written.
+
+    What was moved may be due again already, and has done nothing wrong.
+    """
+    task = by_ids([task_id]).at_version(version).due(database_now()).locked().first()
     if task is None:
         return 0
     task.attempts += trusted
