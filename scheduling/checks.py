@@ -20,6 +20,7 @@ from django.db import connection, router
 from scheduling.conf import Settings, conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.queues import make_queue
+from scheduling.queues.neighbours import sentence
 
 _MAY_BE_ZERO = frozenset({"SWEEP_GRACE", "SUSPECT_AFTER", "LOG_RETENTION_DAYS"})
 _SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")
@@ -182,7 +183,11 @@ def check_redis(app_configs: object, databases: Collection[str] | None, **option
         return [checks.Warning(str(error), hint=hint, id="scheduling.W020")]
     finally:
         queue.close()
-    return [*_check_redis_version(facts.get("redis_version", "")), *_check_eviction(facts.get("maxmemory_policy", ""))]
+    return [
+        *_check_redis_version(facts.get("redis_version", "")),
+        *_check_eviction(facts.get("maxmemory_policy", "")),
+        *_check_neighbours(facts.get("neighbours", "")),
+    ]
 
 
 def _check_redis_version(version: str) -> Iterator[CheckMessage]:
@@ -198,3 +203,9 @@ def _check_eviction(policy: str) -> Iterator[CheckMessage]:
         yield checks.Warning(
             f"Redis may evict the queue: maxmemory-policy is {policy}.", hint=hint, id="scheduling.W022"
         )
+
+
+def _check_neighbours(others: str) -> Iterator[CheckMessage]:
+    if others:
+        message, _, hint = sentence(others).partition(": ")
+        yield checks.Warning(f"{message}.", hint=hint, id="scheduling.W023")

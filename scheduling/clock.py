@@ -49,6 +49,16 @@ def read_database_clock() -> datetime:
     return moment.replace(tzinfo=UTC)
 
 
+def is_read_only() -> bool:
+    """Whether the database says that it can only be read, such as a replica that a failover left us with."""
+    if connection.vendor == "sqlite":
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT @@read_only")
+        (answer,) = cursor.fetchone()
+    return answer not in (0, "0", "OFF")
+
+
 class Clock:
     """The database's clock, as well as this process knows it: its own monotonic clock, which nobody sets, corrected."""
 

@@ -22,8 +22,9 @@ from scheduling import registry
 from scheduling.clock import database_now
 from scheduling.conf import conf
 from scheduling.exceptions import LeaseLost
+from scheduling.failures import trouble_of
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
-from scheduling.services.leasing import complete_task, fail_task, poll, renew_lease
+from scheduling.services.leasing import complete_task, fail_task, poll, postpone_task, renew_lease
 from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
@@ -150,17 +151,25 @@ def run_errand(task: TaskInfo) -> None:
     """Run one leased errand, and report how it went."""
     found = registry.get(task.task_type)
     assert found is not None  # noqa: S101 (its type came from the registry)
+    error, trouble = "", None
     try:
         with _keeping_the_lease(task):
             found.function([task])
-    except Exception:
-        error = traceback.format_exc()
-    else:
-        error = ""
+    except Exception as failure:
+        error, trouble = traceback.format_exc(), trouble_of(failure)
     try:
-        if error:
+        if trouble:
+            logger.error("%s is tried again in %.1f s. %s (%s)", task, conf.TROUBLE_PAUSE, trouble.label, _last(error))
+            if trouble.ends_connection:
+                connections.close_all()
+            postpone_task(task.task_id, lease_token=task.lease_token, seconds=conf.TROUBLE_PAUSE)
+        elif error:
             fail_task(task.task_id, lease_token=task.lease_token, error=error)
         else:
             complete_task(task.task_id, lease_token=task.lease_token)
     except LeaseLost:
         logger.warning("%s took longer than its lease; it may be run again", task)
+
+
+def _last(error: str) -> str:
+    return error.strip().rpartition("\n")[2]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from django.db import connections
 
 from scheduling import registry
+from scheduling.breakers import Breakers
 from scheduling.clock import clock
 from scheduling.conf import conf
 from scheduling.errands import Errands, run_errands
@@ -42,6 +43,7 @@ class Worker:
         self.batch = batch or conf.BATCH_SIZE
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self.queue: DelayQueue = get_queue()
+        self.breakers = Breakers()
         self.total = RunReport()
         self.fruitless = 0  # rounds in a row whose tasks were all stale, or locked by somebody
 
@@ -56,7 +58,7 @@ class Worker:
         failures = 0
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.freeze()  # what is loaded by now stays, so no collection has to walk through it (60 ms) any more
-        with Maintenance(self.name, sorted(self.task_types), self.queue), Errands(self.errand_types):
+        with Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers), Errands(self.errand_types):
             while not stopping.is_set() and time.monotonic() < deadline:
                 beat()
                 try:
@@ -85,7 +87,9 @@ class Worker:
 
     def work(self) -> bool:
         """One round; True if there was work, so that there may be more."""
-        report = run_once(self.batch, task_types=self.task_types, worker=self.name, queue=self.queue)
+        report = run_once(
+            self.batch, task_types=self.task_types, worker=self.name, queue=self.queue, breakers=self.breakers
+        )
         self.total += report
         if report.handled:
             logger.info(

@@ -113,7 +113,7 @@ class DelayQueue(ABC):
 
     @abstractmethod
     def ping(self) -> None:
-        """Return quickly if the queue answers."""
+        """Return quickly if the queue answers and takes writes. Raises `QueueUnavailable`, or `QueueFull`."""
 
     @abstractmethod
     def facts(self) -> dict[str, str]:

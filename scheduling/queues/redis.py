@@ -1,12 +1,13 @@
 """The queue on Redis: a disposable index of the next few minutes. The only module that imports redis.
 
-Keys, with the prefix `sched` and the topic in braces, so that a topic lives in one slot of a cluster:
+Keys, with the prefix of `scheduling.identity` and the topic in braces, so that it lives in one slot of a cluster:
 
     sched:future:{type:priority}   ZSET of ids, score = due in epoch milliseconds
     sched:ready:{type:priority}    LIST of ids that are due
     sched:topics                   SET of "type:priority"
     sched:lock:refresh             STRING, the token of the node that refreshes
     sched:passes:<name>            STRING, how often a periodic work was done
+    sched:ping                     STRING that lives for a second: whether Redis takes writes
     sched:wake                     channel; message = "due_ms type:priority"
 """
 
@@ -25,25 +26,25 @@ from typing import Any
 import redis
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
-from redis.exceptions import RedisClusterException, RedisError, ResponseError
+from redis.exceptions import OutOfMemoryError, RedisClusterException, RedisError, ResponseError
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from scheduling.conf import conf
-from scheduling.exceptions import QueueUnavailable
-from scheduling.queues import topics, wake
+from scheduling.exceptions import QueueFull, QueueUnavailable
+from scheduling.identity import key_prefix
+from scheduling.queues import neighbours, topics, wake
 from scheduling.queues.addresses import parse
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 
 logger = logging.getLogger(__name__)
 
 _LUA = Path(__file__).parent / "lua"
-_TAKE = (_LUA / "take.lua").read_text()
-_OVERTAKE = (_LUA / "overtake.lua").read_text()
-_RELEASE = (_LUA / "release.lua").read_text()
+_TAKE, _OVERTAKE, _RELEASE = ((_LUA / f"{name}.lua").read_text() for name in ("take", "overtake", "release"))
 _FACTS = {"redis_version": "server", "maxmemory_policy": "memory"}  # to the section of INFO that tells it
 _ERROR_LENGTH = 200  # characters of a client's error; some describe the whole client
 _ZADD_CHUNK = 1000  # members in one command at most
+_ONCE = Retry(NoBackoff(), 0)
 
 
 def connect(url: str, *, timeout: float) -> Any:
@@ -59,7 +60,7 @@ def connect(url: str, *, timeout: float) -> Any:
             return _connect_by_sentinel(rest, limits)
         if scheme == "redis+cluster":
             return _connect_to_cluster(rest, limits)
-        return redis.Redis.from_url(url, retry=_once(), **limits)
+        return redis.Redis.from_url(url, retry=_ONCE, **limits)
     except ValueError as error:
         raise QueueUnavailable(f"SCHEDULING_REDIS_URL is no address of a Redis: {error}") from error
 
@@ -69,8 +70,8 @@ def _connect_by_sentinel(rest: str, limits: dict[str, Any]) -> Any:
     authority, _, path = rest.partition("/")
     service, _, database = path.partition("/")
     credentials, hosts = parse(authority, 26379)
-    sentinel = Sentinel(hosts, sentinel_kwargs=limits | {"retry": _once()})  # type: ignore[no-untyped-call]
-    options = limits | credentials | {"db": int(database or 0), "retry": _once()}
+    sentinel = Sentinel(hosts, sentinel_kwargs=limits | {"retry": _ONCE})  # type: ignore[no-untyped-call]
+    options = limits | credentials | {"db": int(database or 0), "retry": _ONCE}
     return sentinel.master_for(service, **options)  # type: ignore[no-untyped-call]
 
 
@@ -78,11 +79,7 @@ def _connect_to_cluster(rest: str, limits: dict[str, Any]) -> Any:
     """`user:password@host:port,host:port`: some nodes of the cluster, which name the others."""
     credentials, hosts = parse(rest.partition("/")[0], 6379)
     nodes = [ClusterNode(host, port) for host, port in hosts]  # type: ignore[no-untyped-call]
-    return RedisCluster(startup_nodes=nodes, retry=_once(), **limits, **credentials)
-
-
-def _once() -> Retry:
-    return Retry(NoBackoff(), 0)
+    return RedisCluster(startup_nodes=nodes, retry=_ONCE, **limits, **credentials)
 
 
 @contextmanager
@@ -91,7 +88,8 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except (RedisError, RedisClusterException, OSError) as error:
-        raise QueueUnavailable(f"Redis does not serve: {shorten(str(error), _ERROR_LENGTH)}") from error
+        kind = QueueFull if isinstance(error, OutOfMemoryError) else QueueUnavailable
+        raise kind(f"Redis does not serve: {shorten(str(error), _ERROR_LENGTH)}") from error
 
 
 class RedisQueue(DelayQueue):
@@ -171,12 +169,11 @@ class RedisQueue(DelayQueue):
         return {topic: [int(member) for member in members if member.isdigit()] for topic, members in lists.items()}
 
     def requeue(self, topic: Topic, task_ids: Sequence[int]) -> None:
-        if task_ids:
-            with _answering():
-                client = self._client(conf.POP_TIMEOUT)
-                client.sadd(self._key("topics"), topics.encode(topic))
-                client.lpush(self._ready(topic), *reversed(task_ids))
-                client.publish(self._key("wake"), wake.message(topic, 0))
+        with _answering():
+            client = self._client(conf.POP_TIMEOUT)
+            client.sadd(self._key("topics"), topics.encode(topic))
+            client.lpush(self._ready(topic), *reversed(task_ids))
+            client.publish(self._key("wake"), wake.message(topic, 0))
 
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
         deadline = time.monotonic() + seconds
@@ -207,6 +204,7 @@ class RedisQueue(DelayQueue):
         token, key = secrets.token_hex(16), self._key("lock:refresh")
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
+            neighbours.sign(client)
             if client.set(key, token, nx=True, px=int(seconds * 1000)):
                 return token
             holder = client.get(key)
@@ -221,13 +219,14 @@ class RedisQueue(DelayQueue):
             return bool(self._client(conf.POP_TIMEOUT).eval(_RELEASE, 1, self._key("lock:refresh"), token))
 
     def ping(self) -> None:
-        with _answering():
-            self._client(conf.PUSH_TIMEOUT).ping()
+        with _answering():  # a server at its memory limit would still answer a PING
+            self._client(conf.PUSH_TIMEOUT).set(self._key("ping"), 1, px=1000)
 
     def facts(self) -> dict[str, str]:
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
-            return {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
+            found = {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
+            return found | {"neighbours": ", ".join(neighbours.others(client))}
 
     def close(self) -> None:
         self._forget_wake_ups()
@@ -241,7 +240,7 @@ class RedisQueue(DelayQueue):
         return self._clients[timeout]
 
     def _key(self, name: str) -> str:
-        return f"{conf.KEY_PREFIX}:{name}"
+        return f"{key_prefix()}:{name}"
 
     def _future(self, topic: Topic) -> str:
         return self._key(f"future:{{{topics.encode(topic)}}}")

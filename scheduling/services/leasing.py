@@ -89,6 +89,17 @@ def fail_task(task_id: int, *, lease_token: str, error: str) -> bool:
     return record_failure(_leased(task_id, lease_token), error, worker="outside")
 
 
+@retried
+def postpone_task(task_id: int, *, lease_token: str, seconds: float) -> None:
+    """Give a leased task back that trouble kept from running: nobody takes it up for some seconds, no attempt counts.
+
+    Raises `LeaseLost` as `complete_task` does.
+    """
+    task = _leased(task_id, lease_token)
+    until = read_database_clock() + timedelta(seconds=seconds)
+    by_ids([task_id]).update(attempts=max(task.attempts - 1, 0), leased_until=until, lease_token="")
+
+
 def _leased(task_id: int, lease_token: str) -> TaskInfo:
     task = by_ids([task_id]).select_for_update().first()
     # An expired lease that nobody else has taken up yet still counts: the work is done, and only once.

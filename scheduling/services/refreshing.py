@@ -15,10 +15,13 @@ from django.db import transaction
 from scheduling import registry
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
+from scheduling.exceptions import ReconcilersFailed
+from scheduling.failures import trouble_of
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
 from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
+from scheduling.services.changing import rearm
 from scheduling.services.failing import max_attempts, record_failure
-from scheduling.transactions import retried
+from scheduling.transactions import log_failure, retried
 
 logger = logging.getLogger(__name__)
 
@@ -34,15 +37,16 @@ class RefreshReport:
     loaded: int = 0  #: hints that Redis did not have
     promoted: int = 0  #: hints that became ready
     requeued: int = 0  #: overdue tasks given out again, and expired leases freed
-    healed: int = 0  #: mended by the healers of other apps
+    healed: int = 0  #: repaired by the reconcilers of other apps
     skipped: bool = False  #: another node holds the lock and is at it
 
 
 def refresh() -> RefreshReport:
-    """One pass: load the window, promote what is due, free expired leases, sweep, heal.
+    """One pass: load the window, promote what is due, free expired leases, sweep, reconcile.
 
     Only the holder of the refresh lock does it; who does not get the lock returns at once with `skipped`.
-    Raises when the database fails; without Redis it heals and frees leases all the same.
+    Raises when the database fails; without Redis it reconciles and frees leases all the same. Reconcilers that raise
+    keep nothing else from being done: `ReconcilersFailed` names them at the end, with the report.
     """
     queue = get_queue()
     token = queue.acquire(conf.REFRESH_LOCK)
@@ -57,8 +61,8 @@ def refresh() -> RefreshReport:
 
 def _pass(queue: DelayQueue) -> RefreshReport:
     report = RefreshReport()
-    for heal in registry.healers():
-        report.healed += heal()
+    report.healed += rearm()
+    failed = [name for reconcile in registry.healers() if (name := _reconcile(reconcile, report))]
     report.requeued += sum(_free_expired_leases(topic) for topic in _topics_due_before(clock.now()))
     for page in _pages_of_the_window(clock.now()):
         pushed = queue.push(page, now_ms=_now_ms())
@@ -66,7 +70,23 @@ def _pass(queue: DelayQueue) -> RefreshReport:
         report.promoted += pushed.promoted
     report.promoted += queue.promote(now_ms=_now_ms())
     report.requeued += sweep(queue)
+    if failed:
+        raise ReconcilersFailed(failed, report)
     return report
+
+
+def _reconcile(reconcile: registry.Healer, report: RefreshReport) -> str:
+    """Run one reconciler; returns its name if it failed."""
+    try:
+        report.healed += reconcile()
+    except Exception as error:
+        trouble = trouble_of(error)
+        if trouble and trouble.ends_connection:
+            raise
+        name = f"{reconcile.__module__}.{getattr(reconcile, '__qualname__', reconcile)}"
+        log_failure(logger, f"{name} failed; everything else goes on", error)
+        return name
+    return ""
 
 
 def sweep(queue: DelayQueue | None = None, *, grace: float | None = None) -> int:
@@ -85,7 +105,8 @@ def sweep(queue: DelayQueue | None = None, *, grace: float | None = None) -> int
             ids = _passed_over(topic, ready)
         else:
             ids = TaskInfo.objects.overdue_ids(*topic, now=before, limit=conf.SWEEP_LIMIT)
-        queue.requeue(topic, ids)
+        if ids:
+            queue.requeue(topic, ids)
         requeued += len(ids)
     return requeued
 
@@ -139,6 +160,7 @@ def _pages_of_topic(topic: Topic, start: datetime, end: datetime) -> Iterator[li
 def _free_expired_leases(topic: Topic) -> int:
     """Take expired leases back; a task whose every attempt ended so is given up."""
     expired = TaskInfo.objects.topic(*topic).due(database_now()).filter(leased_until__lte=database_now())
+    expired = expired.exclude(lease_token="")  # without one, no program has it: it waited, which needs no end
     return sum(1 for task_id in expired.values_list("task_id", flat=True) if _free_lease(task_id))
 
 

@@ -33,7 +33,7 @@ def without_sweep() -> None:
 
     for module in (maintenance, refreshing, worker):
         assert module.sweep  # type: ignore
-        module.sweep = sweep  # type: ignore
+        module.sweep = sweep
 
 
 def without_version() -> None:

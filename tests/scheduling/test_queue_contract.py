@@ -20,6 +20,7 @@ from scheduling.models import TaskInfo
 from scheduling.queues import DelayQueue, Hint, Topic, make_queue
 from scheduling.queues.redis import RedisQueue
 from tests.chaos.proxy import Proxy
+from tests.harness import free_port
 
 A: Topic = ("contract.a", 0)
 B: Topic = ("contract.b", 0)
@@ -102,7 +103,6 @@ def test_what_is_given_out_next_is_known_and_can_be_preceded(queue: DelayQueue) 
     first, second = put(queue, now_ms() - 20, now_ms() - 10)
     put(queue, now_ms() + 60_000)
     queue.requeue(A, [8, 9])
-    queue.requeue(A, [])
     assert queue.ready([A, B], 3) in [{A: [8, 9, first], B: []}, {}]
     assert {first, second} <= set(queue.pop([A[0]], 10, now_ms=now_ms()).ids[A])
 
@@ -111,10 +111,6 @@ def test_waiting_ends_after_its_time(queue: DelayQueue) -> None:
     before = time.monotonic()
     queue.wait(0.05)
     assert time.monotonic() - before >= 0.04
-
-
-def test_it_answers_a_ping(queue: DelayQueue) -> None:
-    queue.ping()
 
 
 def test_the_lock_is_given_back_by_its_holder(queue: DelayQueue) -> None:
@@ -127,6 +123,11 @@ def test_the_lock_is_given_back_by_its_holder(queue: DelayQueue) -> None:
 @pytest.mark.usefixtures("keys")
 class TestRedisAlone:
     """What only the queue on Redis promises."""
+
+    def test_a_ping_tells_a_server_that_answers_from_one_that_does_not(self) -> None:
+        make_queue(conf.REDIS_URL).ping()
+        with pytest.raises(QueueUnavailable):
+            make_queue(f"redis://127.0.0.1:{free_port()}/0").ping()
 
     def test_an_earlier_hint_wakes_the_waiting(self) -> None:
         """R2.4"""

@@ -13,6 +13,7 @@ from django.db import Error
 
 from scheduling.conf import conf
 from scheduling.exceptions import SchedulingError
+from scheduling.failures import Trouble
 from scheduling.services import RunReport
 from scheduling.stopping import stop_on_signals
 from scheduling.supervisor import supervise
@@ -70,6 +71,15 @@ class Command(BaseCommand):
         else:
             report = worker.drain()
         self.stdout.write(_line(report))
+        if report.refused and not (options["forever"] or options["seconds"]):
+            raise CommandError(_refusal(worker))
+
+
+def _refusal(worker: Worker) -> str:
+    reasons = {
+        f"{row['task_type']}: {Trouble(row['trouble']).label} {row['error']}" for row in worker.breakers.report()
+    }
+    return "\n".join(["tasks were refused, they are still pending:", *sorted(reasons)])
 
 
 def _line(report: RunReport) -> str:
