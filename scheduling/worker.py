@@ -44,6 +44,7 @@ class Worker:
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self.queue: DelayQueue = get_queue()
         self.breakers = Breakers()
+        self.beat: Callable[[], None] = lambda: None
         self.total = RunReport()
         self.fruitless = 0  # rounds in a row whose tasks were all stale, or locked by somebody
 
@@ -52,8 +53,9 @@ class Worker:
     ) -> RunReport:
         """Work until `stopping` is set or `seconds` are over; what was begun is finished. Returns what was done.
 
-        `beat` is called before each round, at least every `MAX_SLEEP` while nothing hangs.
+        `beat` is called before each round and each transaction, at least every `MAX_SLEEP` while nothing hangs.
         """
+        self.beat = beat
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         failures = 0
         sys.setswitchinterval(_SWITCH_INTERVAL)
@@ -88,7 +90,12 @@ class Worker:
     def work(self) -> bool:
         """One round; True if there was work, so that there may be more."""
         report = run_once(
-            self.batch, task_types=self.task_types, worker=self.name, queue=self.queue, breakers=self.breakers
+            self.batch,
+            task_types=self.task_types,
+            worker=self.name,
+            queue=self.queue,
+            breakers=self.breakers,
+            beat=self.beat,
         )
         self.total += report
         if report.handled:
