@@ -99,7 +99,8 @@ class TaskAdmin(ReadOnlyAdmin):
         row = super().get_object(request, object_id, from_field)
         if row is not None:
             row.kind_name = self.kind(row)
-            row.subject_name = registry.names_of(row.task_type, [row.key])[row.key] if row.key else ""
+            names = registry.names_of(row.task_type, [row.key], to=request.user) if row.key else {}
+            row.subject_name = names.get(row.key, "")
         return row
 
     @admin.display(description=_("about"))

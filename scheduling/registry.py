@@ -29,6 +29,9 @@ from django.utils.functional import Promise
 from scheduling.exceptions import ImproperHandler
 
 if TYPE_CHECKING:
+    from django.contrib.auth.base_user import AbstractBaseUser
+    from django.contrib.auth.models import AnonymousUser
+
     from scheduling.models import TaskInfo
 
 
@@ -47,8 +50,8 @@ class Postpone:
 Verdict = Drop | Postpone
 HandlerFunction = Callable[["Sequence[TaskInfo]"], "Mapping[int, Verdict] | None"]
 Healer = Callable[[], int]
-Namer = Callable[[Collection[str]], Mapping[str, str]]
-"""Keys of tasks to the names of their subjects, for those that have one."""
+Namer = Callable[[Collection[str], "AbstractBaseUser | AnonymousUser"], Mapping[str, str]]
+"""Keys of tasks to the names of their subjects, for those that have one and that this user may be told."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +118,10 @@ def label_of(task_type: str) -> str:
     return str(found.label) if found and found.label else task_type
 
 
-def names_of(task_type: str, keys: Collection[str]) -> Mapping[str, str]:
-    """What the tasks of this type with these keys are about, as far as somebody knows; the key itself otherwise."""
+def names_of(task_type: str, keys: Collection[str], *, to: AbstractBaseUser | AnonymousUser) -> Mapping[str, str]:
+    """What the tasks of this type with these keys are about, as far as this user may know; the key itself otherwise."""
     found = get(task_type)
-    named = found.namer(keys) if found and found.namer and keys else {}
+    named = found.namer(keys, to) if found and found.namer and keys else {}
     return {key: named.get(key, key) for key in keys}
 
 

@@ -201,7 +201,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(operator: Client, add
 def test_tasks_are_named_as_their_application_names_them(
     operator: Client, add: Add, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handler = registry.Handler(print, label="Publication", namer=lambda keys: {"7": "Harbour bridge"})
+    handler = registry.Handler(print, label="Publication", namer=lambda keys, to: {"7": "Harbour bridge"})
     monkeypatch.setitem(registry._handlers, TYPE, handler)
     task = add(600, key="7")
     for address in (TASKS, RECORDS, f"{TASKS}{task.pk}/change/", f"{RECORDS}{task.pk}/change/"):
