@@ -16,7 +16,7 @@ import random
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -83,11 +83,13 @@ def run_once(
     queue: DelayQueue | None = None,
     now_ms: int | None = None,
     breakers: Breakers | None = None,
+    beat: Callable[[], None] = lambda: None,
 ) -> RunReport:
     """One round, with what it did. `task_types` narrows it to some of the types that have a handler.
 
     `now_ms` is by the database's clock; without it this process's own, corrected, saves the question. `breakers` are
-    what a worker knows of earlier refusals; types that rest are left alone. Raises when the connection is lost.
+    what a worker knows of earlier refusals; types that rest are left alone. `beat` is called before each transaction.
+    Raises when the connection is lost.
     """
     queue, breakers = queue or get_queue(), breakers or Breakers()
     _uncount(breakers)
@@ -98,7 +100,7 @@ def run_once(
         report.popped += len(ids)
         for start in range(0, len(ids), conf.BATCH_SIZE):
             if breakers.closed([task_type]):
-                report += Round(worker, queue, breakers, task_type).run(ids[start : start + conf.BATCH_SIZE])
+                report += Round(worker, queue, breakers, task_type, beat).run(ids[start : start + conf.BATCH_SIZE])
     report.next_due_ms = popped.next_due_ms
     return report
 
@@ -111,11 +113,19 @@ def _urgent_and_short_first(popped: tuple[Topic, list[int]]) -> tuple[int, int]:
 class Round:
     """The work on one batch of popped ids."""
 
-    def __init__(self, worker: str, queue: DelayQueue, breakers: Breakers | None = None, task_type: str = "") -> None:
+    def __init__(
+        self,
+        worker: str,
+        queue: DelayQueue,
+        breakers: Breakers | None = None,
+        task_type: str = "",
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
         self.worker = worker
         self.queue = queue
         self.breakers = breakers or Breakers()
         self.task_type = task_type
+        self.beat = beat
         self.report = RunReport()
         self.versions: dict[int, int] = {}  # of the tasks that were locked
         self.refusals: list[tuple[Trouble, BaseException]] = []
@@ -142,6 +152,7 @@ class Round:
         """
         if not ids:
             return {}
+        self.beat()
         try:
             suspects = self._attempt(ids, trusted=trusted)
         except Exception as raised:
