@@ -181,8 +181,17 @@ class Newsroom:
         return True
 
     def stored(self, key: str) -> Any:
-        names = ("status", "title", "publish_at", "embargo_until", "revision", "update__draft", "update__publish_at")
-        return Article.objects.filter(pk=self.articles[key].pk).values_list(*names, "update__approved").get()
+        """What is there but for the numbers of revisions: a refusal may number what is shown otherwise by now."""
+        names = (
+            "status",
+            "title",
+            "publish_at",
+            "embargo_until",
+            "author",
+            "update__draft__title",
+            "update__publish_at",
+        )
+        return Article.objects.filter(pk=self.articles[key].pk).values_list(*names, "update__approved__title").get()
 
     def tasks(self, key: str) -> list[Any]:
         pending = TaskInfo.objects.filter(key=str(self.articles[key].pk))
