@@ -55,6 +55,7 @@ PLAIN = [
     "revive",
     "go_back",
     "reassign",
+    "another_edits",
     "save_too_late",
     "rename_the_tag",
     "override",
@@ -87,6 +88,7 @@ STORIES = [
     "get_approved schedule embargo schedule wait",
     "get_approved schedule edit submit refuse wait",
     "edit submit reassign rename_the_tag approve approve publish",
+    "edit another_edits submit reassign approve publish",
     "edit submit save_too_late approve publish",
     "submit approve_after_a_change_of_time approve publish",
     "edit submit override publish edit submit reassign approve publish_update",
@@ -235,6 +237,12 @@ class Newsroom:
         new = next(person for person in self.people.values() if person != old)
         if self.take(services.edit, key, changes={"author": new}):
             self.wrote[key] |= {self.editor.pk, old.pk, new.pk} if old else {self.editor.pk, new.pk}
+
+    def another_edits(self, key: str) -> None:
+        at_work = self.editor
+        self.editor = next(person for person in self.people.values() if person != at_work)
+        self.edit(key)
+        self.editor = at_work
 
     def save_too_late(self, key: str) -> None:
         """Another person's text is put aside, which changes nothing."""
