@@ -29,7 +29,8 @@ test: packages .venv/test  ## all tests, on SQLite and on MariaDB and Redis, wit
 	$(BIN)/pytest --numprocesses 6 || status=$$?; \
 	exit $$status
 
-lint: .venv/test  ## style, types, import order, migrations and translations
+lint: export DJANGO_DEBUG = on
+lint: packages .venv/test  ## style, types, import order, migrations and translations
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

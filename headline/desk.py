@@ -23,7 +23,7 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
     (_("Review"), ["QueuedArticle", "Word", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
     (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
-    (_("People"), ["User", "Group", "TokenProxy", "AuditEntry"]),
+    (_("People"), ["User", "Group", "ApiToken", "AuditEntry"]),
 ]
 """What stands together, by the models' names; whatever is in none of them comes last."""
 
@@ -44,7 +44,7 @@ ICONS = {
     "WorkerHeartbeat": "monitor_heart",
     "User": "person",
     "Group": "group",
-    "TokenProxy": "key",
+    "ApiToken": "key",
 }
 
 
@@ -71,7 +71,10 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 def account(request: HttpRequest) -> list[dict[str, Any]]:
     """The menu of one's own name; for unfold's `ACCOUNT`."""
-    links = [{"title": _("My settings"), "link": reverse("admin:articles_preferences_changelist")}]
+    links = [
+        {"title": _("My settings"), "link": reverse("admin:articles_preferences_changelist")},
+        {"title": _("My API tokens"), "link": reverse("admin:headline_api_apitoken_changelist")},
+    ]
     if request.user.is_authenticated and request.user.has_usable_password():
         links.append({"title": _("Change password"), "link": reverse("admin:password_change")})
     return links

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -33,10 +33,18 @@ FORMS: dict[Step, type[Form]] = {
     Step.SCHEDULE: ScheduleForm,
     Step.MOVE: MoveForm,
     Step.PUBLISH_NOW: Form,
+    Step.WITHDRAW: Form,
+    Step.RESTORE: Form,
 }
-"""The steps that ask before they are taken, and what for; `PUBLISH_NOW` cannot be undone, and `APPROVE` shows what is
-approved, so they ask at all.
+"""The steps that ask before they are taken, and what for: `APPROVE` shows what is approved, and what readers notice at
+once asks at all.
 """
+
+WARNINGS = {
+    Step.PUBLISH_NOW: gettext_lazy("Readers will see them at once; this cannot be undone, but they can be withdrawn."),
+    Step.WITHDRAW: gettext_lazy("Readers will not see them from that moment on."),
+    Step.RESTORE: gettext_lazy("Readers will see them again at once, with the dates they had."),
+}
 
 
 def begin(request: HttpRequest, step: Step, articles: Any) -> HttpResponse:
@@ -123,15 +131,16 @@ def _mine(request: HttpRequest, pk: int) -> Batch:
 
 
 def _chosen(batch: Batch) -> dict[str, Any]:
-    count, items = batch.items.count(), batch.items.order_by("pk")
-    if batch.step == Step.APPROVE:
-        return {**_to_approve(items), "count": count, "button": STEPS[Step.APPROVE].label}
+    count, items, step = batch.items.count(), batch.items.order_by("pk"), Step(batch.step)
+    if step is Step.APPROVE:
+        return {**_to_approve(items), "count": count, "button": STEPS[step].label}
     return {
         "chosen": list(items[:NAMED]),
         "count": count,
         "more": max(count - NAMED, 0),
-        "button": STEPS[Step(batch.step)].label,
-        "is_final": Step(batch.step) not in UNDOABLE,
+        "button": STEPS[step].label,
+        "warning": WARNINGS.get(step),
+        "may_be_undone": step in UNDOABLE,
     }
 
 

@@ -7,10 +7,12 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from articles.models import Channel, Tag
+from articles.services.rights import reads_articles
 from articles.services.tagging import NO_APPROVAL, delete_tag, may_change, rename_tag
 
 
@@ -28,6 +30,13 @@ class ChannelAdmin(ModelAdmin):
         """With the number of articles."""
         channels: QuerySet[Channel] = super().get_queryset(request)
         return channels.annotate(number=Count("articles"))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """The articles that keep a channel are named to who may see them."""
+        shown, counts, permissions, protected = super().get_deleted_objects(objs, request)
+        if protected and not reads_articles(request.user):
+            shown, protected = [str(channel) for channel in objs], [gettext("articles that you may not see")]
+        return shown, counts, permissions, protected
 
     @admin.display(description=_("articles"), ordering="number")
     def article_count(self, channel: Channel) -> int:

@@ -91,6 +91,7 @@ _LEFT_OUT = frozenset({"link", "old", "new", "machine", "approved_by", "override
 _FACTS: Mapping[str, tuple[str | Promise, Reader]] = {
     "author": (_("author"), _people),
     "changed": (_("changed"), _names),
+    "discarded": (_("discarded revisions"), lambda numbers: gettext(", ").join(map(str, numbers))),
     "material": (_("picture"), _picture),
     "notice": (_("kill notice"), str),
     "old_name": (_("name before"), str),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from articles import services
@@ -36,6 +37,16 @@ TIMED_STEPS: Mapping[Step, Callable[..., None]] = {
 
 TAKING_AWAY = frozenset({Step.CANCEL_SCHEDULE, Step.CANCEL_UPDATE, Step.WITHDRAW, Step.KILL})
 """The steps that show readers nothing new: whatever was written, or went live, since the form was opened."""
+
+
+def step_button(step: Step) -> str:
+    """The name of a step's button in the article's form."""
+    return f"_step_{step}"
+
+
+def pressed(request: HttpRequest) -> list[Step]:
+    """The steps whose buttons were pressed."""
+    return [step for step in Step if step_button(step) in request.POST]
 
 
 def offered(article: Article, by: Person, now: datetime) -> list[Step]:
@@ -71,7 +82,7 @@ def take(
     if step in TIMED_STEPS:
         if publish_at is None:
             raise InvalidSchedule(_("Choose the time at which the article goes live."))
-        TIMED_STEPS[step](article, publish_at=publish_at, by=by)
+        TIMED_STEPS[step](article, publish_at=publish_at, by=by, at_once=False)
     elif step == Step.APPROVE:
         if revision is None:
             raise RevisionMissing
@@ -84,6 +95,11 @@ def take(
         SIMPLE_STEPS[step](article, by=by)
 
 
+def stage_of(article: Article) -> str:
+    """What editors call its status: what is approved and has a time is scheduled."""
+    return _("Scheduled") if article.is_waiting and article.publish_at else article.get_status_display()
+
+
 def standing(article: Article, now: datetime) -> str:
     """One sentence that says where the article stands and what happens next."""
     due = article.goes_live_at
@@ -93,6 +109,18 @@ def standing(article: Article, now: datetime) -> str:
     if article.status == Article.Status.PUBLISHED and article.published_at:
         return _("Went live on %(time)s.") % {"time": spoken_exactly(article.published_at)}
     return _SENTENCES.get(article.status, lambda: "")()
+
+
+def limits(article: Article, now: datetime) -> list[str]:
+    """What else holds, a sentence each: its embargo, its end, and what readers are told instead of it."""
+    told = []
+    if article.embargo_until and article.embargo_until > now:
+        told.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
+    if article.unpublish_at and article.unpublish_at > now:
+        told.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
+    if article.status == Article.Status.KILLED:
+        told.append(_("Readers are told: “%(notice)s”") % {"notice": article.kill_notice})
+    return told
 
 
 def standing_of_newer(article: Article) -> str:

@@ -24,7 +24,7 @@ from articles.services.preferences import speaking_to
 from articles.services.publishing import publish_now, restore, withdraw
 from articles.services.recording import Door, Person, Standing, door
 from articles.services.rights import require
-from articles.services.scheduling import cancel_schedule, checked_time, move_many, schedule
+from articles.services.scheduling import cancel_schedule, checked_time, move_many, refuse_past, schedule
 from articles.services.steps import lock
 from articles.services.submitting import approve, submit
 from articles.services.undoing import UNDOABLE, latest_entry, put_back
@@ -74,6 +74,8 @@ def start(batch: Batch, *, publish_at: datetime | None = None, minutes: int = 0)
     parameters = {"publish_at": checked_time(publish_at).isoformat()} if publish_at else {"minutes": minutes}
     with transaction.atomic():
         now, language = read_database_clock(), translation.get_language() or ""
+        if publish_at:
+            refuse_past(publish_at, now, by=batch.person)
         waiting = Batch.objects.filter(pk=batch.pk, started_at__isnull=True)
         if waiting.update(started_at=now, parameters=parameters, language=language):
             _hand_to_worker(batch.pk, after=0)
@@ -179,8 +181,7 @@ def _schedule(article: Article, batch: Batch, item: BatchItem) -> None:
 
 
 def _move(article: Article, batch: Batch, item: BatchItem) -> None:
-    if not move_many([article], shift=timedelta(minutes=batch.parameters["minutes"]), by=batch.person):
-        raise WrongState(_("It waits for no time that could be moved."))
+    move_many([article], shift=timedelta(minutes=batch.parameters["minutes"]), by=batch.person)
 
 
 def _approve(article: Article, batch: Batch, item: BatchItem) -> None:

@@ -17,7 +17,7 @@ from articles.services.recording import CREATE, EDIT, Notes, Person, Standing, r
 from articles.services.references import tags_named
 from articles.services.revisions import newest, pinned, put_into_columns, renumber
 from articles.services.rights import EDIT_ANY, require, require_edit
-from articles.services.scheduling import checked_time, refuse_empty_span
+from articles.services.scheduling import checked_time, refuse_empty_span, refuse_past_times
 from articles.services.steps import lock, position_at, refuse_impossible, store
 from articles.services.submitting import judge_again
 from articles.services.uses import refuse_pictures
@@ -41,6 +41,7 @@ def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
         require(STEPS[Step.SET_EMBARGO].permission, by)
     _refuse_form({"body": article.body, "cover_mode": article.cover_mode})
     refuse_empty_span(article)
+    refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())
     with transaction.atomic():
         with unrecorded():
             article.save(revise=False)
@@ -68,9 +69,9 @@ def edit(
     `seen` is the `changed_at` the editor started from. Raises `StaleEdit` if somebody saved the article since; the text
     that comes too late is kept as a revision then, unless the caller's own transaction takes that back. Raises
     `NotAllowed` if `by` may not change it (or, once it is approved, its times or author; or its embargo),
-    `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that make no sense, `WrongState` for a new
-    time or embargo of something already out, `BelongsToRelease` for a new time of a member, and what `refuse_pictures`
-    raises.
+    `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that make no sense, `TimePast` for new ones
+    in the past, `WrongState` for a new time or embargo of something already out, `BelongsToRelease` for a new time of a
+    member, and what `refuse_pictures` raises.
     """
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
@@ -205,3 +206,4 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Person) -> No
     if times.get("embargo_until", article.embargo_until) != article.embargo_until:
         require(STEPS[Step.SET_EMBARGO].permission, by)
         refuse_impossible(Step.SET_EMBARGO, stands)
+    refuse_past_times({name: value for name, value in times.items() if value != getattr(article, name)}, now)

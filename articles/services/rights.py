@@ -23,6 +23,12 @@ EDIT_ANY = "articles.edit_any_article"
 READ_WITH = frozenset({"articles.view_article", ADD, CHANGE, EDIT_ANY, *(way.permission for way in STEPS.values())})
 """Whoever may do anything with articles may read them all; who may but keep tags or pictures reads none."""
 
+
+def reads_articles(by: Person) -> bool:
+    """Whether `by` may see what articles say, their headlines too."""
+    return any(map(by.has_perm, READ_WITH))  # type: ignore[union-attr]
+
+
 Refusal = str | Promise
 Rule = Callable[[Article, Person], Refusal | None]
 

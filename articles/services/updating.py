@@ -15,20 +15,22 @@ from articles.services.publishing import Outcome, sort_missing
 from articles.services.recording import UPDATED, record_due
 from articles.services.references import tag_all
 from articles.services.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
-from articles.services.scheduling import checked_time
+from articles.services.scheduling import checked_time, refuse_past
 from articles.services.steps import Person, taking
 from articles.services.uses import note_uses
 from articles.workflow import Step
 from scheduling.services import read_database_clock
 
 
-def schedule_update(article: Article, *, publish_at: datetime, by: Person) -> None:
+def schedule_update(article: Article, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
     """Have the newer text, once it is approved, take the place of the present one at `publish_at`.
 
-    A past time means at once. Raises `InvalidSchedule` for a time without a zone or one no database stores.
+    A past time means at once, see `refuse_past`. Raises `InvalidSchedule` for a time without a zone or one no database
+    stores.
     """
     moment = checked_time(publish_at)
     with taking(Step.SCHEDULE_UPDATE, article, by=by) as taken:
+        refuse_past(moment, taken.now, by=by, at_once=at_once)
         taken.notes.facts["update_at"] = moment.isoformat()
         _set_time(article, moment)
 

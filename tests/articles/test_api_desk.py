@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
 from articles import services
 from articles.models import Article, Tag
+from headline.api.tokens import issue
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, publish_tasks, soon
 
 URL = "/api/v1/desk/articles/"
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 def signed_in(user: User) -> APIClient:
     """A program with the user's token."""
     client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {Token.objects.get_or_create(user=user)[0].key}")
+    client.credentials(HTTP_AUTHORIZATION=f"Token {issue(user, by=user, name='probe')[1]}")
     return client
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
@@ -275,4 +277,19 @@ def test_the_article_s_form_shows_what_happened_to_it(desk: Client, author: User
     assert article is not None
     page = desk.get(f"/admin/articles/article/{article.pk}/change/")
     assert [entry["name"] for entry in page.context["record"]] == ["Refuse", "Written"]
-    assert "What happened to this article" in page.content.decode()
+    assert 'id="record"' in page.content.decode()
+
+
+def test_an_unread_notice_is_marked_new_and_not_ticked(author: User) -> None:
+    article = make_article(author=author)
+    old, new = (
+        Notice.objects.create(person=author, kind=Notice.Kind.APPROVED, article=article, article_title=title, at=soon())
+        for title in ("Old", "New")
+    )
+    Notice.objects.filter(pk=old.pk).update(read_at=soon())
+    client = Client()
+    client.force_login(author)
+    page = client.get("/admin/articles/notice/").text
+    cells = re.findall(r"field-is_new.*?</td>", page, re.DOTALL)
+    assert [bool(re.search(r">\s*new\s*<", cell)) for cell in cells] == [True, False]
+    assert not any("check_small" in cell for cell in cells)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -275,7 +275,7 @@ def test_all_that_has_a_common_word_is_found_window_by_window_whichever_way_is_s
     with CaptureQueriesContext(connection) as read:
         assert walked("/api/v1/articles/", q="rain", page_size="3") == common
     monkeypatch.setattr(finding, "_WALK", 0)
-    cache.clear()  # or the second asking would get the answers of the first
+    caches["responses"].clear()  # or the second asking would get the answers of the first
     with CaptureQueriesContext(connection) as indexed:
         assert walked("/api/v1/articles/", q="rain", page_size="3") == common
     assert [any("MATCH" in query["sql"] for query in way.captured_queries) for way in (read, indexed)] == [False, True]

@@ -18,6 +18,7 @@ from articles.exceptions import (
     MaterialUsed,
     NotAllowed,
     NotEditable,
+    NotMoved,
     ReasonMissing,
     StaleEdit,
     UnknownMaterial,
@@ -302,7 +303,12 @@ def test_a_value_changed_back_after_a_reload_is_saved() -> None:
 def test_every_error_has_a_code_and_a_sentence() -> None:
     kinds = ArticleError.__subclasses__()
     assert len({kind.code for kind in kinds}) == len(kinds)
-    naming = [AltMissing(["Harbour"]), MaterialUsed(["Harbour"]), UnknownMaterial(["Harbour"])]
+    naming = [
+        AltMissing(["Harbour"]),
+        MaterialUsed(["Harbour"]),
+        NotMoved({7: "“Harbour” is out."}),
+        UnknownMaterial(["Harbour"]),
+    ]
     assert all("Harbour" in str(error) for error in naming)
     errors = [*naming, *(kind() for kind in kinds if kind not in map(type, naming))]
     assert all(str(error).endswith(".") for error in errors)
