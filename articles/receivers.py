@@ -70,7 +70,10 @@ def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
     if created:
         recording.record(recording.CREATE, article=instance, before=recording.Standing())
     else:
-        recording.record(recording.SAVE, article=instance, before=recording.Standing.before(instance), changed=changed)
+        facts: dict[str, Any] = {"changed": changed}
+        if "author" in changed:
+            facts["author"] = [instance.as_loaded("author_id"), instance.author_id]
+        recording.record(recording.SAVE, article=instance, before=recording.Standing.before(instance), **facts)
 
 
 @receiver(post_save, sender=Article)

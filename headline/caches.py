@@ -25,4 +25,9 @@ def _redis(url: str) -> dict[str, Any]:
         # Unlike pickle's, what lies there runs nothing when it is read.
         "SERIALIZER": "django_redis.serializers.msgpack.MSGPackSerializer",
     }
-    return {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": url, "OPTIONS": options}
+    return {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": url,
+        "KEY_FUNCTION": "scheduling.identity.cache_key",
+        "OPTIONS": options,
+    }

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 
-from headline.settings import *  # noqa: F403
-from headline.settings import CACHES, INSTALLED_APPS, REDIS_CACHE_URL
+os.environ.setdefault("DJANGO_DEBUG", "on")  # linters, too, start from nothing
+
+from headline.settings import *  # noqa: E402, F403
+from headline.settings import CACHES, INSTALLED_APPS, REDIS_CACHE_URL  # noqa: E402
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.probe"]
 
@@ -18,6 +20,9 @@ WHITENOISE_AUTOREFRESH = True
 
 # A browser need not ask for them again on each page of a test.
 WHITENOISE_MAX_AGE = 3600
+
+# Tests look into Redis by names that they know.
+SCHEDULING_KEY_PREFIX = "sched"
 
 # A busy machine is no dead Redis.
 if REDIS_CACHE_URL:

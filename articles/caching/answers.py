@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -31,7 +31,7 @@ class Answer:
     asked: str  #: what it is the answer to
     content: bytes
     headers: Mapping[str, str]
-    tags: tuple[str, ...]
+    tags: Sequence[str]
     etag: str
     modified: int | None  #: seconds since 1970
     left: float = 0.0
@@ -101,13 +101,20 @@ def deliver(request: HttpRequest, answer: Answer, left: float) -> HttpResponseBa
     response.headers["ETag"] = answer.etag
     if answer.modified is not None:
         response.headers["Last-Modified"] = http_date(answer.modified)
-    response.headers[HEADER], response.headers["Cache-Tag"] = " ".join(answer.tags), ",".join(answer.tags)
-    _tell_caches(response, left)
+    name_tags(response, answer.tags)
+    tell_caches(response, left)
     return response
 
 
-def _tell_caches(response: HttpResponseBase, left: float) -> None:
-    """Browsers ask each time, for nobody can purge them. Proxies keep it while it is true, if they are purged."""
-    patch_cache_control(response, public=True, max_age=0)
+def name_tags(response: HttpResponseBase, tags: Sequence[str]) -> None:
+    """Say what a response shows, in the two headers that proxies know."""
+    response.headers[HEADER], response.headers["Cache-Tag"] = " ".join(tags), ",".join(tags)
+
+
+def tell_caches(response: HttpResponseBase, left: float, *, browsers: int = 0) -> None:
+    """Browsers ask each time, or after some seconds, for nobody can purge them. Proxies keep it while it is true, if
+    they are purged.
+    """
+    patch_cache_control(response, public=True, max_age=max(min(int(left), browsers), 0))
     if settings.CDN_PURGE_URLS:
         patch_cache_control(response, s_maxage=max(int(left - _MARGIN), 0))

@@ -209,7 +209,7 @@ def test_nothing_can_be_changed_here(method: str) -> None:
 
 
 def test_a_flood_from_one_address_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rest_framework.throttling.AnonRateThrottle.rate", "2/min", raising=False)
+    monkeypatch.setattr("headline.api.throttling.AddressThrottle.rate", "2/min", raising=False)
     answers = [get() for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert answers[2].json()["code"] == "throttled"

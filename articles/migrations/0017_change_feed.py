@@ -68,7 +68,7 @@ def take_down(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0015_text_changed_at'),
+        ('articles', '0016_what_approvals_cover'),
     ]
 
     operations = [
