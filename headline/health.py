@@ -1,8 +1,9 @@
 """What probes ask: does the process live, and should it get traffic?
 
 Only an unusable database keeps readers' pages from being served, so only then `/readyz` says 503. Redis down, no
-worker alive or tasks overdue are named and the status is "degraded", with 200: the queue has a reserve, readers see
-approved articles at their second by the clock alone, and taking web servers out would not help.
+worker alive, a database that refuses the workers' writes, tasks that fail or are overdue are named and the status is
+"degraded", with 200: the queue has a reserve, readers see approved articles at their second by the clock alone, and
+taking web servers out would not help.
 """
 
 from __future__ import annotations
@@ -25,7 +26,14 @@ from scheduling.clock import read_database_clock
 from scheduling.conf import conf
 from scheduling.exceptions import QueueFull, QueueUnavailable
 from scheduling.queues import get_queue
-from scheduling.services.measuring import failed_by_type, lateness, overdue_by_topic, workers
+from scheduling.services.measuring import (
+    failed_by_type,
+    failing_by_type,
+    lateness,
+    overdue_by_topic,
+    refused_work,
+    workers,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +135,9 @@ def _ask_database() -> dict[str, Any]:
         "heartbeat_age_seconds": alive.last_sign,
         "overdue": mine,
         "overdue_unclaimed": overdue.total() - mine,
+        "failing": failing_by_type().total(),
         "failed": failed_by_type().total(),
+        "trouble": {one.trouble.value: str(one.trouble.label) for one in refused_work(now)},
         "lateness_ms": {"p50": late.p50, "p99": late.p99, "max": late.max, "count": late.count},
     }
 
@@ -142,6 +152,8 @@ def _problems(report: dict[str, Any]) -> list[str]:
         "cache_full": report["cache"] == "full",
         "worker_without_redis": report["redis"] == "ok" and "database" in report.get("queue", ()),
         "no_worker": report.get("workers") == 0,
+        "trouble": bool(report.get("trouble")),
+        "failing": report.get("failing", 0) > 0,
         "overdue": report.get("overdue", 0) > 0,
         "overdue_unclaimed": report.get("overdue_unclaimed", 0) > 0,
     }

@@ -5,12 +5,11 @@ from __future__ import annotations
 import shlex
 import sys
 from datetime import timedelta
-from typing import Any
 
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import colors, env, logs, media
+from headline import access, colors, database, env, logs, media
 from headline.caches import caches
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
@@ -23,10 +22,9 @@ LOCAL_HOSTS = ["localhost", ".localhost", "127.0.0.1", "[::1]"]
 
 # Security
 
-# Who has set no secret key is trying Headline out; such an installation answers to its own machine alone.
-DEBUG = env.flag("DJANGO_DEBUG", default=not env.text("DJANGO_SECRET_KEY"))
-SECRET_KEY = env.secret("DJANGO_SECRET_KEY", optional=DEBUG, default="insecure-key-for-development-on-one-machine-only")
 ALLOWED_HOSTS = env.hosts("DJANGO_ALLOWED_HOSTS", default=[*LOCAL_HOSTS, env.host_of(SITE_URL)])
+DEBUG = access.debug(site_host=env.host_of(SITE_URL), hosts=ALLOWED_HOSTS)
+SECRET_KEY, SECRET_KEY_FALLBACKS = access.secret_keys(debug=DEBUG)
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
 if SITE_URL.startswith("https://"):
     # TLS ends at a proxy in front, which must set this header and drop one that a client sent.
@@ -41,11 +39,10 @@ PROXY_COUNT = env.number("PROXY_COUNT", default=0)  # proxies in front of the si
 # Accounts
 
 AUTHENTICATION_BACKENDS = ["headline.accounts.backends.LimitedBackend"]
-AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
-    for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword", "NumericPassword")
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}Validator", "OPTIONS": options}
+    for name, options in access.PASSWORD_RULES.items()
 ]
-AUTH_PASSWORD_VALIDATORS[1]["OPTIONS"] = {"min_length": 10}
 SESSION_COOKIE_AGE = 3600 * env.number("SESSION_HOURS", default=12, least=1)  # after the last use
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
 API_TOKEN_LIFETIME = timedelta(days=env.number("API_TOKEN_DAYS", default=90, least=1))  # unless it is chosen
@@ -130,12 +127,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
-    DATABASES["default"]["OPTIONS"] |= {
-        "charset": "utf8mb4",
-        "isolation_level": "read committed",
-        "init_command": "SET sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
-        "connect_timeout": 5,
-    }
+    DATABASES["default"]["OPTIONS"] |= database.mysql_options(env.number("DATABASE_TIMEOUT", default=8, least=2))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The queue, the cache, cron
@@ -160,7 +152,8 @@ CRONJOBS = [
     ("* * * * *", "django.core.management.call_command", ["refresh"]),
     ("* * * * *", "django.core.management.call_command", ["poll", "--for", "60"]),
 ]
-CRON_ENVIRONMENT = DATA_DIR / "cron.env"
+CRON_COPY = DATA_DIR / "cron.env"
+CRON_ENVIRONMENT = env.FILE or CRON_COPY  # which the jobs read
 CRON_LOG = DATA_DIR / "cron.log"
 CRONTAB_EXECUTABLE = "crontab"
 CRONTAB_DJANGO_PROJECT_NAME = "headline"
@@ -171,7 +164,6 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 
 # The review
 
-REVIEW_APPROVES = "checked"  # "checked": with words or services to judge by, else a person; "always"; "never"
 REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/pipeline.py
 REVIEW_TIMEOUT = 10.0  # seconds all services together may take before a person decides
 REVIEW_AT_ONCE = 50_000  # characters up to which an article is reviewed while the editor waits
@@ -293,6 +285,14 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
         "ArticleStatus": "articles.models.Article.Status",
+        "CoverMode": "articles.models.CoverMode",
+        "ReleaseAction": "articles.models.ReleaseMember.Action",
+        "ReleaseStatus": "articles.models.Release.Status",
         "TaskStatus": "scheduling.models.TaskInfoLog.Status",
+        "TextChange": "articles.diffing.Change",
     },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "headline.api.schema.name_numbers",
+    ],
 }

@@ -15,7 +15,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
-from django.db import connection
+from django.db import connection, router
 
 from scheduling.conf import Settings, conf
 from scheduling.exceptions import QueueUnavailable
@@ -26,6 +26,7 @@ _MAY_BE_ZERO = frozenset({"SWEEP_GRACE", "SUSPECT_AFTER", "LOG_RETENTION_DAYS"})
 _SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")
 _ORDERED = (
     ("REFRESH_INTERVAL", "PRELOAD_WINDOW", "Otherwise tasks become due between two refreshes unknown to Redis."),
+    ("STOP_TIMEOUT", "SILENCE", "Otherwise a worker that finishes its work is taken for one that hangs."),
     ("SWEEP_GRACE", "OVERDUE_ALARM", "Otherwise tasks count as overdue before anybody looks for them."),
     ("LEASE", "MAX_LEASE", "Otherwise the usual lease is longer than the longest."),
     ("BACKOFF", "MAX_BACKOFF", "Otherwise the first wait before a retry is longer than the longest."),
@@ -105,6 +106,14 @@ def _store(url: str) -> tuple[str, str | int | None, str]:
     if "," in parts.netloc or parts.scheme not in ("redis", "rediss"):
         return parts.netloc, "", parts.path.strip("/")
     return parts.hostname or "localhost", parts.port or 6379, number or parts.path.strip("/") or "0"
+
+
+@register
+def check_routing(app_configs: object, **options: Any) -> list[CheckMessage]:
+    """That nothing whose time counts is read from a replica: it lags, and its clock is not the primary's."""
+    split = [model for model in apps.get_models() if router.db_for_read(model) != router.db_for_write(model)]
+    hint = "Have your DATABASE_ROUTERS read it from the primary, whose clock decides what is due and what readers see."
+    return [Error(f"{model._meta.label} is read from a replica.", hint=hint, id="scheduling.E015") for model in split]
 
 
 @register(Tags.database)

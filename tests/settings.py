@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 
-from headline.settings import *  # noqa: F403
-from headline.settings import CACHES, INSTALLED_APPS, REDIS_CACHE_URL
+os.environ.setdefault("DJANGO_DEBUG", "on")  # linters, too, start from nothing
+
+from headline.settings import *  # noqa: E402, F403
+from headline.settings import CACHES, INSTALLED_APPS, REDIS_CACHE_URL  # noqa: E402
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.probe"]
 

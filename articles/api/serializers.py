@@ -205,11 +205,17 @@ class MovedSerializer(serializers.Serializer[Any]):
 
 
 class ApprovalSerializer(Strict):
-    """What was read."""
+    """What was read, and whether the rule that another person approves is overridden."""
 
     revision = serializers.IntegerField(
-        min_value=1, required=False, help_text=_("Its number: if the text is another by now, nothing is approved.")
+        min_value=1,
+        help_text=_("Its number: if the text, a time or a picture's text is another by now, nothing is approved."),
+        error_messages={"required": _("Give the number of the revision that you read.")},
     )
+    override = serializers.CharField(
+        max_length=500, required=False,
+        help_text=_("For administrators: why one's own text, or one without a writer, is approved. It is recorded."),
+    )  # fmt: skip
 
 
 class KillSerializer(Strict):

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import ManyToManyField, Model, QuerySet
+from django.db.models import ManyToManyField, Model, Q, QuerySet
 from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest
 from django.urls import reverse
@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from articles.desk.notices import Boxes
 from articles.models.people import named
 from articles.services.rights import EDIT_ANY
 from articles.times import spoken_briefly
@@ -51,16 +52,66 @@ class GroupFilter(admin.RelatedFieldListFilter):
         return [(pk, gettext(str(name))) for pk, name in super().field_choices(*args, **kwargs)]
 
 
+def may_administer(actor: Any, subject: Model) -> bool:
+    """Whether `actor` may change or delete this person or group: only who can do all that its members can.
+
+    Otherwise who may change people could take a password, an address or a group, and with it rights.
+    """
+    if actor.is_superuser:
+        return True
+    if isinstance(subject, User) and subject.is_superuser:
+        return False
+    return not rights_of(subject).exclude(pk__in=rights_of(actor)).exists()
+
+
+def rights_of(subject: Model) -> QuerySet[Permission]:
+    """The permissions of a person, also of one who is not active now, or of a group."""
+    if isinstance(subject, Group):
+        return subject.permissions.order_by()
+    return Permission.objects.filter(Q(user=subject.pk) | Q(group__user=subject.pk)).order_by().distinct()
+
+
+def givable(model: type[Model], actor: Any) -> QuerySet[Any]:
+    """The permissions, or groups, that `actor` may give to others: those that he or she has."""
+    rows: QuerySet[Any] = model._default_manager.all()
+    if actor.is_superuser:
+        return rows
+    own = rights_of(actor)
+    if model is Permission:
+        return rows.filter(pk__in=own)
+    return rows.exclude(pk__in=Group.permissions.through.objects.exclude(permission__in=own).values("group"))
+
+
 class RightsAdmin(ModelAdmin):
-    """Groups and permissions to choose from bear their names in the person's language."""
+    """Nobody gives or takes rights that he or she does not have; only administrators make administrators."""
 
     def formfield_for_manytomany(
         self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> ModelMultipleChoiceField[Any]:
-        """A choice of groups or permissions."""
+        """A choice of groups or permissions, by their names in the person's language."""
         field: ModelMultipleChoiceField[Any] = super().formfield_for_manytomany(db_field, request, **kwargs)
         field.label_from_instance = right_named  # type: ignore[method-assign,assignment]
+        if field.queryset.model in (Group, Permission):
+            chosen = field.queryset.filter(pk__in=givable(field.queryset.model, request.user).values("pk"))
+            field.queryset = chosen.select_related("content_type") if field.queryset.model is Permission else chosen
         return field
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Not of who can do more than oneself; setting a password asks here, too."""
+        return super().has_change_permission(request, obj) and (obj is None or may_administer(request.user, obj))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Likewise."""
+        return super().has_delete_permission(request, obj) and (obj is None or may_administer(request.user, obj))
+
+
+class NewPersonForm(UserCreationForm):
+    """Somebody new: of the newsroom, unless told otherwise."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "is_staff" in self.fields:
+            self.fields["is_staff"].initial = True
 
 
 @admin.register(User)
@@ -68,11 +119,27 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     """Who may log in, and what they may do."""
 
     form = UserChangeForm
-    add_form = UserCreationForm
+    add_form = NewPersonForm
+    add_fieldsets = (  # type: ignore[assignment]
+        (None, {"fields": ("username", "first_name", "last_name", "email")}),
+        (_("Role"), {"fields": ("is_staff", "groups")}),
+        (_("Password"), {"fields": ("usable_password", "password1", "password2")}),
+    )
     change_password_form = AdminPasswordChangeForm
     list_display = ["username", "full_name", "roles", "email", "is_active", "last_seen"]
     list_filter = [("groups", GroupFilter), "is_active", "is_superuser"]
     search_help_text = _("Name or e-mail address")
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Groups are few, and ticked."""
+        if db_field.name == "groups":
+            options["widget"] = Boxes()
+        return super().formfield_for_dbfield(db_field, request, **options)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Only administrators make administrators."""
+        fields = super().get_readonly_fields(request, obj)
+        return fields if request.user.is_superuser else [*fields, "is_superuser"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """With the groups."""

@@ -54,6 +54,9 @@ class MaterialQuerySet(models.QuerySet["Material"]):
 class Material(models.Model):
     """A picture. Its id is random and part of every address, so that nobody guesses one before it is published."""
 
+    SHOWN: ClassVar = ("alt", "caption", "credit")
+    """What readers are told of it."""
+
     SHARED: ClassVar = (1200, 630)
     """Pixels of the crop that other sites show when somebody shares an article."""
 

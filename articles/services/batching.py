@@ -7,12 +7,13 @@ the row lock on the batch keeps them apart.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models.functions import Coalesce
 from django.utils import translation
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
@@ -53,8 +54,16 @@ def gather(step: Step, articles: Iterable[tuple[int, str]], *, by: Person) -> Ba
     with transaction.atomic():
         Batch.objects.outdated(now).delete()
         batch = Batch.objects.create(person_id=_id_of(by), step=step, created_at=now)
-        _fill(batch, [BatchItem(batch=batch, article_id=pk, title=title) for pk, title in chosen])
+        shown = _shown([pk for pk, _title in chosen]) if step == Step.APPROVE else {}
+        items = [BatchItem(batch=batch, article_id=pk, title=title, revision=shown.get(pk)) for pk, title in chosen]
+        _fill(batch, items)
     return batch
+
+
+def _shown(ids: Collection[int]) -> dict[int, int]:
+    """The revision under review of each article, by which it is shown before it is approved."""
+    articles = Article.objects.filter(pk__in=ids)
+    return dict(articles.values_list("pk", Coalesce("update__draft__number", "revision")))
 
 
 def start(batch: Batch, *, publish_at: datetime | None = None, minutes: int = 0) -> None:
@@ -175,6 +184,10 @@ def _move(article: Article, batch: Batch, item: BatchItem) -> None:
     move_many([article], shift=timedelta(minutes=batch.parameters["minutes"]), by=batch.person)
 
 
+def _approve(article: Article, batch: Batch, item: BatchItem) -> None:
+    approve(article, by=batch.person, revision=item.revision or 0)
+
+
 def _put_back(article: Article, batch: Batch, item: BatchItem) -> None:
     before = _from_json(item.before)
     put_back(article, step=Step(batch.step), before=before, entry=item.entry or 0, by=batch.person)
@@ -186,7 +199,7 @@ def _simple(service: Callable[..., None]) -> Callable[[Article, Batch, BatchItem
 
 _ACTS: Mapping[str, Callable[[Article, Batch, BatchItem], None]] = {
     Step.SUBMIT: _simple(submit),
-    Step.APPROVE: _simple(approve),
+    Step.APPROVE: _approve,
     Step.SCHEDULE: _schedule,
     Step.MOVE: _move,
     Step.CANCEL_SCHEDULE: _simple(cancel_schedule),

@@ -17,6 +17,7 @@ from articles.exceptions import InvalidSchedule, NotMoved, TimePast, UnderEmbarg
 from articles.models import Article
 from articles.services.membership import refuse_held
 from articles.services.recording import Standing, record_many
+from articles.services.revisions import renumber
 from articles.services.steps import Person, require, taking
 from articles.services.tasks import sync_tasks
 from articles.times import spoken_exactly
@@ -157,6 +158,7 @@ def set_embargo(article: Article, *, until: datetime | None, by: Person) -> None
         refuse_past_times({"embargo_until": moment}, taken.now)
         article.embargo_until = moment
         refuse_empty_span(article)
+        renumber(article)
 
 
 def cancel_schedule(article: Article, *, by: Person) -> None:

@@ -14,7 +14,7 @@ from articles.services.announcing import announce_published
 from articles.services.publishing import Outcome, sort_missing
 from articles.services.recording import UPDATED, record_due
 from articles.services.references import tag_all
-from articles.services.revisions import adopt, is_seen, keep_or_drop, pin_all
+from articles.services.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
 from articles.services.scheduling import checked_time, refuse_past
 from articles.services.steps import Person, taking
 from articles.services.uses import note_uses
@@ -32,13 +32,13 @@ def schedule_update(article: Article, *, publish_at: datetime, by: Person, at_on
     with taking(Step.SCHEDULE_UPDATE, article, by=by) as taken:
         refuse_past(moment, taken.now, by=by, at_once=at_once)
         taken.notes.facts["update_at"] = moment.isoformat()
-        _set_time(article.update, moment)
+        _set_time(article, moment)
 
 
 def cancel_update(article: Article, *, by: Person) -> None:
     """Take the update's time away: an approved newer text keeps its approval, and waits."""
     with taking(Step.CANCEL_UPDATE, article, by=by):
-        _set_time(article.update, None)
+        _set_time(article, None)
 
 
 def publish_update(article: Article, *, by: Person) -> None:
@@ -105,6 +105,7 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
         articles[pk].title = revision.title
 
 
-def _set_time(update: Update, moment: datetime | None) -> None:
-    update.publish_at = moment
-    update.save()
+def _set_time(article: Article, moment: datetime | None) -> None:
+    article.update.publish_at = moment
+    article.update.save()
+    renumber(article)

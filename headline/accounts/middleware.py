@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.signals import user_logged_in
+from django.dispatch import receiver
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
@@ -20,8 +23,13 @@ class SlidingSessionMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path.startswith(reverse("admin:index")) and request.user.is_authenticated:
-            now = int(time.time())
-            if now - request.session.get(_RENEWED, 0) > settings.SESSION_COOKIE_AGE / 10:
-                request.session[_RENEWED] = now
+        is_used = request.path.startswith(reverse("admin:index")) and request.user.is_authenticated
+        if is_used and time.time() - request.session.get(_RENEWED, 0) > settings.SESSION_COOKIE_AGE / 10:
+            renew(request)
         return self.get_response(request)
+
+
+@receiver(user_logged_in)
+def renew(request: HttpRequest, **kwargs: Any) -> None:
+    """From now on the session lasts as long as a new one."""
+    request.session[_RENEWED] = int(time.time())

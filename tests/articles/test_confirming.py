@@ -20,7 +20,7 @@ from tests.conftest import Site
 pytestmark = pytest.mark.django_db
 
 Status = Article.Status
-OUT = {"status": Status.PUBLISHED, "publish_at": datetime.fromisoformat("2026-01-01T07:00:00+00:00")}
+OUT: dict[str, Any] = {"status": Status.PUBLISHED, "publish_at": datetime.fromisoformat("2026-01-01T07:00:00+00:00")}
 OUT |= {"published_at": OUT["publish_at"]}
 
 

@@ -24,6 +24,7 @@ from articles.roles import Role
 from articles.workflow import Step
 from tests.articles.factories import (
     APPROVED,
+    approve,
     make_article,
     make_channel,
     make_editor,
@@ -453,7 +454,7 @@ def test_a_channel_that_a_newer_text_names_is_neither_disabled_nor_deleted(desk:
     services.edit(article, by=alice, changes={"channel": channel})
     if is_approved:
         services.submit(article, by=alice)
-        services.approve(article, by=alice)
+        approve(article)
     address = reverse("admin:articles_channel_change", args=[channel.pk])
     page = desk.post(address, {"name": "Politics", "slug": "politics", "position": 0})
     assert "This channel has articles" in page.text

@@ -19,7 +19,15 @@ from articles.models import Article, SearchEntry, Tag
 from articles.places import place_of
 from articles.search import finding, mend_index
 from articles.site.pages import SIZE
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_person,
+    soon,
+)
 from tests.articles.imports import run_import, write_lines
 from tests.conftest import Manage
 
@@ -102,7 +110,7 @@ def test_the_search_is_true_after_every_change() -> None:
     services.edit(article, by=alice, changes={"title": "Harbour tunnel closed"})
     assert (found("bridge"), found("tunnel")) == ([HARBOUR], [])
     services.submit(article, by=alice)
-    services.approve(article, by=alice)
+    approve(article)
     assert (found("bridge"), found("tunnel")) == ([HARBOUR], [])
     services.publish_update(article, by=alice)
     assert (found("bridge"), found("tunnel")) == ([], ["Harbour tunnel closed"])
@@ -118,7 +126,7 @@ def test_an_update_whose_time_comes_is_found_at_once() -> None:
     alice, article = make_editor(), live()
     services.edit(article, by=alice, changes={"body": "<p>The tunnel</p>"})
     services.submit(article, by=alice)
-    services.approve(article, by=alice)
+    approve(article)
     services.schedule_update(article, publish_at=soon(seconds=-1), by=alice)
     assert found("tunnel") == []
     with transaction.atomic():

@@ -70,6 +70,7 @@
             makeButton(element);
             nameAction(element);
         });
+        each("#content:not([role])", (content) => content.setAttribute("role", "main"));
         each("#searchbar-submit", (element) => name(element, texts.search));
         each("a[href], button", (element) => element.querySelector(ICON) && !wordsOf(element) && name(element, element.title || texts.start));
         each(".result-list td[data-label] input:not([type=hidden])", nameCell);
