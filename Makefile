@@ -30,7 +30,7 @@ test: packages .venv/test  ## all tests, on SQLite and on MariaDB and Redis, wit
 	exit $$status
 
 lint: export DJANGO_DEBUG = on
-lint: .venv/test  ## style, types, import order, migrations and translations
+lint: packages .venv/test  ## style, types, import order, migrations and translations
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

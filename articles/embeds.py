@@ -44,5 +44,5 @@ def _player(found: re.Match[str]) -> str:
         source,
         name,
         address,
-        address,
+        name,
     )

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from articles.caching.backend import CacheFailed
 from articles.caching.proxies import PURGE, run_purge
 from articles.models import Article, Batch, Release
 from articles.search import mend_index
@@ -51,19 +52,19 @@ def titles(keys: Collection[str], to: Person) -> Mapping[str, str]:
     return {str(pk): title for pk, title in Article.objects.filter(pk__in=ids).values_list("pk", "title")}
 
 
-@handler(PUBLISH, label=_("Publication"), namer=titles)
+@handler(PUBLISH, label=_("Publication"), namer=titles, recoverable=True)
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put the articles out whose time has come."""
     return _run(publish_due, tasks, "published")
 
 
-@handler(UNPUBLISH, label=_("Taking off"), namer=titles)
+@handler(UNPUBLISH, label=_("Taking off"), namer=titles, recoverable=True)
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Take the articles off whose time is over."""
     return _run(take_off_due, tasks, "withdrew")
 
 
-@handler(UPDATE, label=_("Update"), namer=titles)
+@handler(UPDATE, label=_("Update"), namer=titles, recoverable=True)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put newer texts in the place of the present ones."""
     return _run(update_due, tasks, "updated")
@@ -77,7 +78,7 @@ def names(keys: Collection[str], to: Person) -> Mapping[str, str]:
     return {str(pk): name for pk, name in Release.objects.filter(pk__in=ids).values_list("pk", "name")}
 
 
-@handler(RELEASE, label=_("Release"), namer=names)
+@handler(RELEASE, label=_("Release"), namer=names, recoverable=True)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put releases out, each as a whole or not at all."""
     with door(Door.WORKER):
@@ -97,7 +98,7 @@ def everything(keys: Collection[str], to: Person) -> Mapping[str, str]:
     return dict.fromkeys(keys, gettext("everything that waits"))
 
 
-@handler(reviewing.REVIEW_AGAIN, errand=True, label=_("Review with new words"), namer=everything)
+@handler(reviewing.REVIEW_AGAIN, errand=True, label=_("Review with new words"), namer=everything, recoverable=True)
 def review_again(tasks: Sequence[TaskInfo]) -> None:
     """Have everything that waits reviewed with the new words."""
     reviewing.review_again()
@@ -133,12 +134,20 @@ def ping_hub(tasks: Sequence[TaskInfo]) -> None:
         ping(told["topics"] if "topics" in told else topics(told["articles"], are_gone=told.get("are_gone", True)))
 
 
+_OUTLIVED = 6
+"""Attempts after which an answer that was to be purged has ended by itself: they take more than a minute."""
+
+
 @handler(PURGE, max_attempts=8, errand=True, label=_("Word to the proxies"), namer=titles)
 def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
     """Make sure that proxies forget what was changed."""
     for task in tasks:
         wanted = dict(task.parameters or {})
-        run_purge(wanted["articles"], wanted["tags"])
+        try:
+            run_purge(wanted["articles"], wanted["tags"])
+        except CacheFailed:
+            if task.attempts < _OUTLIVED:
+                raise
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:

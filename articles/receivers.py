@@ -10,6 +10,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_save, pre_de
 from django.dispatch import receiver
 from django.utils import timezone
 
+from articles.caching.proxies import purge_again
 from articles.caching.purging import purge_articles, purge_tags
 from articles.caching.tags import SITE, topic_tag
 from articles.models import Article, Channel, Material, Release, Tag, Update
@@ -68,7 +69,10 @@ def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
     if created:
         recording.record(recording.CREATE, article=instance, before=recording.Standing())
     else:
-        recording.record(recording.SAVE, article=instance, before=recording.Standing.before(instance), changed=changed)
+        facts: dict[str, Any] = {"changed": changed}
+        if "author" in changed:
+            facts["author"] = [instance.as_loaded("author_id"), instance.author_id]
+        recording.record(recording.SAVE, article=instance, before=recording.Standing.before(instance), **facts)
 
 
 @receiver(post_save, sender=Article)
@@ -159,6 +163,7 @@ def purge_deleted(instance: Article, **kwargs: Any) -> None:
     """What showed the article is made anew."""
     if instance.status in _SHOWN:
         purge_tags(SITE)
+        purge_again(tags=[SITE])
 
 
 @receiver(rows_changed)

@@ -20,7 +20,7 @@ from articles.models import QueuedArticle
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notice"]),
     (_("Write"), ["Article", "Material", "Tag"]),
-    (_("Review"), ["QueuedArticle", "Word"]),
+    (_("Review"), ["QueuedArticle", "Word", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
     (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("People"), ["User", "Group", "ApiToken", "AuditEntry"]),
@@ -37,6 +37,7 @@ ICONS = {
     "Tag": "sell",
     "QueuedArticle": "rate_review",
     "Release": "package_2",
+    "ReviewPolicy": "verified_user",
     "Word": "shield",
     "TaskInfo": "schedule",
     "TaskInfoLog": "history",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from datetime import timedelta
-from typing import Any
 
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import access, colors, env, logs, media
+from headline import access, colors, database, env, logs, media
+from headline.caches import caches
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
 django_stubs_ext.monkeypatch()
@@ -74,6 +74,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "headline.browsers.BrowserPolicyMiddleware",
     "headline.probes.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -126,27 +127,16 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
-    DATABASES["default"]["OPTIONS"] |= {
-        "charset": "utf8mb4",
-        "isolation_level": "read committed",
-        "init_command": "SET sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
-        "connect_timeout": 5,
-    }
+    DATABASES["default"]["OPTIONS"] |= database.mysql_options(env.number("DATABASE_TIMEOUT", default=8, least=2))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The queue, the cache, cron
 
 SCHEDULING_REDIS_URL = env.redis("REDIS_URL")
+SCHEDULING_KEY_PREFIX = env.text("REDIS_KEY_PREFIX", default="auto")
 
 REDIS_CACHE_URL = env.redis_cache("REDIS_CACHE_URL", queue=SCHEDULING_REDIS_URL)
-CACHES: dict[str, dict[str, Any]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-if REDIS_CACHE_URL:
-    CACHES["default"] = {
-        "BACKEND": "django_redis.cache.RedisCache",
-        "LOCATION": REDIS_CACHE_URL,
-        # A dead cache costs a page some milliseconds, never the page.
-        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.25, "IGNORE_EXCEPTIONS": True},
-    }
+CACHES = caches(REDIS_CACHE_URL)
 
 # Seconds an answer to readers is kept at most. Without Redis each process has a memory of its own, which no other can
 # purge: then only long enough that a crowd of readers does not have the same page made for each of them.
@@ -174,7 +164,6 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 
 # The review
 
-REVIEW_APPROVES = "checked"  # "checked": with words or services to judge by, else a person; "always"; "never"
 REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/pipeline.py
 REVIEW_TIMEOUT = 10.0  # seconds all services together may take before a person decides
 REVIEW_AT_ONCE = 50_000  # characters up to which an article is reviewed while the editor waits
@@ -199,6 +188,7 @@ STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise complains without, even when noth
 MEDIA_ROOT = DATA_DIR / "media"
 MEDIA = media.storage("MEDIA_STORAGE", env.text("MEDIA_STORAGE"))
 MEDIA_URL = MEDIA.url
+MEDIA_ACCEL_REDIRECT = media.accel_redirect("MEDIA_ACCEL_REDIRECT", env.text("MEDIA_ACCEL_REDIRECT"))
 STORAGES = {
     "default": MEDIA.backend,
     "staticfiles": {
@@ -275,7 +265,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PAGINATION_CLASS": "headline.api.pagination.CursorPages",
     "DEFAULT_SCHEMA_CLASS": "headline.api.schema.Schema",
-    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.AnonRateThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["headline.api.throttling.AddressThrottle"],
     "DEFAULT_THROTTLE_RATES": {"anon": "1200/min"},
     "EXCEPTION_HANDLER": "headline.api.errors.with_code",
     "NUM_PROXIES": PROXY_COUNT,

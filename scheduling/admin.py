@@ -144,7 +144,7 @@ class TaskInfoAdmin(TaskAdmin):
     @admin.display(description=_("overdue"))
     def is_overdue(self, task: Any) -> tuple[str, str] | None:
         """Whether it should have run by now; a program may have it in hand until its lease ends."""
-        is_leased = task.leased_until is not None and task.leased_until > task.asked_at
+        is_leased = task.lease_token and task.leased_until and task.leased_until > task.asked_at
         is_late = task.execute_time <= overdue_before(task.asked_at) and not is_leased
         return ("overdue", gettext("overdue")) if is_late else None
 

@@ -18,7 +18,7 @@ from scheduling.models import TaskInfo, TaskInfoLog, topics_with_tasks
 from scheduling.services.measuring import COUNT_LIMIT, overdue_tasks
 
 
-class CappedPaginator(Paginator[Any]):
+class CappedPaginator(Paginator):  # type: ignore[type-arg]
     """Counts to `COUNT_LIMIT`: to count a million rows takes longer than anybody looks at them."""
 
     @cached_property

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.signing import BadSignature
+from django.db.models import QuerySet
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -16,6 +19,7 @@ from articles.api.pictures import PictureSerializer
 from articles.html import clean_html
 from articles.illustrating import absolute, illustrate
 from articles.models import Article, Channel, Correction, Tag
+from articles.parts import live_authors, live_tags
 from articles.places import Place
 from articles.search import highlighted, snippet
 
@@ -144,8 +148,48 @@ class ArticleFilterSerializer(serializers.Serializer[Any]):
     since = AddressInstantField(required=False, help_text=_("Published at or after this time."))
     until = AddressInstantField(required=False, help_text=_("Published before this time."))
 
+    def validate_channel(self, slug: str) -> int:
+        """Its primary key."""
+        return _known(Channel.objects.all(), _NO_CHANNEL, slug=slug)
+
+    def validate_tag(self, slug: str) -> int:
+        """Its primary key."""
+        return _known(Tag.objects.all(), _NO_TAG, slug=slug)
+
+    def validate_author(self, pk: int) -> int:
+        """The same."""
+        return _known(get_user_model()._default_manager.all(), _NO_AUTHOR, pk=pk)
+
 
 class LiveFilterSerializer(ArticleFilterSerializer):
-    """Which live articles to list."""
+    """Which live articles to list. What nothing live names does not exist here, as on the site."""
 
     older = PlaceField(required=False, help_text=_("Where older ones begin, taken from `next`."))
+
+    def validate_channel(self, slug: str) -> int:
+        """Its primary key."""
+        return _known(Channel.objects.enabled(), _NO_CHANNEL, slug=slug)
+
+    def validate_tag(self, slug: str) -> int:
+        """Its primary key."""
+        return _known(live_tags(), _NO_TAG, slug=slug)
+
+    def validate_author(self, pk: int) -> int:
+        """The same."""
+        return _known(live_authors(), _NO_AUTHOR, pk=pk)
+
+
+_NO_CHANNEL = _("There is no channel “%(value)s”. Known are: %(known)s.")
+_NO_TAG = _("There is no tag “%(value)s”.")
+_NO_AUTHOR = _("There is no author %(value)s.")
+_LISTED = 50
+"""Channels that a refusal names."""
+
+
+def _known(rows: QuerySet[Any], sentence: Promise, **wanted: Any) -> int:
+    """The primary key of the one that is `wanted`. Raises `ValidationError`."""
+    if found := rows.filter(**wanted).values_list("pk", flat=True).first():
+        return int(found)
+    (value,) = wanted.values()
+    known = ", ".join(rows.values_list("slug", flat=True)[:_LISTED]) if sentence is _NO_CHANNEL else ""
+    raise serializers.ValidationError(sentence % {"value": value, "known": known or "–"}, code="unknown")

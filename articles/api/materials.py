@@ -81,9 +81,7 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         """Store a picture in every size, without what its file told of places and devices."""
         if "file" not in request.FILES and int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
             raise FileTooLarge(_("The file is larger than %d MB.") % (MOST_BYTES // 1_000_000))
-        form = UploadSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = dict(form.validated_data)
+        values = self.checked(UploadSerializer)
         made = services.upload(values.pop("file"), by=request.user, **values)
         shown = self.get_serializer(self.get_queryset().get(pk=made.material.pk)).data
         return Response(shown, status=status.HTTP_201_CREATED if made.is_new else status.HTTP_200_OK)
@@ -102,7 +100,7 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         summary="Articles that show a picture, the latest use first",
         responses=UserSerializer(many=True),
     )
-    @action(detail=True, methods=["get"], ordering=("-id",))
+    @action(detail=True, methods=["get"], ordering=("-id",), parameters=["cursor", "page_size"])
     def uses(self, request: Request, pk: str) -> Response:
         """All of them, in pages."""
         page = self.paginate_queryset(_USES.filter(material=self.get_object()))
@@ -122,7 +120,5 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
     @action(detail=True, methods=["post"])
     def favourite(self, request: Request, pk: str) -> Response:
         """Each person has favourites of his own."""
-        form = FavouriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        services.favour(self.get_object(), by=request.user, **form.validated_data)
+        services.favour(self.get_object(), by=request.user, **self.checked(FavouriteSerializer))
         return Response(self.get_serializer(self.get_object()).data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.utils.urls import remove_query_param, replace_query_param
@@ -25,7 +26,9 @@ class LivePages(CursorPages):
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         """The rows of the page that the request asks for."""
         self.view = view  # type: ignore[assignment]  # there is one, and it is ours
-        return super().paginate_queryset(queryset, request, view)
+        rows = super().paginate_queryset(queryset, request, view)
+        self.url = settings.SITE_URL + request.get_full_path()  # one answer for all hosts
+        return rows
 
     def next_link(self) -> str | None:
         """The following page; after the last of what was found, the first of what is older."""

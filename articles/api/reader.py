@@ -6,7 +6,6 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils.decorators import method_decorator
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, status
 from rest_framework.exceptions import APIException
@@ -21,15 +20,16 @@ from articles.api.live_serializers import (
     LiveFilterSerializer,
 )
 from articles.api.pages import LivePages
-from articles.caching.pages import SEARCHES, cached
+from articles.caching.pages import cached
 from articles.caching.tags import NEWS, article_tag, tagged
 from articles.illustrating import gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
-from articles.parts import Part, part_named
+from articles.parts import Part
 from articles.places import Place
 from articles.search import RANKED, Query, find
 from scheduling.services import database_now
+from scheduling.strict import StrictView
 
 _PARAMETERS = ("author", "channel", "cursor", "older", "page_size", "since", "tag", "until")
 
@@ -47,7 +47,7 @@ class Killed(APIException):
     ),
     retrieve=extend_schema(summary="One live article"),
 )
-class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
+class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     """Articles that readers may see at this instant, by the database's clock."""
 
     authentication_classes = ()
@@ -56,14 +56,16 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
     lookup_value_converter = "int"
     ordering: tuple[str, ...] = ("-publish_at", "-id")
     pagination_class = LivePages
+    filter_class = LiveFilterSerializer
     part: Part | None = None
     query: Query | None = None
     beyond: Place | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """The answer, kept until it changes; of those to searches only so many."""
-        most = SEARCHES if "q" in request.GET else None
-        return cached("q", *_PARAMETERS, one_language=True, most=most)(self._answer)(request, *args, **kwargs)
+        """The answer, kept until it changes."""
+        if request.GET.keys() - set(() if kwargs else ("q", *_PARAMETERS)):
+            return super().dispatch(request, *args, **kwargs)  # which refuses them
+        return cached("q", *_PARAMETERS, one_language=True)(self._answer)(request, *args, **kwargs)
 
     def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return tagged(super().dispatch(request, *args, **kwargs), article_tag(kwargs["pk"]) if kwargs else NEWS)
@@ -94,18 +96,14 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Only what the parameters ask for, in a list."""
-        if self.action != "list":
-            return queryset
-        wanted = LiveFilterSerializer(data=self.request.query_params)
-        wanted.is_valid(raise_exception=True)
-        return self._listed(queryset, **wanted.validated_data)
+        return self._listed(queryset, **self.asked()) if self.action == "list" else queryset
 
     def get_serializer_context(self) -> dict[str, Any]:
         """What is looked for is shown where it was found."""
         return {**super().get_serializer_context(), "query": self.query}
 
     def _listed(self, articles: ArticleQuerySet, *, q: str = "", **wanted: Any) -> ArticleQuerySet:
-        part = part_named(**wanted)
+        part = Part(**wanted)
         if not q:
             self.part = part
             return part.of(articles)
@@ -120,7 +118,7 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
 
 
 @extend_schema_view(list=extend_schema(summary="Channels, in the order of the site"))
-class ChannelViewSet(mixins.ListModelMixin, GenericViewSet[Channel]):
+class ChannelViewSet(StrictView, mixins.ListModelMixin, GenericViewSet[Channel]):
     """The sections of the site; disabled ones are not listed."""
 
     authentication_classes = ()
@@ -129,7 +127,7 @@ class ChannelViewSet(mixins.ListModelMixin, GenericViewSet[Channel]):
     pagination_class = None
     queryset = Channel.objects.enabled()
 
-    @method_decorator(cached(one_language=True))
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The answer, kept until a channel changes."""
-        return super().dispatch(request, *args, **kwargs)
+        view = super().dispatch
+        return (view if request.GET else cached(one_language=True)(view))(request, *args, **kwargs)

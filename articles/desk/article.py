@@ -15,22 +15,36 @@ from unfold.dataclasses import UnfoldAction
 from articles import services
 from articles.desk.audit import history
 from articles.desk.choosing import ChoosingScreens
+from articles.desk.confirming import ASKING, Unconfirmed, ask_first, question
 from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
+from articles.desk.numbers import whole_number
 from articles.desk.reading import READING, Row, author_shown
-from articles.desk.steps import TAKING_AWAY, may_take, offered, standing, standing_of_newer, take
+from articles.desk.steps import (
+    TAKING_AWAY,
+    limits,
+    may_take,
+    offered,
+    pressed,
+    stage_of,
+    standing,
+    standing_of_newer,
+    step_button,
+    take,
+)
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
-from articles.desk.writing.screen import told
+from articles.desk.writing.screen import marked, told
 from articles.desk.writing.stale import merge_shown, taking_over
 from articles.desk.writing.timing import TimingScreens
-from articles.exceptions import ArticleError, StaleEdit
+from articles.exceptions import ArticleError, RevisionChanged, StaleEdit
 from articles.models import Article
 from articles.models.people import named_among_all
 from articles.services import writing
 from articles.services.editing import TIMES
 from articles.services.membership import kept_steps
+from articles.services.revisions import for_review
 from articles.services.rights import CHANGE, EDIT_ANY, allows
 from articles.services.steps import Person, position
 from articles.showing import newest_number, newest_text
@@ -55,7 +69,6 @@ ICONS = {
     Step.PUBLISH_UPDATE: "bolt",
     Step.DISCARD_UPDATE: "delete",
 }
-STEP_BUTTON = "_step_"
 _SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
 """The step that setting a time amounts to."""
 
@@ -122,9 +135,19 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
-        """Save as one transaction; when the services refuse, nothing is saved and the form comes back as typed."""
+        """Save as one transaction; when the services refuse, nothing is saved and the form comes back as typed.
+
+        Nor is anything saved before it is confirmed, if readers would notice it at once.
+        """
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
+        except Unconfirmed as asked:
+            return question(request, self.get_object(request, object_id) if object_id else None, asked)
+        except RevisionChanged as refusal:
+            article = Article.objects.get(pk=whole_number(object_id))
+            for_review(article)
+            self.message_user(request, str(refusal), messages.ERROR)
+            return _back_to(article)
         except ArticleError as refusal:
             request.refusal = refusal  # type: ignore[attr-defined]
             if isinstance(refusal, StaleEdit) and object_id:
@@ -140,9 +163,17 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         article = context.get("original") or Article()
         now = read_database_clock()
         steps = offered(article, request.user, now) if article.pk else [Step.SUBMIT]
+        may_save = _may_write(article if article.pk else None, request.user) or bool(
+            _settable_times(article, request.user)
+        )
+        recovered = unsaved_work(request, context.get("original"))
+        if not article.pk and not recovered:
+            context["adminform"].form.fields["title"].widget.attrs["autofocus"] = True
         context |= {
             "badge": BADGES[Status(article.status)],
+            "stage": stage_of(article),
             "standing": standing(article, now),
+            "limits": limits(article, now),
             "standing_of_newer": standing_of_newer(article),
             "shown_number": newest_number(article) if article.newer else None,
             "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
@@ -151,15 +182,22 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             "record": history(article) if article.pk else [],
             "actions_submit_line": [_button(step) for step in steps],
             "show_save_and_add_another": False,
+            "show_save": may_save,
+            "show_save_and_continue": may_save,
+            "is_in_queue": Step.APPROVE in steps,
             **merge_shown(context["adminform"].form),
             "told": told(request, context.get("original")),
-            "unsaved_work": unsaved_work(request, context.get("original")),
+            "media": marked(context["media"], request),
+            "unsaved_work": recovered,
         }
         return super().render_change_form(request, context, *args, **options)
 
     def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:  # type: ignore[override]
         """Write the edits, then take the step whose button was pressed."""
         typed = form.cleaned_data
+        before = Article.objects.select_related("update").filter(pk=obj.pk).first()
+        if change and Step.APPROVE in pressed(request):
+            services.require_newest(obj, typed.get("base"))
         if change:
             words = {"note": typed["note"], "correction": typed["correction"]}
             seen = None if _only_takes_away(request, form) else form.seen_version()
@@ -167,11 +205,16 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         else:
             obj.author = obj.author or cast(Any, request.user)
             services.create(obj, by=request.user, tags=typed["tags"])
-        if "update_at" in form.changed_data and Step.SCHEDULE_UPDATE not in _pressed(request):
+        if "update_at" in form.changed_data and Step.SCHEDULE_UPDATE not in pressed(request):
             _set_update_time(obj, typed["update_at"], request.user)
-        for step in _pressed(request):
+        for step in pressed(request):
             time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
-            take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
+            read = for_review(obj).number if step is Step.APPROVE else None
+            take(step, obj, by=request.user, publish_at=time, reason=typed["reason"], revision=read)
+        ask_first(request, obj, before, form.changed_data)
+        if Step.SUBMIT in pressed(request) and (lacking := _lacking(obj)):
+            text = _("Submitted without: %(fields)s. It can still be filled in before it is approved.")
+            self.message_user(request, text % {"fields": gettext(", ").join(lacking)}, messages.WARNING)
         sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
         self.message_user(request, sentence.strip(), messages.INFO)
         writing.drop_copy(window_of(request), by=request.user)
@@ -186,11 +229,11 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
 
     def response_add(self, request: HttpRequest, obj: Article, post_url_continue: str | None = None) -> HttpResponse:
         """After a step, stay with the article: often there is a next step."""
-        return _back_to(obj) if _pressed(request) else super().response_add(request, obj, post_url_continue)
+        return _back_to(obj) if pressed(request) else super().response_add(request, obj, post_url_continue)
 
     def response_change(self, request: HttpRequest, obj: Article) -> HttpResponse:
         """The same for an article that is not new."""
-        return _back_to(obj) if _pressed(request) else super().response_change(request, obj)
+        return _back_to(obj) if pressed(request) else super().response_change(request, obj)
 
 
 def _may_write(article: Article | None, by: Person) -> bool:
@@ -215,40 +258,43 @@ def _settable_times(article: Article | None, by: Person) -> list[str]:
         return names
     kept = kept_steps(article)  # by a release
     names = [name for name in names if _SETTING.get(name) not in kept]
-    may_set = may_take(Step.SCHEDULE, by) if article.status in Status.visible() else _may_write(article, by)
+    may_set = may_take(Step.SCHEDULE, by) if article.status in Status.passed() else _may_write(article, by)
     if not may_set:
         return [name for name in names if name == "embargo_until"]
     is_over = article.status in (Status.PUBLISHED, Status.WITHDRAWN)
     return [name for name in names if not (is_over and name == "publish_at")]
 
 
+def _lacking(article: Article) -> list[str]:
+    """What a submitted text has not, that most have, by the names of the fields."""
+    text, _correction = newest_text(article)
+    values = {"channel": text.channel_id, "publish_at": article.publish_at, "summary": text.summary}
+    return [str(article._meta.get_field(name).verbose_name) for name, value in values.items() if not value]  # type: ignore[union-attr]
+
+
 def _set_update_time(article: Article, moment: datetime | None, by: Person) -> None:
     if moment is None:
         services.cancel_update(article, by=by)
     else:
-        services.schedule_update(article, publish_at=moment, by=by)
+        services.schedule_update(article, publish_at=moment, by=by, at_once=False)
 
 
 def _button(step: Step) -> UnfoldAction:
     """A button that saves the form and takes the step; `save_model` looks for its name."""
-    name, label = f"{STEP_BUTTON}{step}", str(STEPS[step].label)
-    return UnfoldAction(name, method=cast(Any, None), description=label, path="", icon=ICONS[step])
-
-
-def _pressed(request: HttpRequest) -> list[Step]:
-    return [step for step in Step if f"{STEP_BUTTON}{step}" in request.POST]
+    label = f"{STEPS[step].label}…" if step in ASKING else str(STEPS[step].label)
+    return UnfoldAction(step_button(step), method=cast(Any, None), description=label, path="", icon=ICONS[step])
 
 
 def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
     """Whether nothing is written, and readers are shown nothing that this person has not seen."""
-    pressed = _pressed(request)
-    return bool(pressed) and TAKING_AWAY.issuperset(pressed) and not form.edits()
+    steps = pressed(request)
+    return bool(steps) and TAKING_AWAY.issuperset(steps) and not form.edits()
 
 
 def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:
     """What was changed by hand; the time to go live is no edit when it is what the article is scheduled at."""
     changes = form.edits()
-    if Step.SCHEDULE in _pressed(request):
+    if Step.SCHEDULE in pressed(request):
         changes.pop("publish_at", None)
     return changes
 

@@ -19,6 +19,7 @@ from unfold.admin import ModelAdmin
 from articles.desk.facts import facts_of
 from articles.models import Article, AuditEntry, Release
 from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
+from articles.services.policy import CHANGE_POLICY
 from articles.services.previewing import LINK, UNLINK
 from articles.services.recording import (
     ADD_GROUP,
@@ -52,6 +53,7 @@ from articles.services.release_due import RELEASED
 from articles.services.release_effects import TAKEN_BACK
 from articles.services.release_tasks import FAILED as RELEASE_FAILED
 from articles.services.releasing import CREATED, JOINED, LEFT
+from articles.services.tagging import DELETE_TAG, RENAME_TAG
 from articles.times import spoken_briefly, spoken_exactly
 from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
 
@@ -87,6 +89,9 @@ NAMES: Mapping[str, str | Promise] = {
     DELETE_GROUP: _("Group deleted"),
     ADD_TOKEN: _("API token added"),
     REVOKE_TOKEN: _("API token revoked"),
+    CHANGE_POLICY: _("Review policy changed"),
+    RENAME_TAG: _("Tag renamed"),
+    DELETE_TAG: _("Tag deleted"),
     **{step.value: STEPS[step].label for step in Step},
     CREATED: _("Release prepared"),
     JOINED: _("Came into a release"),

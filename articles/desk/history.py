@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 
 from articles import services
+from articles.desk.audit import history
 from articles.desk.numbers import whole_number
 from articles.diffing import compare
 from articles.exceptions import ArticleError
@@ -51,7 +52,8 @@ class HistoryScreens(ModelAdmin):
         article = self._article(request, pk)
         rows = article.revisions.without_text().select_related("author").newest_first()
         page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
-        return self._page(request, article, "revisions", {"title": _("Revisions"), "revisions": page})
+        context = {"title": _("Revisions"), "revisions": page, "record": history(article)}
+        return self._page(request, article, "revisions", context)
 
     def revision(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
         """What changed in one revision, since the one before or since `?against=`."""

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin import ShowFacets
 from django.db.models import Q, QuerySet
+from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -21,7 +22,7 @@ from articles.desk.bulk import BULK_ACTIONS
 from articles.desk.filters import FILTERS
 from articles.desk.joining import add_to_release
 from articles.desk.saved_views import tabs
-from articles.desk.steps import may_take
+from articles.desk.steps import may_take, stage_of
 from articles.models import Article
 from articles.models.article import AT_RISK_WITHIN
 from articles.models.people import named
@@ -75,6 +76,11 @@ class ArticleList(ModelAdmin):
     search_help_text = _("Headline, summary, byline, tag or number")
     ordering = ["-updated_at"]
 
+    def get_ordering(self, request: HttpRequest) -> list[str | Combinable]:
+        """What is to come by its time; all else by its last change."""
+        is_to_come = request.GET.get("stage") == "scheduled" or "concern" in request.GET
+        return ["publish_at", "pk"] if is_to_come else ["-updated_at"]
+
     def get_changelist(self, request: HttpRequest, **options: Any) -> Any:
         """The list that reads no texts."""
         return ArticleChangeList
@@ -115,7 +121,7 @@ class ArticleList(ModelAdmin):
     @admin.display(description=_("status"), ordering="status")
     def badge(self, article: Article) -> tuple[str, str]:
         """The status in its colour."""
-        text = article.get_status_display()
+        text = stage_of(article)
         return str(article.status), f"{text} +" if article.newer else text
 
     @admin.display(description=_("goes live"), ordering="publish_at", empty_value="—")

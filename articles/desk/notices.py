@@ -112,10 +112,11 @@ class NoticeAdmin(ModelAdmin):
         """When it happened."""
         return spoken(notice.at)
 
-    @admin.display(description=_("new"), boolean=True)
-    def is_new(self, notice: Notice) -> bool:
-        """Whether it is unread."""
-        return notice.read_at is None
+    @display(label={"new": "primary"})
+    @admin.display(description=_("new"), ordering="read_at", empty_value="")
+    def is_new(self, notice: Notice) -> tuple[str, str] | None:
+        """A mark on what is unread."""
+        return ("new", gettext("new")) if notice.read_at is None else None
 
     @admin.action(description=_("Mark as read"), permissions=["view"])
     def mark_read(self, request: HttpRequest, chosen: QuerySet[Notice]) -> None:

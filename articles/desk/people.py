@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from articles.desk.notices import Boxes
 from articles.models.people import named
 from articles.services.rights import EDIT_ANY
 from articles.times import spoken_briefly
@@ -104,12 +105,26 @@ class RightsAdmin(ModelAdmin):
         return super().has_delete_permission(request, obj) and (obj is None or may_administer(request.user, obj))
 
 
+class NewPersonForm(UserCreationForm):
+    """Somebody new: of the newsroom, unless told otherwise."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "is_staff" in self.fields:
+            self.fields["is_staff"].initial = True
+
+
 @admin.register(User)
 class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     """Who may log in, and what they may do."""
 
     form = UserChangeForm
-    add_form = UserCreationForm
+    add_form = NewPersonForm
+    add_fieldsets = (  # type: ignore[assignment]
+        (None, {"fields": ("username", "first_name", "last_name", "email")}),
+        (_("Role"), {"fields": ("is_staff", "groups")}),
+        (_("Password"), {"fields": ("usable_password", "password1", "password2")}),
+    )
     change_password_form = AdminPasswordChangeForm
     list_display = ["username", "full_name", "roles", "email", "is_active", "last_seen"]
     list_filter = [("groups", GroupFilter), "is_active", "is_superuser"]
@@ -119,6 +134,12 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         """Only administrators make administrators."""
         fields = super().get_readonly_fields(request, obj)
         return fields if request.user.is_superuser else [*fields, "is_superuser"]
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Groups are few, and ticked."""
+        if db_field.name == "groups":
+            options["widget"] = Boxes()
+        return super().formfield_for_dbfield(db_field, request, **options)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """With the groups."""

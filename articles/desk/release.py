@@ -130,7 +130,9 @@ class ReleaseAdmin(ModelAdmin):
         if not form.is_valid():
             return self._page(request, release, time_form=form)
         return self._do(
-            request, release, lambda: services.schedule_release(release, by=request.user, **form.cleaned_data)
+            request,
+            release,
+            lambda: services.schedule_release(release, by=request.user, at_once=False, **form.cleaned_data),
         )
 
     def add_members(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -194,9 +196,23 @@ class ReleaseAdmin(ModelAdmin):
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         else:
-            told = standing(release, read_database_clock()) if release.pk else gettext("The release is deleted.")
-            self.message_user(request, told, messages.SUCCESS)
+            self._tell(request, release)
         return _back_to(release)
+
+    def _tell(self, request: HttpRequest, release: Release) -> None:
+        """What became of it; what would stop it from going out is no success."""
+        if not release.pk:
+            return self.message_user(request, gettext("The release is deleted."), messages.SUCCESS)
+        told = standing(release, read_database_clock())
+        number = len(services.preflight(release)) if release.status == Release.Status.SCHEDULED else 0
+        if not number:
+            return self.message_user(request, told, messages.SUCCESS)
+        text = ngettext(
+            "As it is, nothing would go out: there is %d blocking issue.",
+            "As it is, nothing would go out: there are %d blocking issues.",
+            number,
+        )
+        return self.message_user(request, f"{told} {text % number}", messages.WARNING)
 
     def _page(self, request: HttpRequest, release: Release, **more: Any) -> HttpResponse:
         may_change = allows(RIGHT, request.user)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from articles import services
-from articles.exceptions import InvalidSchedule
+from articles.exceptions import InvalidSchedule, RevisionMissing
 from articles.models import Article
 from articles.services.rights import allows
 from articles.services.steps import Person, open_steps
@@ -17,7 +18,6 @@ from articles.workflow import STEPS, Step
 
 SIMPLE_STEPS: Mapping[Step, Callable[..., None]] = {
     Step.SUBMIT: services.submit,
-    Step.APPROVE: services.approve,
     Step.CANCEL_SCHEDULE: services.cancel_schedule,
     Step.PUBLISH_NOW: services.publish_now,
     Step.WITHDRAW: services.withdraw,
@@ -39,6 +39,16 @@ TAKING_AWAY = frozenset({Step.CANCEL_SCHEDULE, Step.CANCEL_UPDATE, Step.WITHDRAW
 """The steps that show readers nothing new: whatever was written, or went live, since the form was opened."""
 
 
+def step_button(step: Step) -> str:
+    """The name of a step's button in the article's form."""
+    return f"_step_{step}"
+
+
+def pressed(request: HttpRequest) -> list[Step]:
+    """The steps whose buttons were pressed."""
+    return [step for step in Step if step_button(step) in request.POST]
+
+
 def offered(article: Article, by: Person, now: datetime) -> list[Step]:
     """The steps that make sense for this article and that this person may take."""
     senseless = {Step.MOVE, Step.SET_EMBARGO}  # the form has a field for each
@@ -58,18 +68,36 @@ def may_take(step: Step, by: Person, article: Article | None = None) -> bool:
     return allows(STEPS[step].permission, by, article)
 
 
-def take(step: Step, article: Article, *, by: Person, publish_at: datetime | None, reason: str) -> None:
-    """Take a step; `publish_at` and `reason` are for those that need them. Raises `ArticleError`."""
+def take(
+    step: Step,
+    article: Article,
+    *,
+    by: Person,
+    publish_at: datetime | None = None,
+    reason: str = "",
+    revision: int | None = None,
+    override: str | None = None,
+) -> None:
+    """Take a step; the other arguments are for those that need them. Raises `ArticleError`."""
     if step in TIMED_STEPS:
         if publish_at is None:
             raise InvalidSchedule(_("Choose the time at which the article goes live."))
-        TIMED_STEPS[step](article, publish_at=publish_at, by=by)
+        TIMED_STEPS[step](article, publish_at=publish_at, by=by, at_once=False)
+    elif step == Step.APPROVE:
+        if revision is None:
+            raise RevisionMissing
+        services.approve(article, by=by, revision=revision, override=override)
     elif step == Step.REFUSE:
-        services.refuse(article, by=by, reason=reason)
+        services.refuse(article, by=by, reason=reason, revision=revision)
     elif step == Step.KILL:
         services.kill(article, by=by, notice=reason)
     else:
         SIMPLE_STEPS[step](article, by=by)
+
+
+def stage_of(article: Article) -> str:
+    """What editors call its status: what is approved and has a time is scheduled."""
+    return _("Scheduled") if article.is_waiting and article.publish_at else article.get_status_display()
 
 
 def standing(article: Article, now: datetime) -> str:
@@ -81,6 +109,18 @@ def standing(article: Article, now: datetime) -> str:
     if article.status == Article.Status.PUBLISHED and article.published_at:
         return _("Went live on %(time)s.") % {"time": spoken_exactly(article.published_at)}
     return _SENTENCES.get(article.status, lambda: "")()
+
+
+def limits(article: Article, now: datetime) -> list[str]:
+    """What else holds, a sentence each: its embargo, its end, and what readers are told instead of it."""
+    told = []
+    if article.embargo_until and article.embargo_until > now:
+        told.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
+    if article.unpublish_at and article.unpublish_at > now:
+        told.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
+    if article.status == Article.Status.KILLED:
+        told.append(_("Readers are told: “%(notice)s”") % {"notice": article.kill_notice})
+    return told
 
 
 def standing_of_newer(article: Article) -> str:

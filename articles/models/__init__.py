@@ -12,7 +12,7 @@ from articles.models.notice import Notice, NoticeChoice
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import Release, ReleaseMember
-from articles.models.reviewing import Claim, QueuedArticle, Review
+from articles.models.reviewing import Claim, QueuedArticle, Review, ReviewPolicy
 from articles.models.revision import Revision, Text
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
@@ -43,6 +43,7 @@ __all__ = [
     "Release",
     "ReleaseMember",
     "Review",
+    "ReviewPolicy",
     "Revision",
     "SavedView",
     "SearchEntry",

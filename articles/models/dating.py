@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, TypeVar
 
 from django.contrib.auth import get_user_model
@@ -25,6 +25,9 @@ SHOWN = Text.NAMES - {"cover_mode"} | TIMES | {"status"}
 """Fields that readers notice. They do not when it is taken off, before it is, nor how its cover was chosen. The author
 counts where no byline hides him.
 """
+
+MADE_WITHIN = timedelta(minutes=1)
+"""Between storing an article and the stamp that it gets while it is stored."""
 
 _WRITTEN = frozenset({*Text.COLUMNS, "channel"}) - {"cover_mode"} | TIMES | {"author", "author_id"}
 """The same for a statement. Not the status: noting that articles are out changes nothing for readers."""
@@ -53,6 +56,7 @@ class Dated(SavesOnlyChanges):
     publish_at: models.DateTimeField[Any, datetime | None]
     embargo_until: models.DateTimeField[Any, datetime | None]
     author_id: int | None
+    created_at: models.DateTimeField[Any, datetime | None]
     byline: models.CharField[str, str]
 
     text_changed_at = models.DateTimeField(
@@ -106,3 +110,14 @@ class Dated(SavesOnlyChanges):
     def modified_at(self) -> datetime:
         """When readers last saw something new of it, of an article that is out: itself, or another text."""
         return max(self.out_since, self.text_changed_at or self.out_since)
+
+    @property
+    def updated_after_publication(self) -> datetime | None:
+        """When readers last saw something new of an article that was out before; None if they never did.
+
+        One that is stored with a date in the past was new then, not updated.
+        """
+        if self.text_changed_at is None or self.goes_live_at is None or self.created_at is None:
+            return None
+        is_new = abs(self.text_changed_at - self.created_at) < MADE_WITHIN
+        return self.text_changed_at if self.text_changed_at > self.goes_live_at and not is_new else None

@@ -61,7 +61,7 @@ def restore(article: Article, *, by: Person) -> None:
 def kill(article: Article, *, by: Person, notice: str) -> None:
     """Take an article out of the world: no schedule, no newer text, and its readers are told `notice` instead.
 
-    Raises `NoticeMissing` without one. Its revisions stay.
+    Raises `NoticeMissing` without one. Its revisions stay, and the audit log names those of the newer text.
     """
     if not notice.strip():
         raise NoticeMissing
@@ -70,9 +70,20 @@ def kill(article: Article, *, by: Person, notice: str) -> None:
         move(Step.KILL, article)
         article.kill_notice = taken.notes.facts["notice"] = notice.strip()[:NOTICE_LENGTH]
         article.publish_at = article.publish_at if article.published_at else None
+        taken.notes.facts |= _discarded(article)
         drop_update(article)
         if was_out:
             announce_withdrawn([article.pk])
+
+
+def _discarded(article: Article) -> dict[str, Any]:
+    """What the audit log says of newer text that is dropped with its time."""
+    newer = article.newer
+    if newer is None:
+        return {}
+    numbers = [revision.number for revision in (newer.approved, newer.draft) if revision]
+    planned = {"update_at": newer.publish_at.isoformat()} if newer.publish_at else {}
+    return {"discarded": numbers, **planned}
 
 
 def revive(article: Article, *, by: Person) -> None:

@@ -27,6 +27,8 @@ DESCRIPTIONS = {
     "403": _("The signed-in user may not do this."),
     "404": _("There is no such thing, or not for you."),
     "409": _("The present state does not allow this, or a request with the same Idempotency-Key is running."),
+    "410": _("It was shown to readers, and is gone for good; the detail says why."),
+    "412": _("`If-Match` names another version than the present one."),
     "413": _("The body is too large."),
     "415": _("The body is not of the documented kind."),
     "422": _("The Idempotency-Key was used for another request before."),
@@ -47,15 +49,23 @@ class Schema(AutoSchema):
         return operation
 
     def get_override_parameters(self) -> list[Any]:
-        """The header that every POST of a signed-in user honours."""
-        if self.method != "POST" or not self.view.get_authenticators():
-            return []
-        description = (
-            "Any text chosen by the sender, at most 255 characters. Sent again with the same request within 24 hours, "
-            "it brings back the first answer and has no further effect."
-        )
-        schema = {"type": "string", "maxLength": KEY_LENGTH}
-        return [OpenApiParameter(HEADER, schema, OpenApiParameter.HEADER, description=description)]
+        """The headers that say for which version, and that once is enough."""
+        headers = []
+        if self.method == "POST" and self.view.get_authenticators():
+            description = (
+                "Any text chosen by the sender, at most 255 characters. Sent again with the same request within 24 "
+                "hours, it brings back the first answer and has no further effect."
+            )
+            schema = {"type": "string", "maxLength": KEY_LENGTH}
+            headers.append(OpenApiParameter(HEADER, schema, OpenApiParameter.HEADER, description=description))
+        if self._changes_a_version():
+            text = "The `ETag` of the version that is meant; if there is another by now, nothing is changed."
+            headers.append(OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description=text))
+        return headers
+
+    def _changes_a_version(self) -> bool:
+        is_versioned = getattr(self.view, "is_versioned", False) and getattr(self.view, "detail", False)
+        return bool(is_versioned and self.method != "GET")
 
     def _refusals(self, operation: dict[str, Any]) -> Iterator[str]:
         is_private, parameters = bool(self.view.get_authenticators()), operation.get("parameters", [])
@@ -70,6 +80,8 @@ class Schema(AutoSchema):
             yield from ("413", "415")
         if is_private and self.method != "GET":
             yield "409"
+        if self._changes_a_version():
+            yield "412"
         if is_private and self.method == "POST":
             yield "422"
         if self.view.get_throttles():

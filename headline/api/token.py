@@ -18,6 +18,7 @@ from headline.accounts.attempts import TooManyTries
 from headline.api.models import Scope
 from headline.api.parsers import StrictJSONParser
 from headline.api.tokens import issue
+from scheduling.strict import Strict, refuse_unknown_parameters
 
 
 class Locked(APIException):
@@ -31,7 +32,7 @@ class Locked(APIException):
         self.wait = refusal.wait  # DRF makes the header Retry-After of it
 
 
-class CredentialsSerializer(serializers.Serializer[Any]):
+class CredentialsSerializer(Strict):
     """A staff member's name and password; every wrong pair gets the same answer."""
 
     username = serializers.CharField(max_length=150, write_only=True)
@@ -78,6 +79,7 @@ class TokenView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Trade a name and a password for a token."""
+        refuse_unknown_parameters(request.query_params, ())
         credentials = CredentialsSerializer(data=request.data, context={"request": request})
         credentials.is_valid(raise_exception=True)
         asked = credentials.validated_data

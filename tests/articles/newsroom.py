@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from articles.desk.confirming import ASKING
 from articles.models import Article, Preferences
 from articles.roles import Role
 from scheduling.services import read_database_clock
@@ -92,6 +93,8 @@ def press(button: Locator) -> None:
 def take(page: Page, step: str) -> None:
     """Press the button of a step."""
     press(page.locator(f"[name=_step_{step}]"))
+    if step in ASKING:
+        press(page.locator("#confirm button"))
 
 
 def set_time(page: Page, name: str, moment: datetime, zone: str) -> None:

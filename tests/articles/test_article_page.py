@@ -179,3 +179,23 @@ def test_a_text_is_set_and_spoken_in_its_own_language() -> None:
         assert f'<article class="story" data-id="{article.pk}" lang="{language}">' in (
             Client().get(article.get_absolute_url()).text
         )
+
+
+def test_readers_are_told_that_an_article_was_updated_after_it_went_out() -> None:
+    article = live()
+    assert "Updated" not in Client().get(article.get_absolute_url()).text, "stored with its date"
+    moment = soon(minutes=-5).replace(microsecond=0)
+    Article.objects.update(text_changed_at=moment)
+    page = Client().get(article.get_absolute_url()).text
+    found = re.search(r'Updated <time datetime="([^"]+)">', page)
+    assert found
+    assert datetime.fromisoformat(found[1]) == moment
+    Article.objects.update(text_changed_at=soon(hours=-2))
+    assert "Updated" not in Client().get(article.get_absolute_url()).text, "it was not out yet"
+
+
+def test_below_a_player_stands_the_site_and_not_the_address() -> None:
+    address = "https://www.youtube.com/watch?v=aqz-KE-bpKQ"
+    page = Client().get(live(body=f"<p>{address}</p>").get_absolute_url()).text
+    assert f'<figcaption><a href="{address}">YouTube</a></figcaption>' in page
+    assert f">{address}<" not in page

@@ -42,7 +42,8 @@ def paste(body: Locator, kind: str, text: str) -> None:
 
 
 def save(page: Page) -> Article:
-    page.get_by_role("button", name="Save and continue editing").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Save and continue editing").click()
     expect(page.get_by_text("successfully").first).to_be_visible()
     return Article.objects.get()
 
@@ -150,3 +151,67 @@ def test_words_are_counted_and_lengths_hinted_at_while_writing(page: Page) -> No
     expect(page.get_by_role("status").filter(has_text="rather long")).to_have_count(1)
     headline.fill("x" * 200)
     expect(hint).to_contain_text("as long as it can be")
+
+
+def test_the_video_button_puts_in_an_address_that_readers_see_as_a_player(page: Page) -> None:
+    """D3"""
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    body.press_sequentially("Before")
+    for address in ("https://www.youtube.com/watch?v=aqz-KE-bpKQ", "vimeo.com/76979871"):
+        page.get_by_role("button", name="Video from another site").click()
+        page.get_by_label("Address of the video's page").fill(address)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.type("After")
+    stored = save(page).body
+    assert stored == (
+        '<p>Before</p><p><a href="https://www.youtube.com/watch?v=aqz-KE-bpKQ" rel="noopener noreferrer">'
+        "https://www.youtube.com/watch?v=aqz-KE-bpKQ</a></p>"
+        '<p><a href="https://vimeo.com/76979871" rel="noopener noreferrer">https://vimeo.com/76979871</a></p>'
+        "<p>After</p>"
+    )
+    for site in ("https://www.youtube-nocookie.com/**", "https://player.vimeo.com/**"):
+        page.route(site, lambda route: route.abort())
+    page.get_by_role("button", name="Preview", exact=True).click()
+    players = page.frame_locator("#preview iframe").locator("figure.embed iframe")
+    expect(players.first).to_have_attribute("src", "https://www.youtube-nocookie.com/embed/aqz-KE-bpKQ")
+    expect(players.last).to_have_attribute("src", "https://player.vimeo.com/video/76979871")
+
+
+def test_a_dialog_of_the_editor_opens_in_the_middle_and_cancelling_it_changes_nothing(page: Page) -> None:
+    body = open_form(page)
+    body.press_sequentially("Before")
+    page.get_by_role("button", name="Video from another site").click()
+    dialog = page.get_by_role("dialog")
+    box, view = dialog.bounding_box(), page.viewport_size
+    assert box is not None and view is not None
+    assert abs(box["x"] + box["width"] / 2 - view["width"] / 2) < 20
+    assert abs(box["y"] + box["height"] / 2 - view["height"] / 2) < 20
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
+    expect(body).to_be_focused()
+    assert page.locator("#id_body").input_value() == "<p>Before</p>"
+
+
+def test_below_a_table_at_the_end_there_is_a_paragraph_that_is_stored_only_when_used(page: Page) -> None:
+    """D4"""
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    body.press_sequentially("Before")
+    page.get_by_role("button", name="Table", exact=True).click()
+    page.keyboard.type("Cell")
+    assert save(page).body.endswith("</table>")
+    body.press("Control+End")
+    page.keyboard.type("After")
+    assert save(page).body.endswith("</table><p>After</p>")
+
+
+def test_looking_around_in_a_text_that_ends_with_a_table_changes_nothing(page: Page) -> None:
+    stored = "<p>Before</p><table><tbody><tr><td><p>Cell</p></td></tr></tbody></table>"
+    body = open_form(page, make_article(body=stored))
+    body.get_by_text("Cell").click()
+    body.press("Control+End")
+    expect(body.locator("p").last).to_have_text("")
+    assert save(page).body == stored
+    assert Article.objects.get().revision == 1

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from articles import services
 from articles.models import Article, AuditEntry, Presence, Update, WorkingCopy
 from articles.services.recording import door
+from articles.services.writing import MOST_COPIES
 from articles.workflow import Step
 from tests.articles.factories import APPROVED, make_article, make_editor, make_person, soon
 from tests.articles.test_desk import form_address, form_of, logged_in, press
@@ -43,22 +44,49 @@ def told(client: Client, article: Article, **form: str) -> list[str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_closed_window_costs_nothing_and_its_work_is_restored_or_thrown_away(page: Page) -> None:
+def test_a_closed_window_costs_nothing_and_its_work_is_restored_by_pressing_enter(page: Page) -> None:
     body = open_form(page)
     page.get_by_label("Headline").fill("Bridge")
     body.press_sequentially("Two hours of work")
-    expect(page.get_by_text("Not saved yet; kept for you at")).to_be_visible()
+    expect(page.get_by_text("Draft saved")).to_be_visible()
     assert not Article.objects.exists()
     again = page.context.new_page()
     page.close()
     again.goto(ADD)
-    expect(again.get_by_text("You have unsaved work from")).to_contain_text("“Bridge”")
-    again.get_by_role("link", name="Restore it").press("Enter")
+    expect(again.get_by_text("Recovered draft from")).to_contain_text("“Bridge”")
+    expect(again.get_by_role("link", name="Restore")).to_be_focused()
+    again.keyboard.press("Enter")
     expect(again.get_by_role("textbox", name="Body")).to_have_text("Two hours of work")
     again.get_by_role("button", name="Save and continue editing").click()
     expect(again.get_by_text("successfully").first).to_be_visible()
     assert Article.objects.values_list("title", "body").get() == ("Bridge", "<p>Two hours of work</p>")
     assert not WorkingCopy.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_single_key_discards_recovered_work(page: Page) -> None:
+    """D2"""
+    open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    expect(page.get_by_text("Draft saved")).to_be_visible()
+    for key in ("Enter", "Space"):
+        page.goto(ADD)
+        expect(page.get_by_role("link", name="Restore")).to_be_focused()
+        page.keyboard.press("Tab")
+        page.keyboard.press(key)  # on what asks whether to discard it
+        expect(page.get_by_text("It cannot be brought back.")).to_be_visible()
+        assert WorkingCopy.objects.get().title == "Bridge"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Recovered draft from")).to_have_count(0)
+    expect(page.get_by_label("Headline")).to_be_focused()
+    assert not WorkingCopy.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_article_begins_with_its_headline(page: Page) -> None:
+    open_form(page)
+    expect(page.get_by_label("Headline")).to_be_focused()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -79,7 +107,7 @@ def test_a_lost_line_and_an_ended_session_cost_nothing(page: Page) -> None:
     popup.value.get_by_label("Password").fill("secret")
     popup.value.keyboard.press("Enter")
     popup.value.wait_for_url(lambda address: "login" not in address)
-    expect(page.get_by_text("Not saved yet; kept for you at")).to_be_visible()
+    expect(page.get_by_text("Draft saved")).to_be_visible()
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url(lambda address: "change" not in address)
     assert Article.objects.get().title == "New"
@@ -96,9 +124,11 @@ def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page:
     again = page.context.new_page()
     page.close()
     again.goto(form_address(article))
-    expect(again.get_by_text("You have unsaved work from")).to_contain_text("“Typed in a tunnel”")
-    again.get_by_role("button", name="Throw it away").click()
-    expect(again.get_by_text("You have unsaved work from")).to_have_count(0)
+    expect(again.get_by_text("Recovered draft from")).to_contain_text("“Typed in a tunnel”")
+    again.get_by_text("Discard…").click()
+    expect(again.get_by_text("It cannot be brought back.")).to_be_visible()
+    again.get_by_role("button", name="Discard", exact=True).click()
+    expect(again.get_by_text("Recovered draft from")).to_have_count(0)
     eventually(lambda: not WorkingCopy.objects.exists())
 
 
@@ -183,7 +213,7 @@ def test_copies_are_ones_own() -> None:
     window, _status = keep(logged_in(alice), alice, article)
     bob = make_editor("bob")
     client = logged_in(bob)
-    assert "unsaved work" not in client.get(form_address(article)).text
+    assert "Recovered draft" not in client.get(form_address(article)).text
     assert 'value="Typed"' not in client.get(f"{form_address(article)}?restore={window}").text
     keep(client, bob, article, window=window, number=9, typed={"title": ["His"]})
     client.delete(f"/admin/articles/article/copies/{window}/")
@@ -204,6 +234,43 @@ def test_who_may_not_write_keeps_nothing() -> None:
 def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
     alice = make_editor()
     assert keep(logged_in(alice), alice, **wrong)[1] == 400
+
+
+@pytest.mark.django_db
+def test_deeply_nested_json_is_refused() -> None:
+    alice = make_editor()
+
+    answer = logged_in(alice).post(
+        f"/admin/articles/article/copies/{uuid4()}/", '{"typed":' + "[" * 100_000, content_type="application/json"
+    )
+
+    assert answer.status_code == 400
+    assert not WorkingCopy.objects.exists()
+
+
+@pytest.mark.django_db
+def test_half_an_emoji_is_replaced_and_does_not_block_the_form() -> None:
+    alice = make_editor()
+    client = logged_in(alice)
+
+    window, status = keep(client, alice, typed={"title": ["Tides \ud83d \U0001f30a"]})
+
+    assert status == 200
+    assert WorkingCopy.objects.get().title == "Tides \ufffd \U0001f30a"
+    assert "Tides \ufffd" in client.get(f"{ADD}?restore={window}").text
+
+
+@pytest.mark.django_db
+def test_one_person_has_a_limited_number_of_copies_and_the_latest_stay() -> None:
+    alice, bob = make_editor(), make_editor("bob")
+    client = logged_in(alice)
+    keep(logged_in(bob), bob)
+
+    windows = [keep(client, alice)[0] for _number in range(MOST_COPIES + 5)]
+
+    left = {str(pk) for pk in WorkingCopy.objects.filter(person=alice).values_list("pk", flat=True)}
+    assert left == set(windows[5:])
+    assert WorkingCopy.objects.filter(person=bob).count() == 1
 
 
 @pytest.mark.django_db

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
@@ -22,7 +24,15 @@ from articles.services.watching import tell_of_trouble
 from headline.desk import navigation
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.worker import Worker
-from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, soon
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_editor,
+    make_member,
+    make_person,
+    soon,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +65,7 @@ def test_an_author_is_told_of_a_refusal_and_why(author: User) -> None:
 
 
 def test_an_author_is_told_of_an_approval(author: User) -> None:
-    services.approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
+    approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW))
     assert told(author) == [(Kind.APPROVED, "Mayor resigns")]
 
 
@@ -101,7 +111,7 @@ def test_nobody_is_told_what_he_did_himself() -> None:
 def test_what_is_undone_is_not_told(author: User) -> None:
     article = make_article(author=author, status=Status.MANUAL_REVIEW)
     with transaction.atomic():
-        services.approve(article, by=make_editor())
+        approve(article)
         transaction.set_rollback(True)
     assert not Notice.objects.exists()
 
@@ -109,7 +119,7 @@ def test_what_is_undone_is_not_told(author: User) -> None:
 def test_each_person_chooses_what_comes_in_the_desk_and_what_by_mail(author: User) -> None:
     NoticeChoice.objects.create(person=author, desk=[Kind.REFUSED], mail=[Kind.APPROVED])
     alice = make_editor()
-    services.approve(make_article(author=author, status=Status.MANUAL_REVIEW), by=alice)
+    approve(make_article(author=author, status=Status.MANUAL_REVIEW))
     services.refuse(make_article(author=author, status=Status.MANUAL_REVIEW), by=alice, reason="Thin")
     services.publish_now(make_article(author=author, status=APPROVED), by=alice)
 
@@ -267,4 +277,19 @@ def test_the_article_s_form_shows_what_happened_to_it(desk: Client, author: User
     assert article is not None
     page = desk.get(f"/admin/articles/article/{article.pk}/change/")
     assert [entry["name"] for entry in page.context["record"]] == ["Refuse", "Written"]
-    assert "What happened to this article" in page.content.decode()
+    assert 'id="record"' in page.content.decode()
+
+
+def test_an_unread_notice_is_marked_new_and_not_ticked(author: User) -> None:
+    article = make_article(author=author)
+    old, new = (
+        Notice.objects.create(person=author, kind=Notice.Kind.APPROVED, article=article, article_title=title, at=soon())
+        for title in ("Old", "New")
+    )
+    Notice.objects.filter(pk=old.pk).update(read_at=soon())
+    client = Client()
+    client.force_login(author)
+    page = client.get("/admin/articles/notice/").text
+    cells = re.findall(r"field-is_new.*?</td>", page, re.DOTALL)
+    assert [bool(re.search(r">\s*new\s*<", cell)) for cell in cells] == [True, False]
+    assert not any("check_small" in cell for cell in cells)

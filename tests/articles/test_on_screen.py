@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from articles.models import Article
 from scheduling.models import TaskInfoLog
 from tests.articles.factories import make_article, make_channel, make_person, soon
-from tests.conftest import StartManage
+from tests.conftest import Site, StartManage
 from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -91,3 +91,22 @@ def test_nothing_sticks_out_sideways(page: Page, width: int) -> None:
     for address in ("/", article.get_absolute_url(), "/channel/politics/"):
         page.goto(address)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_without_scripts_articles_are_written_and_many_are_submitted(browser: Browser, site: Site) -> None:
+    make_person("alice", is_superuser=True)
+    viewport: ViewportSize = {"width": 1440, "height": 900}
+    with browser.new_context(base_url=site.url, java_script_enabled=False, viewport=viewport) as context:
+        page = context.new_page()
+        log_in(page)
+        page.goto("/admin/articles/article/add/")
+        page.get_by_label("Headline").fill(TITLE)
+        page.get_by_label("Body").fill("<p>It is open.</p>")
+        page.get_by_role("button", name="Save", exact=True).click()
+        assert Article.objects.values_list("title", "body").get() == (TITLE, "<p>It is open.</p>")
+        page.locator("input.action-select").check()
+        page.locator("select[name=action]").select_option("submit")
+        page.get_by_role("button", name="Run").click()
+        page.get_by_role("button", name="Go on").click()
+
+        assert Article.objects.get().status == Article.Status.MANUAL_REVIEW

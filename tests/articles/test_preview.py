@@ -64,6 +64,24 @@ def test_the_preview_follows_what_is_typed_and_nothing_is_saved(page: Page) -> N
     assert Article.objects.values_list("body", "revision").get() == ("<p>Old</p>", 1)
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("width", "shown", "least"), [(1440, "Desktop", 320), (390, "Phone", 0)])
+def test_the_preview_leaves_room_to_write_and_begins_with_the_width_of_the_device(
+    page: Page, width: int, shown: str, least: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    open_form(page, make_article("Bridge"))
+    page.get_by_role("button", name="Preview", exact=True).press("Enter")
+    expect(page.get_by_role("button", name=shown)).to_have_attribute("aria-pressed", "true")
+    box = page.get_by_label("Headline").bounding_box()
+    assert box is not None
+    assert box["width"] > least
+    if width == 1440:
+        preview = page.locator("#preview").bounding_box()
+        assert preview is not None
+        assert box["x"] + box["width"] <= preview["x"], "nothing to write in is covered"
+
+
 def test_the_preview_is_the_page_that_readers_get(desk: Client) -> None:
     article = make_article("Bridge", channel=make_channel(), summary="It reopens.", body="One\n\nTwo & three")
     shown = desk.get(preview_address(article))

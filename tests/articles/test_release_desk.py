@@ -83,6 +83,17 @@ def test_the_page_says_beside_each_article_what_is_wrong_and_where_to_mend_it(de
     assert "<button class" not in ask.partition("release-steps")[2]
 
 
+def test_scheduling_a_release_with_a_blocking_issue_is_no_success(desk: Client, irene: User) -> None:
+    release = make_release(make_article("Ready", status=APPROVED), make_article("Draft"), by=irene)
+    due = soon(hours=1).replace(microsecond=0, tzinfo=None).isoformat()
+    answer = desk.post(f"{LIST}{release.pk}/schedule/", {"publish_at": due, "publish_at_which": ""})
+    release.refresh_from_db()
+    assert release.status == Release.Status.SCHEDULED
+    (message,) = get_messages(answer.wsgi_request)
+    assert message.level_tag == "warning"
+    assert "As it is, nothing would go out: there is 1 blocking issue." in str(message)
+
+
 def test_a_dry_run_is_shown_and_changes_nothing(desk: Client, irene: User) -> None:
     release = make_release(make_article("Fine", status=APPROVED), by=irene)
     html = desk.post(f"{LIST}{release.pk}/rehearse/").content.decode()

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
-from articles.models import Article, Material, Release, ReleaseMember
+from articles.models import Article, Channel, Material, Release, ReleaseMember
 from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
 from tests.articles.pictures import picture, sent
@@ -165,6 +165,7 @@ def update_steps(article: int) -> Iterator[tuple[str, int | str | None, Any, int
     yield "desk_articles_kill", article, {"notice": "It was invented."}, 200
     yield "desk_articles_revive", article, None, 200
     yield "desk_articles_embargo", article, {"until": NOON}, 200
+    make_article(channel=Channel.objects.get(), status=Status.APPROVED, publish_at=soon(hours=1))
     yield "desk_articles_move", None, {"channel": "politics", "shift": "00:30:00"}, 200
 
 

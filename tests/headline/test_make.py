@@ -58,7 +58,7 @@ def _children(pid: int) -> list[str]:
     return direct + [child for parent in direct for child in _children(int(parent))]
 
 
-def test_the_build_server_calls_make_test() -> None:
+def test_the_build_server_lints_and_then_tests() -> None:
     script = base_dir / ".ci" / "run"
     assert os.access(script, os.X_OK)
-    assert "make test" in script.read_text()
+    assert script.read_text().splitlines()[-2:] == ["make lint", "make test"]

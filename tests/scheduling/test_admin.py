@@ -70,7 +70,9 @@ def test_pending_tasks_are_listed_soonest_first_with_their_last_error(operator: 
 
 def test_the_list_narrows_to_what_is_overdue(operator: Client, add: Add) -> None:
     overdue, leased, fresh = add(-60), add(-60), add(0)
-    TaskInfo.objects.filter(pk=leased.pk).update(leased_until=read_database_clock() + timedelta(seconds=60))
+    TaskInfo.objects.filter(pk=leased.pk).update(
+        leased_until=read_database_clock() + timedelta(seconds=60), lease_token="held"
+    )
     assert rows(operator, TASKS, overdue="yes") == [overdue.pk]
     assert len(re.findall(r">\s*overdue\s*<", operator.get(TASKS).text)) == 1
     cancel_task(overdue.pk)

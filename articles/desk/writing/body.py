@@ -14,6 +14,7 @@ from articles.desk.writing.words import EDITOR_WORDS
 from articles.html import add_paragraphs, clean_html
 
 _BETWEEN_BLOCKS = re.compile(r"(?<=>)\s*\n\s*(?=<)")
+_EMPTY_END = re.compile(r"(?:<p>\s*</p>\s*)+$")
 
 
 class BodyWidget(UnfoldAdminTextareaWidget):
@@ -42,8 +43,9 @@ class BodyField(forms.CharField):
         return clean_html(add_paragraphs(value)) if isinstance(value, str) else value
 
     def to_python(self, value: Any) -> str:
-        """Cleaned; what cleaning takes out, the form tells."""
-        return clean_html(super().to_python(value) or "")
+        """Cleaned, unless it is refused for its length anyway; what cleaning takes out, the form tells."""
+        text = super().to_python(value) or ""
+        return text if self.max_length and len(text) > self.max_length else clean_html(text)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Whether readers would notice."""
@@ -51,5 +53,5 @@ class BodyField(forms.CharField):
 
 
 def as_shown(body: str) -> str:
-    """As readers see it, without the line ends between blocks that some editors put and others do not."""
-    return _BETWEEN_BLOCKS.sub("", clean_html(add_paragraphs(body)))
+    """As readers see it, without what some editors put and others do not: line ends between blocks, an empty end."""
+    return _EMPTY_END.sub("", _BETWEEN_BLOCKS.sub("", clean_html(add_paragraphs(body))))

@@ -62,7 +62,7 @@ SCREEN_WORDS = {
     "length": _("{length} of about {good} characters"),
     "long": _("rather long: lists and search engines may cut it"),
     "full": _("as long as it can be"),
-    "kept": _("Not saved yet; kept for you at {time}."),
+    "kept": _("Draft saved {time}"),
     "notKept": _("No connection: what you type is not kept on the server since {time}. Trying again …"),
     "signedOut": _("You have been signed out. Your text is still here:"),
     "signIn": _("sign in again in a new window"),
@@ -71,6 +71,6 @@ SCREEN_WORDS = {
     "quick": _("Quick choices"),
     "which": _("Which of the two"),
     "whichOne": _("Which one?"),
-    "thrownAway": _("Thrown away."),
+    "discarded": _("The recovered draft is discarded."),
 }
 """What the scripts around the editor say."""

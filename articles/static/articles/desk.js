@@ -70,6 +70,7 @@
             makeButton(element);
             nameAction(element);
         });
+        each("#content:not([role])", (content) => content.setAttribute("role", "main"));
         each("#searchbar-submit", (element) => name(element, texts.search));
         each("a[href], button", (element) => element.querySelector(ICON) && !wordsOf(element) && name(element, element.title || texts.start));
         each(".result-list td[data-label] input:not([type=hidden])", nameCell);
@@ -81,7 +82,11 @@
         each(`${ICON}:not([role], [aria-hidden])`, (icon) => icon.setAttribute("aria-hidden", "true"));
     };
 
+    // Nothing is shown until unfold's scripts have run, and a browser does not wait that long with `autofocus`.
+    const focus = () => document.activeElement === document.body && document.querySelector("[autofocus]")?.focus();
+
     document.addEventListener("DOMContentLoaded", () => {
+        focus();
         texts = document.querySelector("meta[name=desk-texts]").dataset;
         mend();
         let isPlanned = false;

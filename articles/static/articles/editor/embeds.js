@@ -3,6 +3,8 @@ import { Extension, pm, updateAttrsDialog } from "django-prose-editor/editor";
 
 const FRAME = /<iframe\b[^>]*?\ssrc=["'](?:https?:)?(\/\/[^"'\s<>]+)["'][^>]*>(?:\s*<\/iframe>)?/gi;
 
+const WITH_SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+
 const withoutFrames = (text, put) => text.replace(FRAME, (_frame, address) => put(`https:${address}`));
 
 const siteOf = (text, embeds) => embeds.find(({ address }) => new RegExp(`^(?:${address})`).test(text.trim()));
@@ -21,16 +23,17 @@ const shownAsPlayers = (doc, { embeds, words }) => {
 export const Embed = Extension.create({
     name: "embed",
 
-    addMenuItems({ editor, menu, buttons }) {
+    addMenuItems({ menu, buttons }) {
         const { words } = this.options;
         const ask = updateAttrsDialog(
             { address: { title: words.embedAddress, required: true } },
             { title: words.embedTitle, submitText: words.Insert },
         );
-        const insert = async () => {
+        const insert = async (editor) => {
             const answer = await ask(editor, {});
             if (!answer) return editor.commands.focus();
-            const address = withoutFrames(answer.address, (found) => found).trim();
+            const typed = withoutFrames(answer.address, (found) => found).trim();
+            const address = WITH_SCHEME.test(typed) ? typed : `https://${typed}`;
             const link = { type: "text", text: address, marks: [{ type: "link", attrs: { href: address } }] };
             return editor.chain().focus().insertContent([{ type: "paragraph", content: [link] }, { type: "paragraph" }]).run();
         };

@@ -158,11 +158,11 @@ const bringIn = async () => {
 };
 
 for (const notice of document.querySelectorAll("[data-unsaved]")) {
-    notice.querySelector("[data-throw-away]").addEventListener("click", async () => {
+    notice.querySelector("[data-discard]").addEventListener("click", async () => {
         const answer = await fetch(notice.dataset.unsaved, { method: "DELETE", headers: { "X-CSRFToken": csrf() } });
         if (!answer.ok) return;
         notice.remove();
-        announce(say("thrownAway"));
+        announce(say("discarded"));
         form.querySelector("input:not([type=hidden])")?.focus();
     });
 }

@@ -3,7 +3,7 @@
 import {
     Blockquote, Bold, BulletList, Caption, Code, CodeBlock, Document, Dropcursor, Gapcursor, HardBreak, History,
     HorizontalRule, Image, Italic, Link, ListItem, Menu, OrderedList, Paragraph, Strike, Subscript, Superscript,
-    TableCell, TableHeader, TableRow, Text, Underline, createTextareaEditor,
+    TableCell, TableHeader, TableRow, Text, TrailingNode, Underline, createTextareaEditor,
 } from "django-prose-editor/editor";
 import { Attributes, Heading, KeptBlock, KeptInline, Table } from "articles/editor/kept";
 import { Embed } from "articles/editor/embeds";
@@ -21,7 +21,7 @@ const extensions = ({ words, embeds }) => [
     Table, TableRow, TableHeader, TableCell,
     Embed.configure({ embeds, words }),
     KeptBlock.configure({ words }), KeptInline, Attributes,
-    Dropcursor, Gapcursor, History,
+    Dropcursor, Gapcursor, TrailingNode, History,
     Menu.configure({ groups: GROUPS.map((group) => ({ group })) }),
     Toolbar.configure({ words }),
 ];
@@ -36,10 +36,20 @@ const name = (editor, textarea, words) => {
     label?.addEventListener("click", () => editor.commands.focus());
 };
 
+// The empty paragraph to go on in, which follows a picture or table at the end, is there from the beginning; it is no part
+// of the text.
+const addAnEnd = (editor, textarea) => {
+    const stored = textarea.value;
+    editor.view.dispatch(editor.state.tr.setMeta("addToHistory", false)); // as after each change, the paragraph is added if it is missing
+    textarea.value = stored;
+    editor.on("update", () => (textarea.value = textarea.value.replace(/(<p><\/p>)+$/, "")));
+};
+
 for (const textarea of document.querySelectorAll("[data-editor]")) {
     const told = JSON.parse(textarea.dataset.editor);
     const editor = createTextareaEditor(textarea, extensions(told));
     name(editor, textarea, told.words);
+    addAnEnd(editor, textarea);
     // The line being written stays clear of the toolbar above and of the buttons below, in pixels.
     editor.setOptions({ editorProps: { scrollThreshold: 130, scrollMargin: 130 } });
     textarea.editor = editor;

@@ -8,7 +8,8 @@ const button = document.getElementById("preview-button");
 const panel = document.getElementById("preview");
 const stage = panel.querySelector(".preview-stage");
 const frame = panel.querySelector("iframe");
-let width = 1200;
+const PHONE = 390;
+let width = innerWidth < 2 * PHONE ? PHONE : 1200;
 let top = 0;
 
 const fit = () => {
@@ -47,10 +48,14 @@ new ResizeObserver(fit).observe(stage);
 button.addEventListener("click", () => open(panel.hidden));
 document.getElementById("preview-close").addEventListener("click", () => open(false));
 panel.addEventListener("keydown", (event) => event.key === "Escape" && open(false));
+
+const show = (chosen) => {
+    width = chosen;
+    for (const choice of panel.querySelectorAll("[data-width]")) choice.setAttribute("aria-pressed", Number(choice.dataset.width) === width);
+    fit();
+};
+
 for (const choice of panel.querySelectorAll("[data-width]")) {
-    choice.addEventListener("click", () => {
-        width = Number(choice.dataset.width);
-        for (const other of panel.querySelectorAll("[data-width]")) other.setAttribute("aria-pressed", other === choice);
-        fit();
-    });
+    choice.addEventListener("click", () => show(Number(choice.dataset.width)));
 }
+show(width);

@@ -130,10 +130,13 @@
             report();
         };
 
-        section.querySelector("input[type=file]").onchange = ({ target }) => {
-            take([...target.files]);
-            target.value = "";
+        const takeChosen = (event) => {
+            if (event.target.type !== "file") return;
+            event.stopPropagation(); // unfold's own listener expects a text field beside the input
+            take([...event.target.files]);
+            event.target.value = "";
         };
+        section.addEventListener("change", takeChosen, { capture: true });
         for (const kind of ["dragenter", "dragover"]) {
             section.addEventListener(kind, (event) => {
                 event.preventDefault();
