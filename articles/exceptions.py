@@ -160,6 +160,13 @@ class NotMoved(ArticleError):
         self.problems, self.code = problems, code
 
 
+class UnknownCheckpoint(ArticleError):
+    """The change feed has not got so far; it was written anew since, or restored from a backup."""
+
+    code = "unknown_checkpoint"
+    message = _("There is no such checkpoint any more; begin again with an early time, such as 2000-01-01T00:00:00Z.")
+
+
 class MovedMeanwhile(ArticleError):
     """Somebody moved it since this editor saw it."""
 

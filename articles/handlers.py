@@ -18,6 +18,7 @@ from articles.models import Article, Batch, Release
 from articles.search import mend_index
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
 from articles.services.batching import BATCH, carry_on
+from articles.services.change_feed import keep_up
 from articles.services.judging import REVIEW
 from articles.services.mailing import mail
 from articles.services.noticing import MAIL
@@ -42,6 +43,7 @@ healer(mend_tasks)
 healer(reviewing.mend_reviews)
 healer(tell_of_trouble)
 healer(mend_index)
+healer(keep_up)
 
 
 def titles(keys: Collection[str], to: Person) -> Mapping[str, str]:

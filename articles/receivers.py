@@ -18,6 +18,7 @@ from articles.models.telling import rows_changed
 from articles.models.word import Levels, words_changed
 from articles.search import index
 from articles.services import recording
+from articles.services.change_feed import note_renamed
 from articles.services.editing import TIMES
 from articles.services.membership import refuse_held
 from articles.services.pinging import ping_of_vanishing
@@ -204,6 +205,16 @@ def purge_signed(created: bool, update_fields: frozenset[str] | None, **kwargs: 
     """The same for a person's name. That somebody logged in is no news."""
     if not created and (update_fields is None or _NAMES & update_fields):
         purge_tags(SITE)
+
+
+@receiver(post_save, sender=Channel)
+@receiver(post_save, sender=Tag)
+@receiver(post_save, sender=Material)
+@receiver(post_save, sender=get_user_model())
+def follow_renamed(instance: Any, created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
+    """Who follows the articles hears that they show another name or picture now."""
+    if not created and (not isinstance(instance, get_user_model()) or update_fields is None or _NAMES & update_fields):
+        note_renamed(instance)
 
 
 @receiver(post_delete, sender=Channel)

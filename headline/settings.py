@@ -285,6 +285,14 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
         "ArticleStatus": "articles.models.Article.Status",
+        "CoverMode": "articles.models.CoverMode",
+        "ReleaseAction": "articles.models.ReleaseMember.Action",
+        "ReleaseStatus": "articles.models.Release.Status",
         "TaskStatus": "scheduling.models.TaskInfoLog.Status",
+        "TextChange": "articles.diffing.Change",
     },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "headline.api.schema.name_numbers",
+    ],
 }

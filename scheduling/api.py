@@ -10,7 +10,7 @@ import re
 from typing import Any, cast
 
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.exceptions import APIException, NotFound, PermissionDenied
@@ -61,9 +61,12 @@ class MayOperateTasks(BasePermission):
         return request.user.has_perm("scheduling.operate_tasks")
 
 
+_BY_ID = [OpenApiParameter("task_id", str, OpenApiParameter.PATH, description="As text, as in bodies: it has 63 bits.")]
+
+
 @extend_schema_view(
     list=extend_schema(summary="List tasks, oldest id first", parameters=[TaskFilterSerializer]),
-    retrieve=extend_schema(summary="One task, pending or closed"),
+    retrieve=extend_schema(summary="One task, pending or closed", parameters=_BY_ID),
 )
 class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]):
     """Tasks that run at a given time."""
@@ -102,7 +105,7 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         task = services.add_task(**values)
         return Response(self._told(task.task_id), status.HTTP_200_OK if is_there else status.HTTP_201_CREATED)
 
-    @extend_schema(summary="Move a pending task to another time", request=MoveSerializer)
+    @extend_schema(summary="Move a pending task to another time", request=MoveSerializer, parameters=_BY_ID)
     def partial_update(self, request: Request, task_id: int) -> Response:
         """Move a pending task; a program that had leased it loses the lease."""
         moment = self.checked(MoveSerializer)["execute_time"]
@@ -110,7 +113,7 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         services.reschedule_task(task_id, moment)
         return Response(self._told(task_id))
 
-    @extend_schema(summary="Cancel a pending task", responses={204: None})
+    @extend_schema(summary="Cancel a pending task", responses={204: None}, parameters=_BY_ID)
     def destroy(self, request: Request, task_id: int) -> Response:
         """Cancel a pending task. 204 means that it will not run, 409 that it was no longer pending."""
         self._log(task_id)
@@ -137,6 +140,7 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         summary="Report a leased task as done",
         request=LeaseSerializer,
         responses=TaskSerializer,
+        parameters=_BY_ID,
     )
     @action(detail=True, methods=["post"])
     def complete(self, request: Request, task_id: int) -> Response:
@@ -151,6 +155,7 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         summary="Report that a leased task failed",
         request=FailureSerializer,
         responses=FailedSerializer,
+        parameters=_BY_ID,
     )
     @action(detail=True, methods=["post"])
     def fail(self, request: Request, task_id: int) -> Response:

@@ -26,7 +26,7 @@ class InstantField(serializers.DateTimeField):
         return value
 
 
-@extend_schema_field({"type": ["object", "array", "string", "number", "boolean"]})
+@extend_schema_field({"type": ["object", "array", "string", "number", "boolean"], "items": {}})
 class ParametersField(serializers.JSONField):
     """What the task's program needs to know: anything that JSON can say."""
 

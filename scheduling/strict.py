@@ -37,7 +37,7 @@ class Strict(serializers.Serializer[Any]):
         except ValidationError as error:
             raise ValidationError({**found, **error.detail}) from error  # type: ignore[dict-item]
         if found:
-            raise ValidationError(found)  # type: ignore[arg-type]
+            raise ValidationError(found)
         return values
 
 
@@ -67,10 +67,13 @@ class StrictView(View):
         return sorted({*filters, *self.parameters, *page_parameters(self)})
 
     def asked(self) -> dict[str, Any]:
-        """The values of a list's filters. Raises `ValidationError`."""
+        """The values of a list's filters; an empty one is wrong, not absent. Raises `ValidationError`."""
         if self.filter_class is None:
             return {}
-        form = self.filter_class(data=self.request.query_params)
+        form, query = self.filter_class(), self.request.query_params
+        several = {name for name, field in form.fields.items() if isinstance(field, serializers.MultipleChoiceField)}  # type: ignore[attr-defined]
+        given = {name: query.getlist(name) if name in several else query[name] for name in query}
+        form = self.filter_class(data=given)
         form.is_valid(raise_exception=True)
         return dict(form.validated_data)
 
@@ -99,7 +102,7 @@ def refuse_unknown_parameters(given: Mapping[str, Any], known: Collection[str]) 
     """Raise `ValidationError` for each parameter that is not `known`."""
     sentence = _("There is no parameter “%(name)s” here. %(known)s")
     if found := _refusals(given.keys() - set(known), known, "unknown_parameter", sentence):
-        raise ValidationError(found)  # type: ignore[arg-type]
+        raise ValidationError(found)
 
 
 def _refusals(unknown: Collection[str], known: Collection[str], code: str, sentence: str) -> Details:

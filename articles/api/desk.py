@@ -87,7 +87,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         form = self.get_serializer(data=request.data)
         form.is_valid(raise_exception=True)
         self.perform_create(form)
-        return self.shown(form.instance.pk, status.HTTP_201_CREATED)
+        return self.shown(form.data["id"], status.HTTP_201_CREATED)
 
     def perform_create(self, serializer: BaseSerializer[Article]) -> None:
         """A draft belongs to whoever wrote it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.conf import settings
@@ -18,10 +19,12 @@ from articles.api.fields import AddressInstantField, InstantField
 from articles.api.pictures import PictureSerializer
 from articles.html import clean_html
 from articles.illustrating import absolute, illustrate
-from articles.models import Article, Channel, Correction, Tag
+from articles.models import Article, Channel, Correction, FeedEntry, Tag
 from articles.parts import live_authors, live_tags
 from articles.places import Place
 from articles.search import highlighted, snippet
+
+GONE = [choice for choice in FeedEntry.State.choices if choice[0] != FeedEntry.State.LIVE]
 
 
 class ChannelSerializer(serializers.ModelSerializer[Channel]):
@@ -82,6 +85,11 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
         return f"{settings.SITE_URL.rstrip('/')}{article.get_absolute_url()}"
 
 
+def told_body(article: Article) -> str:
+    """The body, fit to be shown."""
+    return illustrate(clean_html(article.body), address=absolute)
+
+
 class HighlightSerializer(serializers.Serializer[Any]):
     """Where an article has what was looked for: escaped HTML with the words in `<mark>`."""
 
@@ -93,10 +101,21 @@ class ListedSerializer(HeadlineSerializer):
     """A live article in a list."""
 
     highlight = serializers.SerializerMethodField(help_text=_("With `q`: headline and text around what was found."))
+    body = serializers.SerializerMethodField(help_text=_("With `updated_since`: as in the article itself."))
+    corrections = serializers.SerializerMethodField(help_text=_("The same."))
 
     class Meta(HeadlineSerializer.Meta):
-        fields = [*HeadlineSerializer.Meta.fields, "highlight"]
+        fields = [*HeadlineSerializer.Meta.fields, "highlight", "body", "corrections"]
         read_only_fields = fields
+
+    def get_body(self, article: Article) -> str | None:
+        """None unless changes are followed."""
+        return told_body(article) if self.context["follows"] else None
+
+    @extend_schema_field(CorrectionSerializer(many=True, allow_null=True))
+    def get_corrections(self, article: Article) -> list[Any] | None:
+        """None unless changes are followed."""
+        return list(CorrectionSerializer(article.corrections, many=True).data) if self.context["follows"] else None
 
     @extend_schema_field(HighlightSerializer(allow_null=True))
     def get_highlight(self, article: Article) -> dict[str, str] | None:
@@ -118,7 +137,7 @@ class LiveArticleSerializer(HeadlineSerializer):
 
     def get_body(self, article: Article) -> str:
         """The body, fit to be shown."""
-        return illustrate(clean_html(article.body), address=absolute)
+        return told_body(article)
 
 
 @extend_schema_field(OpenApiTypes.STR)
@@ -161,10 +180,50 @@ class ArticleFilterSerializer(serializers.Serializer[Any]):
         return _known(get_user_model()._default_manager.all(), _NO_AUTHOR, pk=pk)
 
 
+@extend_schema_field(OpenApiTypes.STR)
+class StartField(AddressInstantField):
+    """Where to begin to follow changes: at a checkpoint, or at a time."""
+
+    def to_internal_value(self, value: Any) -> Any:
+        """A number of the feed, or an instant. Raises `ValidationError`."""
+        found = CHECKPOINT.fullmatch(str(value))
+        return int(found[1]) if found else super().to_internal_value(value)
+
+
+CHECKPOINT = re.compile(r"c(0|[1-9]\d{0,17})", re.ASCII)
+
+
+class RemovalSerializer(serializers.ModelSerializer[FeedEntry]):
+    """An article that readers saw and do no longer."""
+
+    id = serializers.IntegerField(source="article_id", read_only=True)
+    kind = serializers.ChoiceField(source="state", choices=GONE, read_only=True)
+    at = InstantField(read_only=True, help_text=_("When readers saw it last."))
+
+    class Meta:
+        model = FeedEntry
+        fields = ["id", "kind", "at"]
+        read_only_fields = fields
+
+
 class LiveFilterSerializer(ArticleFilterSerializer):
     """Which live articles to list. What nothing live names does not exist here, as on the site."""
 
     older = PlaceField(required=False, help_text=_("Where older ones begin, taken from `next`."))
+    updated_since = StartField(
+        required=False,
+        help_text=_(
+            "What readers saw come, change and go since then, in that order: a `checkpoint`, or a time to begin with. "
+            "Not with other filters."
+        ),
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Who follows a part would not hear that an article has left it."""
+        if "updated_since" in attrs and (others := sorted(attrs.keys() - {"updated_since"})):
+            message = _("Follow all changes, without %(names)s.") % {"names": ", ".join(others)}
+            raise serializers.ValidationError({"updated_since": message}, code="not_with_filters")
+        return attrs
 
     def validate_channel(self, slug: str) -> int:
         """Its primary key."""

@@ -28,6 +28,7 @@ from articles.api.pictures import (
 from articles.models import Material, MaterialUse
 from articles.review.images import MOST_BYTES
 from articles.services.materials import ADD, CHANGE, DELETE, VIEW
+from headline.api.schema import ErrorSerializer
 
 NAMED_USES = 50
 """Articles that are named with a picture."""
@@ -75,6 +76,7 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         responses={
             201: MaterialSerializer,
             200: OpenApiResponse(MaterialSerializer, description=gettext_lazy("The same file was there already.")),
+            507: OpenApiResponse(ErrorSerializer, description=gettext_lazy("The storage took nothing.")),
         },
     )
     def create(self, request: Request) -> Response:

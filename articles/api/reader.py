@@ -6,10 +6,14 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, status
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
 
@@ -19,15 +23,18 @@ from articles.api.live_serializers import (
     LiveArticleSerializer,
     LiveFilterSerializer,
 )
-from articles.api.pages import LivePages
+from articles.api.pages import LivePages, page_of_changes
 from articles.caching.pages import cached
 from articles.caching.tags import NEWS, article_tag, tagged
+from articles.exceptions import UnknownCheckpoint
 from articles.illustrating import gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
 from articles.parts import Part
 from articles.places import Place
 from articles.search import RANKED, Query, find
+from articles.services.change_feed import follow
+from headline.api.schema import ErrorSerializer
 from scheduling.services import database_now
 from scheduling.strict import StrictView
 
@@ -45,7 +52,15 @@ class Killed(APIException):
     list=extend_schema(
         summary="Live articles, newest first; with `q`, the best found first", parameters=[LiveFilterSerializer]
     ),
-    retrieve=extend_schema(summary="One live article"),
+    retrieve=extend_schema(
+        summary="One live article",
+        responses={
+            200: LiveArticleSerializer,
+            410: OpenApiResponse(
+                ErrorSerializer, gettext_lazy("Readers saw it and shall see it no more; the detail says why.")
+            ),
+        },
+    ),
 )
 class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     """Articles that readers may see at this instant, by the database's clock."""
@@ -64,11 +79,32 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The answer, kept until it changes."""
         if request.GET.keys() - set(() if kwargs else ("q", *_PARAMETERS)):
-            return super().dispatch(request, *args, **kwargs)  # which refuses them
+            return super().dispatch(request, *args, **kwargs)  # refused, or followed and so never kept
         return cached("q", *_PARAMETERS, one_language=True)(self._answer)(request, *args, **kwargs)
 
     def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return tagged(super().dispatch(request, *args, **kwargs), article_tag(kwargs["pk"]) if kwargs else NEWS)
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """A page of what is live or, since a checkpoint, of what readers saw come, change and go."""
+        if "updated_since" not in request.query_params:
+            return super().list(request, *args, **kwargs)
+        if "cursor" in request.query_params:
+            raise ValidationError(
+                {"cursor": [_("Changes are followed by their checkpoints.")]}, code="not_with_filters"
+            )
+        since, most = self.asked()["updated_since"], LivePages().size_for(request)
+        try:
+            page = follow(since, most=most)
+        except UnknownCheckpoint as error:
+            raise ValidationError({"updated_since": [str(error)]}, code=error.code) from error
+        articles = self._with_relations(Article.objects.live(database_now())).prefetch_related("corrections")
+        found = articles.in_bulk([entry.article_id for entry in page.live])
+        rows = [found[entry.article_id] for entry in page.live if entry.article_id in found]
+        gather_covers(rows)
+        context = {**self.get_serializer_context(), "follows": True}
+        shown = ListedSerializer(rows, many=True, context=context).data
+        return Response(page_of_changes(request, page, shown))
 
     def get_queryset(self) -> ArticleQuerySet:
         """The same condition for everybody and every address: an article not yet live does not exist."""
@@ -78,11 +114,12 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     def get_object(self) -> Article:
         """The article. Raises `Killed` for one that readers saw and shall see no more."""
         try:
-            return super().get_object()
+            article: Article = super().get_object()
         except Http404:
             if killed := Article.objects.killed().filter(pk=self.kwargs["pk"]).first():
                 raise Killed(killed.kill_notice) from None
             raise
+        return article
 
     def paginate_queryset(self, queryset: Any) -> Any:
         """The rows of a page, with their covers."""
@@ -100,7 +137,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
 
     def get_serializer_context(self) -> dict[str, Any]:
         """What is looked for is shown where it was found."""
-        return {**super().get_serializer_context(), "query": self.query}
+        return {**super().get_serializer_context(), "query": self.query, "follows": False}
 
     def _listed(self, articles: ArticleQuerySet, *, q: str = "", **wanted: Any) -> ArticleQuerySet:
         part = Part(**wanted)
@@ -114,7 +151,9 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
 
     def _with_relations(self, articles: ArticleQuerySet) -> ArticleQuerySet:
         articles = articles.select_related("channel", "author").prefetch_related("tags")
-        return articles.defer("body") if self.action == "list" and self.query is None else articles
+        follows = "updated_since" in self.request.query_params
+        is_short = self.action == "list" and self.query is None and not follows
+        return articles.defer("body") if is_short else articles
 
 
 @extend_schema_view(list=extend_schema(summary="Channels, in the order of the site"))

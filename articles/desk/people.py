@@ -130,16 +130,16 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     list_filter = [("groups", GroupFilter), "is_active", "is_superuser"]
     search_help_text = _("Name or e-mail address")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Only administrators make administrators."""
-        fields = super().get_readonly_fields(request, obj)
-        return fields if request.user.is_superuser else [*fields, "is_superuser"]
-
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Groups are few, and ticked."""
         if db_field.name == "groups":
             options["widget"] = Boxes()
         return super().formfield_for_dbfield(db_field, request, **options)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Only administrators make administrators."""
+        fields = super().get_readonly_fields(request, obj)
+        return fields if request.user.is_superuser else [*fields, "is_superuser"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """With the groups."""

@@ -4,6 +4,7 @@ from articles.models.article import Article
 from articles.models.audit import AuditEntry
 from articles.models.batch import Batch, BatchItem
 from articles.models.calendar_feed import CalendarFeed
+from articles.models.change_feed import FeedEntry, FeedHead, PendingChange
 from articles.models.channel import Channel
 from articles.models.correction import Correction
 from articles.models.cover import CoverMode
@@ -32,10 +33,13 @@ __all__ = [
     "Claim",
     "Correction",
     "CoverMode",
+    "FeedEntry",
+    "FeedHead",
     "Material",
     "MaterialUse",
     "Notice",
     "NoticeChoice",
+    "PendingChange",
     "Preferences",
     "Presence",
     "PreviewLink",

@@ -9,7 +9,7 @@ def name_it(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("scheduling", "0001_initial"),
+        ("scheduling", "0002_failing_tasks_and_refused_work"),
     ]
 
     operations = [
