@@ -15,8 +15,8 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultiple
 
-from articles.desk.notices import Boxes
 from articles.models.people import named
 from articles.services.rights import EDIT_ANY
 from articles.times import spoken_briefly
@@ -92,7 +92,7 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Groups are few, and ticked."""
         if db_field.name == "groups":
-            options["widget"] = Boxes()
+            options["widget"] = UnfoldAdminCheckboxSelectMultiple()
         return super().formfield_for_dbfield(db_field, request, **options)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
