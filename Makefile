@@ -29,6 +29,7 @@ test: packages .venv/test  ## all tests, on SQLite and on MariaDB and Redis, wit
 	$(BIN)/pytest --numprocesses 6 || status=$$?; \
 	exit $$status
 
+lint: export DJANGO_DEBUG = on
 lint: packages .venv/test  ## style, types, import order, migrations and translations
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

@@ -12,8 +12,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.utils.module_loading import import_string
 
-APPROVES = ("checked", "always", "never")
-NAMES = frozenset({"REVIEW_APPROVES", "REVIEW_SERVICES", "REVIEW_TIMEOUT", "REVIEW_AT_ONCE", "REVIEW_CLAIM"})
+NAMES = frozenset({"REVIEW_SERVICES", "REVIEW_TIMEOUT", "REVIEW_AT_ONCE", "REVIEW_CLAIM"})
 
 
 @register
@@ -23,10 +22,7 @@ def check_review(app_configs: object, **options: Any) -> list[CheckMessage]:
 
 
 def _check_values() -> Iterator[CheckMessage]:
-    approves, timeout = _value("REVIEW_APPROVES"), _value("REVIEW_TIMEOUT")
-    at_once, claim = _value("REVIEW_AT_ONCE"), _value("REVIEW_CLAIM")
-    if approves not in APPROVES:
-        yield _error("REVIEW_APPROVES", approves, f"Give it one of {', '.join(APPROVES)}.", "E001")
+    timeout, at_once, claim = (_value(f"REVIEW_{name}") for name in ("TIMEOUT", "AT_ONCE", "CLAIM"))
     if not _is_number(timeout) or not 0 < timeout < float("inf"):
         yield _error("REVIEW_TIMEOUT", timeout, "Give it a number of seconds above 0.", "E002")
     if not _is_number(at_once) or at_once < 0 or at_once != at_once // 1:

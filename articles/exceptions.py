@@ -118,7 +118,14 @@ class RevisionChanged(ArticleError):
     """The revision that was read is not the newest any more."""
 
     code = "revision_changed"
-    message = _("The text was changed a moment ago: read the newest revision before you decide.")
+    message = _("This has been changed since you read it: read the newest revision before you decide.")
+
+
+class RevisionMissing(ArticleError):
+    """An approval is about a revision that somebody read."""
+
+    code = "revision_missing"
+    message = _("Say which revision you read: only that is approved.")
 
 
 class ChangedSince(ArticleError):
@@ -140,6 +147,24 @@ class TimePast(InvalidSchedule):
 
     code = "past"
     message = _("This time is past; nothing was moved.")
+
+
+class NotMoved(ArticleError):
+    """Some of the articles that were to be moved cannot be; `problems` says why, by id."""
+
+    code = "not_moved"
+
+    def __init__(self, problems: Mapping[int, str], *, code: str = code) -> None:
+        shown = " ".join(list(problems.values())[:MOST_LISTED])
+        super().__init__(f"{shown} …" if len(problems) > MOST_LISTED else shown)
+        self.problems, self.code = problems, code
+
+
+class UnknownCheckpoint(ArticleError):
+    """The change feed has not got so far; it was written anew since, or restored from a backup."""
+
+    code = "unknown_checkpoint"
+    message = _("There is no such checkpoint any more; begin again with an early time, such as 2000-01-01T00:00:00Z.")
 
 
 class MovedMeanwhile(ArticleError):
@@ -211,7 +236,9 @@ class MaterialUsed(ArticleError):
     code = "picture_used"
 
     def __init__(self, titles: Sequence[str]) -> None:
-        super().__init__(_("The picture is used in %(titles)s; take it out there first.") % {"titles": listed(titles)})
+        """Without titles to who may not see those articles."""
+        text = _("The picture is used in %(titles)s; take it out there first.") % {"titles": listed(titles)}
+        super().__init__(text if titles else _("The picture is used in articles that you may not see."))
         self.titles = titles
 
 

@@ -12,19 +12,22 @@ from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from articles.caching.backend import CacheFailed
 from articles.caching.proxies import PURGE, run_purge
 from articles.models import Article, Batch, Release
 from articles.search import mend_index
 from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
 from articles.services.batching import BATCH, carry_on
+from articles.services.change_feed import keep_up
 from articles.services.judging import REVIEW
 from articles.services.mailing import mail
 from articles.services.noticing import MAIL
 from articles.services.pinging import PING, ping, topics
 from articles.services.publishing import Outcome
-from articles.services.recording import Door, door
+from articles.services.recording import Door, Person, door
 from articles.services.release_due import release_due
 from articles.services.release_tasks import RELEASE, mend_releases
+from articles.services.rights import reads_articles
 from articles.services.tasks import PUBLISH, UNPUBLISH, UPDATE
 from articles.services.watching import tell_of_trouble
 from articles.workflow import STEPS, Step
@@ -40,39 +43,44 @@ healer(mend_tasks)
 healer(reviewing.mend_reviews)
 healer(tell_of_trouble)
 healer(mend_index)
+healer(keep_up)
 
 
-def titles(keys: Collection[str]) -> Mapping[str, str]:
-    """The headlines of the articles whose tasks have these keys."""
+def titles(keys: Collection[str], to: Person) -> Mapping[str, str]:
+    """The headlines of the articles whose tasks have these keys, for who may read articles."""
+    if not reads_articles(to):
+        return {}
     ids = [int(key) for key in keys if key.isdecimal()]
     return {str(pk): title for pk, title in Article.objects.filter(pk__in=ids).values_list("pk", "title")}
 
 
-@handler(PUBLISH, label=_("Publication"), namer=titles)
+@handler(PUBLISH, label=_("Publication"), namer=titles, recoverable=True)
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put the articles out whose time has come."""
     return _run(publish_due, tasks, "published")
 
 
-@handler(UNPUBLISH, label=_("Taking off"), namer=titles)
+@handler(UNPUBLISH, label=_("Taking off"), namer=titles, recoverable=True)
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Take the articles off whose time is over."""
     return _run(take_off_due, tasks, "withdrew")
 
 
-@handler(UPDATE, label=_("Update"), namer=titles)
+@handler(UPDATE, label=_("Update"), namer=titles, recoverable=True)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put newer texts in the place of the present ones."""
     return _run(update_due, tasks, "updated")
 
 
-def names(keys: Collection[str]) -> Mapping[str, str]:
-    """The names of the releases whose tasks have these keys."""
+def names(keys: Collection[str], to: Person) -> Mapping[str, str]:
+    """The names of the releases whose tasks have these keys, for who may see releases."""
+    if not to.has_perm("articles.view_release"):  # type: ignore[union-attr]
+        return {}
     ids = [int(key) for key in keys if key.isdecimal()]
     return {str(pk): name for pk, name in Release.objects.filter(pk__in=ids).values_list("pk", "name")}
 
 
-@handler(RELEASE, label=_("Release"), namer=names)
+@handler(RELEASE, label=_("Release"), namer=names, recoverable=True)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put releases out, each as a whole or not at all."""
     with door(Door.WORKER):
@@ -87,18 +95,18 @@ def review(tasks: Sequence[TaskInfo]) -> None:
         reviewing.conclude(_subject(task), ask_a_person=bool(dict(task.parameters or {})["ask_a_person"]))
 
 
-def everything(keys: Collection[str]) -> Mapping[str, str]:
+def everything(keys: Collection[str], to: Person) -> Mapping[str, str]:
     """There is one such task, and it is about all that waits."""
     return dict.fromkeys(keys, gettext("everything that waits"))
 
 
-@handler(reviewing.REVIEW_AGAIN, errand=True, label=_("Review with new words"), namer=everything)
+@handler(reviewing.REVIEW_AGAIN, errand=True, label=_("Review with new words"), namer=everything, recoverable=True)
 def review_again(tasks: Sequence[TaskInfo]) -> None:
     """Have everything that waits reviewed with the new words."""
     reviewing.review_again()
 
 
-def steps(keys: Collection[str]) -> Mapping[str, str]:
+def steps(keys: Collection[str], to: Person) -> Mapping[str, str]:
     """The steps that the batches take whose tasks have these keys."""
     numbers = {key: key.partition(":")[0] for key in keys}
     known = dict(Batch.objects.filter(pk__in={n for n in numbers.values() if n.isdecimal()}).values_list("pk", "step"))
@@ -128,12 +136,20 @@ def ping_hub(tasks: Sequence[TaskInfo]) -> None:
         ping(told["topics"] if "topics" in told else topics(told["articles"], are_gone=told.get("are_gone", True)))
 
 
+_OUTLIVED = 6
+"""Attempts after which an answer that was to be purged has ended by itself: they take more than a minute."""
+
+
 @handler(PURGE, max_attempts=8, errand=True, label=_("Word to the proxies"), namer=titles)
 def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
     """Make sure that proxies forget what was changed."""
     for task in tasks:
         wanted = dict(task.parameters or {})
-        run_purge(wanted["articles"], wanted["tags"])
+        try:
+            run_purge(wanted["articles"], wanted["tags"])
+        except CacheFailed:
+            if task.attempts < _OUTLIVED:
+                raise
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:

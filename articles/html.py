@@ -9,6 +9,8 @@ from urllib.parse import urljoin
 
 import nh3
 
+from articles.nesting import limit_nesting
+
 TAGS = {
     "a",
     "abbr",
@@ -106,9 +108,10 @@ _BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # begun once in a run of spa
 def clean_html(body: str, *, base: str = "") -> str:
     """`body` without scripts, styles, forms, comments, classes and handlers; its text stays, frames become links.
 
+    What is nested too deep loses its tags (`articles.nesting`), so that the time it takes grows with the length alone.
     Addresses without a host are completed as a page at the address `base` means them, if that is given.
     """
-    body = _FRAME.sub(r'<a href="https:\2">https:\2</a>', body)
+    body = _FRAME.sub(r'<a href="https:\2">https:\2</a>', limit_nesting(body))
     relative = partial(complete, base) if base else None
     cleaned = nh3.clean(body, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, url_relative=relative)
     return _BLANK_LINES.sub("\n\n", cleaned).strip()
@@ -129,7 +132,7 @@ def foreign_tags(body: str) -> list[str]:
 
 def plain_text(body: str) -> str:
     """The text of an article's body without its markup; blocks are parted by line ends."""
-    return html.unescape(nh3.clean(_BREAK.sub(r"\n\g<0>", body), tags=set()))
+    return html.unescape(nh3.clean(_BREAK.sub(r"\n\g<0>", limit_nesting(body)), tags=set()))
 
 
 def add_paragraphs(text: str) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.contrib.auth import get_user_model
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from articles.models import Article, Channel, Tag
 from articles.models.article import ArticleQuerySet
@@ -62,6 +63,21 @@ class Part:
         if self.since is not None:
             span &= Q(publish_at__gte=self.since)
         return span if self.until is None else span & Q(publish_at__lt=self.until)
+
+
+def live_tags() -> QuerySet[Tag]:
+    """Tags that live articles have; a name in a draft would be known before its time.
+
+    One statement, which looks for one row along the tag's index; as EXISTS it would walk through all.
+    """
+    newest = Article.objects.live(database_now()).tagged(OuterRef("pk")).newest_first().values("pk")[:1]
+    return Tag.objects.alias(newest=Subquery(newest)).filter(newest__isnull=False)
+
+
+def live_authors() -> QuerySet[Any]:
+    """People whom live articles name."""
+    signed = Article.objects.live(database_now()).signed_by(OuterRef("pk"))
+    return get_user_model()._default_manager.filter(Exists(signed))
 
 
 def part_named(channel: str = "", tag: str = "", **others: Any) -> Part:

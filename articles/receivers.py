@@ -10,6 +10,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_save, pre_de
 from django.dispatch import receiver
 from django.utils import timezone
 
+from articles.caching.proxies import purge_again
 from articles.caching.purging import purge_articles, purge_tags
 from articles.caching.tags import SITE, topic_tag
 from articles.models import Article, Channel, Material, Release, Tag, Update
@@ -17,6 +18,7 @@ from articles.models.telling import rows_changed
 from articles.models.word import Levels, words_changed
 from articles.search import index
 from articles.services import recording
+from articles.services.change_feed import note_renamed
 from articles.services.editing import TIMES
 from articles.services.membership import refuse_held
 from articles.services.pinging import ping_of_vanishing
@@ -68,7 +70,10 @@ def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
     if created:
         recording.record(recording.CREATE, article=instance, before=recording.Standing())
     else:
-        recording.record(recording.SAVE, article=instance, before=recording.Standing.before(instance), changed=changed)
+        facts: dict[str, Any] = {"changed": changed}
+        if "author" in changed:
+            facts["author"] = [instance.as_loaded("author_id"), instance.author_id]
+        recording.record(recording.SAVE, article=instance, before=recording.Standing.before(instance), **facts)
 
 
 @receiver(post_save, sender=Article)
@@ -159,6 +164,7 @@ def purge_deleted(instance: Article, **kwargs: Any) -> None:
     """What showed the article is made anew."""
     if instance.status in _SHOWN:
         purge_tags(SITE)
+        purge_again(tags=[SITE])
 
 
 @receiver(rows_changed)
@@ -199,6 +205,16 @@ def purge_signed(created: bool, update_fields: frozenset[str] | None, **kwargs: 
     """The same for a person's name. That somebody logged in is no news."""
     if not created and (update_fields is None or _NAMES & update_fields):
         purge_tags(SITE)
+
+
+@receiver(post_save, sender=Channel)
+@receiver(post_save, sender=Tag)
+@receiver(post_save, sender=Material)
+@receiver(post_save, sender=get_user_model())
+def follow_renamed(instance: Any, created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
+    """Who follows the articles hears that they show another name or picture now."""
+    if not created and (not isinstance(instance, get_user_model()) or update_fields is None or _NAMES & update_fields):
+        note_renamed(instance)
 
 
 @receiver(post_delete, sender=Channel)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import get_language_from_request, override
 
 from articles.illustrating import gather_pictures
-from articles.models import Article, Correction, Revision, Tag, Text
+from articles.models import Article, Correction, PreviewLink, Revision, Tag, Text
 from articles.related import related_to
 
 
@@ -55,6 +55,12 @@ def newest_text(article: Article) -> tuple[Text, str]:
     """The text that editors go on writing, and the correction that goes out with it; nothing is locked or written."""
     revision = _newer(article)
     return (revision.text, revision.correction) if revision else (Text.of(article), "")
+
+
+def text_of_link(link: PreviewLink) -> tuple[Text, str]:
+    """The text that a preview link leads to, and the correction that goes out with it."""
+    revision = link.revision
+    return (revision.text, revision.correction) if revision else newest_text(link.article)
 
 
 def newest_number(article: Article) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import django
 import redis
 
+os.environ.setdefault("REDIS_KEY_PREFIX", "sched")
 django.setup()
 
 from scheduling.queues import Hint, get_queue  # noqa: E402 (queues know the models)

@@ -16,7 +16,7 @@ django.setup()
 
 from django.conf import settings  # noqa: E402 (models need a Django that is set up)
 from django.contrib.auth import get_user_model  # noqa: E402
-from django.core.cache import cache  # noqa: E402
+from django.core.cache import caches  # noqa: E402
 from django.test import Client  # noqa: E402
 
 from articles.caching.coherence import look_ahead  # noqa: E402
@@ -104,7 +104,7 @@ def following(address: str) -> str:
 
 def get(address: str) -> None:
     """Ask for an address, which must be there, and is made anew."""
-    cache.clear()
+    caches["responses"].clear()
     answer = Client().get(address)
     assert answer.status_code == 200, (address, answer.status_code)
 

@@ -25,6 +25,11 @@ sub vcl_recv {
         return (pass);
     }
 
+    # Pictures that only the newsroom and those who were given a preview link may see.
+    if (req.url ~ "^/media/" && (req.http.Authorization || req.http.Cookie ~ "(^|;\s*)(sessionid|preview-[0-9a-f]+)=")) {
+        return (pass);
+    }
+
     # Of all that browsers say, only the language makes a difference: the one chosen, else the first that we speak.
     if (req.http.Cookie ~ "(^|;\s*)django_language=(en|zh-hans)(;|$)") {
         set req.http.Accept-Language = regsub(req.http.Cookie, "(.*;\s*|^)django_language=(en|zh-hans)(;.*|$)", "\2");

@@ -20,10 +20,10 @@ from articles.models import QueuedArticle
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notice"]),
     (_("Write"), ["Article", "Material", "Tag"]),
-    (_("Review"), ["QueuedArticle", "Word"]),
+    (_("Review"), ["QueuedArticle", "Word", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
     (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
-    (_("People"), ["User", "Group", "TokenProxy", "AuditEntry"]),
+    (_("People"), ["User", "Group", "ApiToken", "AuditEntry"]),
 ]
 """What stands together, by the models' names; whatever is in none of them comes last."""
 
@@ -37,13 +37,14 @@ ICONS = {
     "Tag": "sell",
     "QueuedArticle": "rate_review",
     "Release": "package_2",
+    "ReviewPolicy": "verified_user",
     "Word": "shield",
     "TaskInfo": "schedule",
     "TaskInfoLog": "history",
     "WorkerHeartbeat": "monitor_heart",
     "User": "person",
     "Group": "group",
-    "TokenProxy": "key",
+    "ApiToken": "key",
 }
 
 
@@ -70,7 +71,10 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 def account(request: HttpRequest) -> list[dict[str, Any]]:
     """The menu of one's own name; for unfold's `ACCOUNT`."""
-    links = [{"title": _("My settings"), "link": reverse("admin:articles_preferences_changelist")}]
+    links = [
+        {"title": _("My settings"), "link": reverse("admin:articles_preferences_changelist")},
+        {"title": _("My API tokens"), "link": reverse("admin:headline_api_apitoken_changelist")},
+    ]
     if request.user.is_authenticated and request.user.has_usable_password():
         links.append({"title": _("Change password"), "link": reverse("admin:password_change")})
     return links

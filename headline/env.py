@@ -37,8 +37,8 @@ class WrongEnvironment(ImproperlyConfigured):
         super().__init__(f"{name} {fault}: {remedy}.")
 
 
-def _read_file(name: str) -> dict[str, str]:
-    path = Path(os.environ.get(name) or os.devnull)
+def stored(name: str, path: Path) -> dict[str, str]:
+    """The variables in a file, which the variable `name` names."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -53,7 +53,10 @@ def _assignment(name: str, line: str) -> tuple[str, str]:
     return variable, value
 
 
-_environment = {**_read_file("ENV_FILE"), **os.environ}
+FILE = Path(os.environ["ENV_FILE"]).resolve() if os.environ.get("ENV_FILE") else None
+"""The file that `ENV_FILE` names."""
+
+_environment = {**stored("ENV_FILE", FILE or Path(os.devnull)), **os.environ}
 _given: dict[str, str] = {}
 
 
@@ -104,14 +107,6 @@ def directory(name: str, *, default: Path) -> Path:
         fault = f"is {str(path)!r}, which cannot be made ({error.strerror})"
         raise WrongEnvironment(name, fault, "name a directory that you may write") from error
     return path
-
-
-def secret(name: str, *, optional: bool, default: str) -> str:
-    """A secret, which only a development installation may do without."""
-    value = text(name)
-    if not value and not optional:
-        raise WrongEnvironment(name, "is missing", "set it to a long random text, or set DJANGO_DEBUG=on to try out")
-    return value or default
 
 
 def hosts(name: str, *, default: Iterable[str]) -> list[str]:

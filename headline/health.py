@@ -1,8 +1,9 @@
 """What probes ask: does the process live, and should it get traffic?
 
 Only an unusable database keeps readers' pages from being served, so only then `/readyz` says 503. Redis down, no
-worker alive or tasks overdue are named and the status is "degraded", with 200: the queue has a reserve, readers see
-approved articles at their second by the clock alone, and taking web servers out would not help.
+worker alive, a database that refuses the workers' writes, tasks that fail or are overdue are named and the status is
+"degraded", with 200: the queue has a reserve, readers see approved articles at their second by the clock alone, and
+taking web servers out would not help.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any
 
+from django.conf import settings
+from django.core.cache import caches
 from django.db import connections
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -21,9 +24,16 @@ from django.views.decorators.http import require_safe
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
-from scheduling.exceptions import QueueUnavailable
+from scheduling.exceptions import QueueFull, QueueUnavailable
 from scheduling.queues import get_queue
-from scheduling.services.measuring import failed_by_type, lateness, overdue_by_topic, workers
+from scheduling.services.measuring import (
+    failed_by_type,
+    failing_by_type,
+    lateness,
+    overdue_by_topic,
+    refused_work,
+    workers,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -69,9 +79,14 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """Whether this process should get traffic, and what is amiss; no names, addresses or contents."""
-    redis, figures = asked = [_redis.ask(), _database.ask()]
+    redis, cache, figures = asked = [_redis.ask(), _cache.ask(), _database.ask()]
     wait(asked, PATIENCE)
-    report = {"database": "ok", "redis": _answer(redis, "unreachable"), **_answer(figures, {"database": "unusable"})}
+    report = {
+        "database": "ok",
+        "redis": _answer(redis, "unreachable"),
+        "cache": _answer(cache, "unreachable"),
+        **_answer(figures, {"database": "unusable"}),
+    }
     problems = _problems(report)
     status = "unusable" if report["database"] != "ok" else "degraded" if problems else "ready"
     return JsonResponse({"status": status, "problems": problems, **report}, status=503 if status == "unusable" else 200)
@@ -91,8 +106,21 @@ def _ask_redis() -> str:
         return "unused"
     try:
         get_queue().ping()
+    except QueueFull:
+        return "full"
     except QueueUnavailable:
         return "unreachable"
+    return "ok"
+
+
+def _ask_cache() -> str:
+    """Whether the response cache takes what it is given; a full one may still answer."""
+    if not settings.REDIS_CACHE_URL:
+        return "unused"
+    try:
+        caches["responses"].set("probe", "ok", timeout=10)
+    except Exception as error:  # each cache has errors of its own
+        return "full" if "maxmemory" in str(error) else "unreachable"
     return "ok"
 
 
@@ -107,7 +135,9 @@ def _ask_database() -> dict[str, Any]:
         "heartbeat_age_seconds": alive.last_sign,
         "overdue": mine,
         "overdue_unclaimed": overdue.total() - mine,
+        "failing": failing_by_type().total(),
         "failed": failed_by_type().total(),
+        "trouble": {one.trouble.value: str(one.trouble.label) for one in refused_work(now)},
         "lateness_ms": {"p50": late.p50, "p99": late.p99, "max": late.max, "count": late.count},
     }
 
@@ -117,8 +147,13 @@ def _problems(report: dict[str, Any]) -> list[str]:
     signs = {
         "database_unusable": report["database"] != "ok",
         "redis_unreachable": report["redis"] == "unreachable",
+        "redis_full": report["redis"] == "full",
+        "cache_unreachable": report["cache"] == "unreachable",
+        "cache_full": report["cache"] == "full",
         "worker_without_redis": report["redis"] == "ok" and "database" in report.get("queue", ()),
         "no_worker": report.get("workers") == 0,
+        "trouble": bool(report.get("trouble")),
+        "failing": report.get("failing", 0) > 0,
         "overdue": report.get("overdue", 0) > 0,
         "overdue_unclaimed": report.get("overdue_unclaimed", 0) > 0,
     }
@@ -126,4 +161,5 @@ def _problems(report: dict[str, Any]) -> list[str]:
 
 
 _redis = Probe(_ask_redis)
+_cache = Probe(_ask_cache)
 _database = Probe(_ask_database)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -9,8 +10,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from headline.env import WrongEnvironment
 
 LOCAL_URL = "/media/"
-FOR_EVER = "public, max-age=31536000, immutable"
-"""How long a file may be cached: its name changes with its content."""
+IN_A_BUCKET = "public, max-age=3600"
+"""How long a file may be cached that browsers fetch from a bucket, where nobody asks whether it is public still."""
 
 _REMEDY = "write s3://key:secret@bucket/folder?endpoint=https://host:port&region=name&public=https://host/folder"
 _OPTIONS = frozenset({"endpoint", "region", "public"})
@@ -43,6 +44,13 @@ def storage(name: str, value: str) -> Media:
     return Media(backend, f"{public}/" if public else LOCAL_URL)
 
 
+def accel_redirect(name: str, value: str) -> str:
+    """The path at which nginx finds the files for `X-Accel-Redirect`, with a slash at its end; "" when it is unset."""
+    if value and not re.fullmatch(r"/[\w./-]+", value, re.ASCII):
+        raise WrongEnvironment(name, f"is {value!r}", "write the path of an internal location, such as /protected/")
+    return f"{value.rstrip('/')}/" if value else ""
+
+
 def _check(name: str, url: SplitResult, options: dict[str, str]) -> None:
     # The value may hold a secret and is not repeated.
     if url.scheme != "s3" or not url.hostname or url.fragment or bool(url.username) != bool(url.password):
@@ -60,7 +68,7 @@ def _bucket(url: SplitResult, options: dict[str, str]) -> dict[str, Any]:
         "bucket_name": url.netloc.rpartition("@")[2],
         "location": url.path.strip("/"),
         "querystring_auth": False,
-        "object_parameters": {"CacheControl": FOR_EVER},
+        "object_parameters": {"CacheControl": IN_A_BUCKET},
     }
     if url.username:
         found |= {"access_key": unquote(url.username), "secret_key": unquote(url.password or "")}

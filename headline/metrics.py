@@ -26,13 +26,17 @@ from headline.health import LATENESS_MINUTES, PATIENCE, Probe
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
+from scheduling.failures import Trouble
 from scheduling.services.measuring import (
     Lateness,
+    Refused,
     Topic,
     due_by_topic,
     failed_by_type,
+    failing_by_type,
     lateness_by_type,
     overdue_by_topic,
+    refused_work,
     workers,
     works_without_redis,
 )
@@ -94,8 +98,10 @@ def _collect() -> list[Metric]:
     return [
         _gauge("tasks_due", "Pending tasks due within the preload window", _by_topic(due_by_topic(coming))),
         _gauge("tasks_overdue", "Tasks that should have run", _by_topic(overdue_by_topic(now))),
+        _gauge("tasks_failing", "Pending tasks whose last attempt failed", _by_type(failing_by_type())),
         _gauge("tasks_failed", "Tasks that failed for good and wait for a person", _by_type(failed_by_type())),
         _gauge("task_lateness_seconds", "How late tasks ran lately", _by_quantile(ran)),
+        _gauge("trouble", "1 while the database or a worker's machine refuses work", _by_trouble(refused_work(now))),
         _gauge("workers_alive", "Workers seen lately", [({}, alive.count)]),
         _gauge("queue_degraded", "1 while a worker does without its Redis", [({}, works_without_redis(alive))]),
     ]
@@ -118,6 +124,13 @@ def _by_topic(counts: Counter[Topic]) -> Iterator[Sample]:
 def _by_type(counts: Counter[str]) -> Iterator[Sample]:
     for task_type, count in counts.items():
         yield {"task_type": task_type}, count
+
+
+def _by_trouble(refused: Iterable[Refused]) -> Iterator[Sample]:
+    """All there may be, so that an alarm sees it end."""
+    found = {one.trouble for one in refused}
+    for trouble in Trouble:
+        yield {"kind": trouble.value}, trouble in found
 
 
 def _by_quantile(figures: dict[str, Lateness]) -> Iterator[Sample]:

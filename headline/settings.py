@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from datetime import timedelta
-from typing import Any
 
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import env, logs, media
+from headline import access, colors, database, env, logs, media
+from headline.caches import caches
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
 django_stubs_ext.monkeypatch()
@@ -22,10 +22,9 @@ LOCAL_HOSTS = ["localhost", ".localhost", "127.0.0.1", "[::1]"]
 
 # Security
 
-# Who has set no secret key is trying Headline out; such an installation answers to its own machine alone.
-DEBUG = env.flag("DJANGO_DEBUG", default=not env.text("DJANGO_SECRET_KEY"))
-SECRET_KEY = env.secret("DJANGO_SECRET_KEY", optional=DEBUG, default="insecure-key-for-development-on-one-machine-only")
 ALLOWED_HOSTS = env.hosts("DJANGO_ALLOWED_HOSTS", default=[*LOCAL_HOSTS, env.host_of(SITE_URL)])
+DEBUG = access.debug(site_host=env.host_of(SITE_URL), hosts=ALLOWED_HOSTS)
+SECRET_KEY, SECRET_KEY_FALLBACKS = access.secret_keys(debug=DEBUG)
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
 if SITE_URL.startswith("https://"):
     # TLS ends at a proxy in front, which must set this header and drop one that a client sent.
@@ -35,11 +34,24 @@ if SITE_URL.startswith("https://"):
     CSRF_COOKIE_SECURE = True
 # Redirecting to https, and whether HSTS covers other names of the domain, are the proxy's and the owner's business.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
+PROXY_COUNT = env.number("PROXY_COUNT", default=0)  # proxies in front of the site, for limits by address
+
+# Accounts
+
+AUTHENTICATION_BACKENDS = ["headline.accounts.backends.LimitedBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}Validator", "OPTIONS": options}
+    for name, options in access.PASSWORD_RULES.items()
+]
+SESSION_COOKIE_AGE = 3600 * env.number("SESSION_HOURS", default=12, least=1)  # after the last use
+PASSWORD_RESET_TIMEOUT = 3600  # seconds
+API_TOKEN_LIFETIME = timedelta(days=env.number("API_TOKEN_DAYS", default=90, least=1))  # unless it is chosen
 
 # Applications
 
 INSTALLED_APPS = [
     "unfold",
+    "headline.accounts",  # its createsuperuser comes before Django's
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -52,7 +64,6 @@ INSTALLED_APPS = [
     "django_prometheus",
     "django_prose_editor",
     "rest_framework",
-    "rest_framework.authtoken",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "headline.api",
@@ -63,6 +74,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "headline.browsers.BrowserPolicyMiddleware",
     "headline.probes.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -71,6 +83,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "headline.accounts.middleware.SlidingSessionMiddleware",
     "articles.middleware.DoorMiddleware",
     "articles.middleware.PreferencesMiddleware",
     "articles.middleware.ForgedNumbersMiddleware",
@@ -114,27 +127,16 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
-    DATABASES["default"]["OPTIONS"] |= {
-        "charset": "utf8mb4",
-        "isolation_level": "read committed",
-        "init_command": "SET sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
-        "connect_timeout": 5,
-    }
+    DATABASES["default"]["OPTIONS"] |= database.mysql_options(env.number("DATABASE_TIMEOUT", default=8, least=2))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The queue, the cache, cron
 
 SCHEDULING_REDIS_URL = env.redis("REDIS_URL")
+SCHEDULING_KEY_PREFIX = env.text("REDIS_KEY_PREFIX", default="auto")
 
 REDIS_CACHE_URL = env.redis_cache("REDIS_CACHE_URL", queue=SCHEDULING_REDIS_URL)
-CACHES: dict[str, dict[str, Any]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-if REDIS_CACHE_URL:
-    CACHES["default"] = {
-        "BACKEND": "django_redis.cache.RedisCache",
-        "LOCATION": REDIS_CACHE_URL,
-        # A dead cache costs a page some milliseconds, never the page.
-        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.25, "IGNORE_EXCEPTIONS": True},
-    }
+CACHES = caches(REDIS_CACHE_URL)
 
 # Seconds an answer to readers is kept at most. Without Redis each process has a memory of its own, which no other can
 # purge: then only long enough that a crowd of readers does not have the same page made for each of them.
@@ -150,7 +152,8 @@ CRONJOBS = [
     ("* * * * *", "django.core.management.call_command", ["refresh"]),
     ("* * * * *", "django.core.management.call_command", ["poll", "--for", "60"]),
 ]
-CRON_ENVIRONMENT = DATA_DIR / "cron.env"
+CRON_COPY = DATA_DIR / "cron.env"
+CRON_ENVIRONMENT = env.FILE or CRON_COPY  # which the jobs read
 CRON_LOG = DATA_DIR / "cron.log"
 CRONTAB_EXECUTABLE = "crontab"
 CRONTAB_DJANGO_PROJECT_NAME = "headline"
@@ -161,7 +164,6 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 
 # The review
 
-REVIEW_APPROVES = "checked"  # "checked": with words or services to judge by, else a person; "always"; "never"
 REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/pipeline.py
 REVIEW_TIMEOUT = 10.0  # seconds all services together may take before a person decides
 REVIEW_AT_ONCE = 50_000  # characters up to which an article is reviewed while the editor waits
@@ -186,6 +188,7 @@ STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise complains without, even when noth
 MEDIA_ROOT = DATA_DIR / "media"
 MEDIA = media.storage("MEDIA_STORAGE", env.text("MEDIA_STORAGE"))
 MEDIA_URL = MEDIA.url
+MEDIA_ACCEL_REDIRECT = media.accel_redirect("MEDIA_ACCEL_REDIRECT", env.text("MEDIA_ACCEL_REDIRECT"))
 STORAGES = {
     "default": MEDIA.backend,
     "staticfiles": {
@@ -247,38 +250,25 @@ UNFOLD = {
     "DASHBOARD_CALLBACK": "articles.desk.start.page.add_sections",
     "SHOW_HISTORY": "headline.desk.shows_history",
     "SIDEBAR": {"navigation": "headline.desk.navigation"},
-    "COLORS": {
-        "primary": {
-            "50": "oklch(97.7% .013 236.6)",
-            "100": "oklch(95.1% .026 236.8)",
-            "200": "oklch(90.1% .058 230.9)",
-            "300": "oklch(82.8% .111 230.3)",
-            "400": "oklch(74.6% .16 232.7)",
-            "500": "oklch(60% .145 240)",
-            "600": "oklch(50% .134 242.7)",
-            "700": "oklch(44.3% .11 240.8)",
-            "800": "oklch(39.1% .09 240.9)",
-            "900": "oklch(34% .08 242)",
-            "950": "oklch(29.3% .066 243.2)",
-        }
-    },
+    "COLORS": {"primary": colors.PRIMARY},
 }
 
 # Programs
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        f"rest_framework.authentication.{name}Authentication" for name in ("Token", "Session")
+        "headline.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser", "headline.api.permissions.InScope"],
     "DEFAULT_PARSER_CLASSES": ["headline.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PAGINATION_CLASS": "headline.api.pagination.CursorPages",
     "DEFAULT_SCHEMA_CLASS": "headline.api.schema.Schema",
-    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.AnonRateThrottle"],
-    "DEFAULT_THROTTLE_RATES": {"anon": "1200/min", "token": "10/min"},
+    "DEFAULT_THROTTLE_CLASSES": ["headline.api.throttling.AddressThrottle"],
+    "DEFAULT_THROTTLE_RATES": {"anon": "1200/min"},
     "EXCEPTION_HANDLER": "headline.api.errors.with_code",
-    "NUM_PROXIES": env.number("PROXY_COUNT", default=0),
+    "NUM_PROXIES": PROXY_COUNT,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
@@ -295,6 +285,14 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
         "ArticleStatus": "articles.models.Article.Status",
+        "CoverMode": "articles.models.CoverMode",
+        "ReleaseAction": "articles.models.ReleaseMember.Action",
+        "ReleaseStatus": "articles.models.Release.Status",
         "TaskStatus": "scheduling.models.TaskInfoLog.Status",
+        "TextChange": "articles.diffing.Change",
     },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "headline.api.schema.name_numbers",
+    ],
 }

@@ -99,7 +99,8 @@ class TaskAdmin(ReadOnlyAdmin):
         row = super().get_object(request, object_id, from_field)
         if row is not None:
             row.kind_name = self.kind(row)
-            row.subject_name = registry.names_of(row.task_type, [row.key])[row.key] if row.key else ""
+            names = registry.names_of(row.task_type, [row.key], to=request.user) if row.key else {}
+            row.subject_name = names.get(row.key, "")
         return row
 
     @admin.display(description=_("about"))
@@ -143,7 +144,7 @@ class TaskInfoAdmin(TaskAdmin):
     @admin.display(description=_("overdue"))
     def is_overdue(self, task: Any) -> tuple[str, str] | None:
         """Whether it should have run by now; a program may have it in hand until its lease ends."""
-        is_leased = task.leased_until is not None and task.leased_until > task.asked_at
+        is_leased = task.lease_token and task.leased_until and task.leased_until > task.asked_at
         is_late = task.execute_time <= overdue_before(task.asked_at) and not is_leased
         return ("overdue", gettext("overdue")) if is_late else None
 

@@ -10,7 +10,7 @@ import re
 from typing import Any, cast
 
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.exceptions import APIException, NotFound, PermissionDenied
@@ -18,7 +18,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
-from rest_framework.serializers import BaseSerializer, Serializer
+from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
@@ -36,6 +36,7 @@ from scheduling.serializers import (
     TaskFilterSerializer,
     TaskSerializer,
 )
+from scheduling.strict import StrictView
 
 STATUS_OF: dict[type[SchedulingError], int] = {
     InvalidTask: status.HTTP_400_BAD_REQUEST,
@@ -53,22 +54,27 @@ class Refused(APIException):
 
 
 class MayOperateTasks(BasePermission):
-    """The permission "scheduling.operate_tasks"."""
+    """The permission "scheduling.operate_tasks", besides what the project asks of everybody."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """Whether the user has it."""
         return request.user.has_perm("scheduling.operate_tasks")
 
 
+_BY_ID = [OpenApiParameter("task_id", str, OpenApiParameter.PATH, description="As text, as in bodies: it has 63 bits.")]
+
+
 @extend_schema_view(
     list=extend_schema(summary="List tasks, oldest id first", parameters=[TaskFilterSerializer]),
-    retrieve=extend_schema(summary="One task, pending or closed"),
+    retrieve=extend_schema(summary="One task, pending or closed", parameters=_BY_ID),
 )
-class TaskViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]):
+class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]):
     """Tasks that run at a given time."""
 
-    permission_classes = (MayOperateTasks,)
+    permission_classes = (*api_settings.DEFAULT_PERMISSION_CLASSES, MayOperateTasks)
+    scope = "tasks"  # for a project whose tokens have scopes
     serializer_class = TaskSerializer
+    filter_class = TaskFilterSerializer
     queryset = TaskInfoLog.objects.all()
     lookup_field = "task_id"
     lookup_value_converter = "int"
@@ -80,9 +86,7 @@ class TaskViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewS
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Only what the parameters ask for, in a list."""
-        if self.action != "list":
-            return queryset
-        return queryset.filter(**_checked(TaskFilterSerializer, self.request.query_params))
+        return queryset.filter(**self.asked()) if self.action == "list" else queryset
 
     @extend_schema(
         summary="Add a task",
@@ -94,22 +98,22 @@ class TaskViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewS
     )
     def create(self, request: Request) -> Response:
         """Add a task, or move the one that is pending with this type and key."""
-        values = _checked(NewTaskSerializer, request.data)
+        values = self.checked(NewTaskSerializer)
         _refuse_handled(values["task_type"])
         task_type, key = values["task_type"], values["key"]
         is_there = key is not None and TaskInfo.objects.filter(task_type=task_type, key=key).exists()
         task = services.add_task(**values)
         return Response(self._told(task.task_id), status.HTTP_200_OK if is_there else status.HTTP_201_CREATED)
 
-    @extend_schema(summary="Move a pending task to another time", request=MoveSerializer)
+    @extend_schema(summary="Move a pending task to another time", request=MoveSerializer, parameters=_BY_ID)
     def partial_update(self, request: Request, task_id: int) -> Response:
         """Move a pending task; a program that had leased it loses the lease."""
-        moment = _checked(MoveSerializer, request.data)["execute_time"]
+        moment = self.checked(MoveSerializer)["execute_time"]
         self._log(task_id)
         services.reschedule_task(task_id, moment)
         return Response(self._told(task_id))
 
-    @extend_schema(summary="Cancel a pending task", responses={204: None})
+    @extend_schema(summary="Cancel a pending task", responses={204: None}, parameters=_BY_ID)
     def destroy(self, request: Request, task_id: int) -> Response:
         """Cancel a pending task. 204 means that it will not run, 409 that it was no longer pending."""
         self._log(task_id)
@@ -127,7 +131,7 @@ class TaskViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewS
     @action(detail=False, methods=["post"], pagination_class=None)
     def poll(self, request: Request) -> Response:
         """Lease due tasks, oldest due first. Each is due again at `leased_until` unless completed or failed by then."""
-        values = _checked(PollSerializer, request.data)
+        values = self.checked(PollSerializer)
         _refuse_handled(values["task_type"])
         return Response(LeasedTaskSerializer(services.poll(**values), many=True).data)
 
@@ -136,11 +140,12 @@ class TaskViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewS
         summary="Report a leased task as done",
         request=LeaseSerializer,
         responses=TaskSerializer,
+        parameters=_BY_ID,
     )
     @action(detail=True, methods=["post"])
     def complete(self, request: Request, task_id: int) -> Response:
         """Close a leased task as executed; 409 `lease_lost` if it is no longer this program's."""
-        values = _checked(LeaseSerializer, request.data)
+        values = self.checked(LeaseSerializer)
         self._log(task_id)
         services.complete_task(task_id, **values)
         return Response(self._told(task_id))
@@ -150,11 +155,12 @@ class TaskViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewS
         summary="Report that a leased task failed",
         request=FailureSerializer,
         responses=FailedSerializer,
+        parameters=_BY_ID,
     )
     @action(detail=True, methods=["post"])
     def fail(self, request: Request, task_id: int) -> Response:
         """Give a leased task back; it is tried again after a pause, until its attempts are used up."""
-        values = _checked(FailureSerializer, request.data)
+        values = self.checked(FailureSerializer)
         self._log(task_id)
         return Response({"retried": services.fail_task(task_id, **values)})
 
@@ -169,12 +175,6 @@ class TaskViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewS
     def _told(self, task_id: int) -> Any:
         """The task as it is now, as JSON."""
         return TaskSerializer(self.get_queryset().get(task_id=task_id)).data
-
-
-def _checked(serializer_class: type[Serializer[Any]], data: Any) -> dict[str, Any]:
-    serializer: BaseSerializer[Any] = serializer_class(data=data)
-    serializer.is_valid(raise_exception=True)
-    return cast("dict[str, Any]", serializer.validated_data)
 
 
 def _refuse_handled(task_type: str) -> None:

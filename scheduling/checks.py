@@ -15,16 +15,18 @@ from django.apps import apps
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
-from django.db import connection
+from django.db import connection, router
 
 from scheduling.conf import Settings, conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.queues import make_queue
+from scheduling.queues.neighbours import sentence
 
 _MAY_BE_ZERO = frozenset({"SWEEP_GRACE", "SUSPECT_AFTER", "LOG_RETENTION_DAYS"})
 _SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")
 _ORDERED = (
     ("REFRESH_INTERVAL", "PRELOAD_WINDOW", "Otherwise tasks become due between two refreshes unknown to Redis."),
+    ("STOP_TIMEOUT", "SILENCE", "Otherwise a worker that finishes its work is taken for one that hangs."),
     ("SWEEP_GRACE", "OVERDUE_ALARM", "Otherwise tasks count as overdue before anybody looks for them."),
     ("LEASE", "MAX_LEASE", "Otherwise the usual lease is longer than the longest."),
     ("BACKOFF", "MAX_BACKOFF", "Otherwise the first wait before a retry is longer than the longest."),
@@ -106,6 +108,14 @@ def _store(url: str) -> tuple[str, str | int | None, str]:
     return parts.hostname or "localhost", parts.port or 6379, number or parts.path.strip("/") or "0"
 
 
+@register
+def check_routing(app_configs: object, **options: Any) -> list[CheckMessage]:
+    """That nothing whose time counts is read from a replica: it lags, and its clock is not the primary's."""
+    split = [model for model in apps.get_models() if router.db_for_read(model) != router.db_for_write(model)]
+    hint = "Have your DATABASE_ROUTERS read it from the primary, whose clock decides what is due and what readers see."
+    return [Error(f"{model._meta.label} is read from a replica.", hint=hint, id="scheduling.E015") for model in split]
+
+
 @register(Tags.database)
 def check_database(app_configs: object, databases: Collection[str] | None, **options: Any) -> list[CheckMessage]:
     """That the database keeps what the engine relies on: row locks passed over, one isolation, every character."""
@@ -173,7 +183,11 @@ def check_redis(app_configs: object, databases: Collection[str] | None, **option
         return [checks.Warning(str(error), hint=hint, id="scheduling.W020")]
     finally:
         queue.close()
-    return [*_check_redis_version(facts.get("redis_version", "")), *_check_eviction(facts.get("maxmemory_policy", ""))]
+    return [
+        *_check_redis_version(facts.get("redis_version", "")),
+        *_check_eviction(facts.get("maxmemory_policy", "")),
+        *_check_neighbours(facts.get("neighbours", "")),
+    ]
 
 
 def _check_redis_version(version: str) -> Iterator[CheckMessage]:
@@ -189,3 +203,9 @@ def _check_eviction(policy: str) -> Iterator[CheckMessage]:
         yield checks.Warning(
             f"Redis may evict the queue: maxmemory-policy is {policy}.", hint=hint, id="scheduling.W022"
         )
+
+
+def _check_neighbours(others: str) -> Iterator[CheckMessage]:
+    if others:
+        message, _, hint = sentence(others).partition(": ")
+        yield checks.Warning(f"{message}.", hint=hint, id="scheduling.W023")

@@ -1,7 +1,7 @@
 """One clock for all: the database's, in UTC.
 
-A worker's own clock may be wrong by seconds, so what is due is decided inside SQL by `DatabaseNow`; the worker's
-clock only decides how long to sleep, corrected by the offset measured here.
+A machine's own clock may be wrong, and set at any moment, so what is due is decided inside SQL by `DatabaseNow`. How
+long to sleep is decided by the process's monotonic clock, which `Clock` sets by the database's.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from django.db.models import DateTimeField, Func, Value
 from django.db.models.expressions import Combinable
 
 from scheduling.conf import conf
+
+_STEP = 0.05  # seconds: a machine's clock that moved more against the monotonic one was set, or the machine slept
 
 
 class DatabaseNow(Func):
@@ -47,36 +49,55 @@ def read_database_clock() -> datetime:
     return moment.replace(tzinfo=UTC)
 
 
+def is_read_only() -> bool:
+    """Whether the database says that it can only be read, such as a replica that a failover left us with."""
+    if connection.vendor == "sqlite":
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT @@read_only")
+        (answer,) = cursor.fetchone()
+    return answer not in (0, "0", "OFF")
+
+
 class Clock:
-    """This process's clock, corrected to the database's. `offset` is database minus process, in seconds."""
+    """The database's clock, as well as this process knows it: its own monotonic clock, which nobody sets, corrected."""
 
     def __init__(self) -> None:
-        self.offset = 0.0
+        self._ahead = self._wall_ahead = _wall_ahead()  # seconds by which the database's clock is ahead of monotonic
         self._measured_at = float("-inf")
 
-    def measure(self) -> float:
-        """Measure the offset now, from below: this clock may lag by a network's round trip but is never ahead.
+    def measure(self) -> None:
+        """Ask the database now. What is known then may lag by a network's round trip but is never ahead.
 
         Being ahead would take hints before the database finds their tasks due.
         """
-        self.offset = max(read_database_clock().timestamp() - time.time() for _ in range(3))
-        self._measured_at = time.monotonic()
-        return self.offset
+        self._ahead = max(read_database_clock().timestamp() - time.monotonic() for _ in range(3))
+        self._measured_at, self._wall_ahead = time.monotonic(), _wall_ahead()
 
     def measure_if_stale(self) -> bool:
-        """Measure again when the last measurement is older than `CLOCK_INTERVAL`; True if it was."""
-        if time.monotonic() - self._measured_at < conf.CLOCK_INTERVAL:
+        """Measure when that was longer than `CLOCK_INTERVAL` ago, or the machine's clock was set; True if so."""
+        is_fresh = time.monotonic() - self._measured_at < conf.CLOCK_INTERVAL
+        if is_fresh and abs(_wall_ahead() - self._wall_ahead) < _STEP:
             return False
         self.measure()
         return True
 
+    @property
+    def offset(self) -> float:
+        """Seconds by which the database's clock is ahead of this machine's, which people and logs go by."""
+        return self._ahead - _wall_ahead()
+
     def timestamp(self) -> float:
         """Seconds since 1970 by the database's clock, as well as this process knows it."""
-        return time.time() + self.offset
+        return time.monotonic() + self._ahead
 
     def now(self) -> datetime:
         """The same as an aware datetime."""
         return datetime.fromtimestamp(self.timestamp(), UTC)
+
+
+def _wall_ahead() -> float:
+    return time.time() - time.monotonic()
 
 
 clock = Clock()

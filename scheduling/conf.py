@@ -15,7 +15,7 @@ class Settings:
     """Typed access to `SCHEDULING_*`; read at each use, so `override_settings` works in tests."""
 
     REDIS_URL: str = ""  #: where the queue lives; empty: the database queue serves
-    KEY_PREFIX: str = "sched"  #: first part of every Redis key
+    KEY_PREFIX: str = "auto"  #: first part of every Redis key; "auto": `sched:` and the identity of the database
     PRELOAD_WINDOW: float = 300.0  #: seconds ahead that Redis is filled
     REFRESH_INTERVAL: float = 60.0  #: seconds between two passes of refresh by the workers
     REFRESH_LOCK: float = 30.0  #: seconds the refresh lock is held at most
@@ -32,11 +32,15 @@ class Settings:
     SWEEP_LIMIT: int = 2000  #: hints given out again for one topic by one sweep at most
     LEASE: float = 30.0  #: seconds a program outside may hold a task
     MAX_LEASE: float = 3600.0  #: the longest lease that may be asked for
-    MAX_ATTEMPTS: int = 5  #: tries before a task is kept as failed
+    MAX_ATTEMPTS: int = 5  #: tries before a task is kept as failed, unless it is recoverable
     BACKOFF: float = 2.0  #: seconds before the first retry; doubles with each, plus jitter
     MAX_BACKOFF: float = 600.0  #: the longest wait before a retry
+    TROUBLE_PAUSE: float = 5.0  #: the longest wait before what the database refused is tried again
     SUSPECT_AFTER: float = 2.0  #: seconds overdue after which an attempt is counted before it runs
     MAX_PARAMETERS_BYTES: int = 65_536  #: size of a task's parameters as JSON
+    ERRAND_THREADS: int = 2  #: errands of one type that a worker runs at once; types never wait for each other
+    STOP_TIMEOUT: float = 5.0  #: seconds the work in hand may take after a worker was told to stop
+    SILENCE: float = 30.0  #: seconds without a round after which a worker that hangs is replaced
     HEARTBEAT_INTERVAL: float = 5.0  #: seconds between two signs of life of a worker
     CLOCK_INTERVAL: float = 10.0  #: seconds between two measurements of the clock's offset
     CLOCK_TOLERANCE: float = 0.1  #: seconds of offset above which a worker complains

@@ -1,7 +1,7 @@
-"""Tasks whose effect lies outside this database, such as mails: one at a time, in a thread beside the worker's.
+"""Tasks whose effect lies outside this database, such as mails: each in a thread of its own beside the worker's.
 
-A slow mail server thus never delays an article. The claim is committed before the errand is run; who dies on the way
-loses the lease, and the errand is run again.
+A slow mail server thus never delays an article, nor a thousand mails a purge. The claim is committed before the errand
+is run; who dies on the way loses the lease, and the errand is run again.
 """
 
 from __future__ import annotations
@@ -10,30 +10,38 @@ import logging
 import threading
 import time
 import traceback
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from django.db import connections
+from django.db import Error, connections
+from django.db.models import F
 
 from scheduling import registry
 from scheduling.clock import database_now
 from scheduling.conf import conf
 from scheduling.exceptions import LeaseLost
-from scheduling.models import TaskInfo, topics_with_tasks
-from scheduling.services.leasing import complete_task, fail_task, poll, renew_lease
+from scheduling.failures import trouble_of
+from scheduling.models import TaskInfo, by_ids, topics_with_tasks
+from scheduling.services.leasing import complete_task, fail_task, poll, postpone_task, renew_lease
 from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
 
 class Errands:
-    """Runs due errands of some types while the `with` block lasts; looks for new ones every `MAX_SLEEP`."""
+    """Runs due tasks of some types in threads while the `with` block lasts; looks for new ones every `MAX_SLEEP`.
+
+    Each type has `ERRAND_THREADS` of its own, so that none waits for another's to end. What is not done when the block
+    is left has half of `STOP_TIMEOUT` to end; then its lease is given back, and other workers take it up.
+    """
 
     def __init__(self, task_types: Collection[str]) -> None:
         self.task_types = sorted(task_types)
+        self._running: dict[int, tuple[TaskInfo, threading.Thread]] = {}
         self._ended = threading.Event()
+        self._changed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="errands", daemon=True)
 
     def __enter__(self) -> Self:
@@ -47,40 +55,72 @@ class Errands:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
+        deadline = time.monotonic() + conf.STOP_TIMEOUT / 2
         self._ended.set()
+        self._changed.set()
         if self.task_types:
-            self._thread.join()
+            self._thread.join(conf.STOP_TIMEOUT / 2)
+        for task, thread in list(self._running.values()):
+            thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.is_alive():
+                _give_back(task)
 
     def _run(self) -> None:
         while not self._ended.is_set():
+            self._changed.clear()
             try:
-                busy = self.step()
+                self._start_due()
             except Exception as error:
-                busy = False
-                log_failure(logger, "errands failed; they are tried again", error)
+                log_failure(logger, "looking for side effects failed; it is tried again", error)
                 connections.close_all()
-            if not busy:
-                self._ended.wait(conf.MAX_SLEEP)
+            self._changed.wait(conf.MAX_SLEEP)
         connections.close_all()
 
-    def step(self) -> bool:
-        """Run one errand of each topic; True if there was one, so that there may be more."""
-        now = database_now()
-        if not TaskInfo.objects.filter(task_type__in=self.task_types).due(now).free(now).exists():
-            return False  # looking is cheaper than claiming
-        found = False
-        for task_type, priority, _ in topics_with_tasks():
-            for task in poll(task_type, priority) if task_type in self.task_types else ():
-                run_errand(task)  # before the next is claimed: a lease runs from the moment it is given
-                found = True
-        return found
+    def _start_due(self) -> None:
+        free = dict.fromkeys(self.task_types, conf.ERRAND_THREADS)
+        for task, _ in list(self._running.values()):
+            free[task.task_type] -= 1
+        for task in _claim(free):
+            thread = threading.Thread(target=self._work, args=[task], name=task.task_type, daemon=True)
+            self._running[task.task_id] = task, thread
+            thread.start()
+
+    def _work(self, task: TaskInfo) -> None:
+        try:
+            run_errand(task)
+        except Exception as error:
+            log_failure(logger, f"the end of {task} was not recorded; it is run again", error)
+        finally:
+            connections.close_all()
+            del self._running[task.task_id]
+            self._changed.set()
+
+
+def _claim(free: Mapping[str, int]) -> Iterator[TaskInfo]:
+    """Lease due tasks, at most so many of each type; each is to be begun before the next is asked for."""
+    left = {task_type: count for task_type, count in free.items() if count > 0}
+    now = database_now()
+    if not TaskInfo.objects.filter(task_type__in=left).due(now).free(now).exists():
+        return  # looking is cheaper than claiming
+    for task_type, priority, _ in topics_with_tasks():
+        while left.get(task_type, 0) and (tasks := poll(task_type, priority)):
+            left[task_type] -= 1
+            yield from tasks
 
 
 def run_errands(task_types: Collection[str]) -> None:
-    """Run the errands that are due now, until there are none."""
-    errands = Errands(task_types)
-    while errands.step():
-        pass
+    """Run the errands that are due now, one after the other, until there are none."""
+    while task := next(_claim(dict.fromkeys(task_types, 1)), None):
+        run_errand(task)
+
+
+def _give_back(task: TaskInfo) -> None:
+    """Let other workers take up at once what this one will not finish."""
+    try:
+        held = by_ids([task.task_id]).filter(lease_token=task.lease_token)
+        held.update(leased_until=None, lease_token="", attempts=F("attempts") - 1)
+    except Error as error:
+        log_failure(logger, f"{task} is taken up by others when its lease has run out", error)
 
 
 @contextmanager
@@ -111,17 +151,25 @@ def run_errand(task: TaskInfo) -> None:
     """Run one leased errand, and report how it went."""
     found = registry.get(task.task_type)
     assert found is not None  # noqa: S101 (its type came from the registry)
+    error, trouble = "", None
     try:
         with _keeping_the_lease(task):
             found.function([task])
-    except Exception:
-        error = traceback.format_exc()
-    else:
-        error = ""
+    except Exception as failure:
+        error, trouble = traceback.format_exc(), trouble_of(failure)
     try:
-        if error:
+        if trouble:
+            logger.error("%s is tried again in %.1f s. %s (%s)", task, conf.TROUBLE_PAUSE, trouble.label, _last(error))
+            if trouble.ends_connection:
+                connections.close_all()
+            postpone_task(task.task_id, lease_token=task.lease_token, seconds=conf.TROUBLE_PAUSE)
+        elif error:
             fail_task(task.task_id, lease_token=task.lease_token, error=error)
         else:
             complete_task(task.task_id, lease_token=task.lease_token)
     except LeaseLost:
         logger.warning("%s took longer than its lease; it may be run again", task)
+
+
+def _last(error: str) -> str:
+    return error.strip().rpartition("\n")[2]

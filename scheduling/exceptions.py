@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from scheduling.services.refreshing import RefreshReport
 
 
 class SchedulingError(Exception):
@@ -49,6 +55,20 @@ class QueueUnavailable(SchedulingError):
     """The queue server does not answer."""
 
     message = _("The queue server cannot be reached; tasks are safe in the database and run from there.")
+
+
+class QueueFull(QueueUnavailable):
+    """The queue server answers and takes nothing more."""
+
+    message = _("The queue server has reached its memory limit; tasks are safe in the database and run from there.")
+
+
+class ReconcilersFailed(SchedulingError):
+    """Some reconcilers raised; everything else of the pass was done, as `report` says."""
+
+    def __init__(self, names: Sequence[str], report: RefreshReport) -> None:
+        self.report = report
+        super().__init__(_("These reconcilers failed: %(names)s.") % {"names": ", ".join(names)})
 
 
 class ImproperHandler(SchedulingError):

@@ -1,7 +1,8 @@
 """Task ids: 63 bits, ordered by time, made without asking anybody.
 
 The upper 41 bits are milliseconds since 2024 (enough until 2093), the lower 22 are random in a quiet millisecond and
-counted up within a busy one. Two processes may, very rarely, make the same id; `services` then tries again.
+counted up within a busy one. A clock before 2024 was never set: then all of an id is random. Two processes may, very
+rarely, make the same id; `services` then tries again.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 
 _EPOCH_MS = 1_704_067_200_000  # 2024-01-01T00:00:00Z
 _RANDOM_BITS = 22
+_UNSET_BITS = 62  # leaves room to count up from any of them
 
 _lock = threading.Lock()
 _last = 0
@@ -20,7 +22,8 @@ _last = 0
 def new_task_id() -> int:
     """A fresh id, greater than every id this process made before."""
     global _last
-    fresh = (int(time.time() * 1000) - _EPOCH_MS) << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
+    elapsed = int(time.time() * 1000) - _EPOCH_MS
+    fresh = elapsed << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS) if elapsed > 0 else secrets.randbits(_UNSET_BITS)
     with _lock:
         _last = max(fresh, _last + 1)
         return _last

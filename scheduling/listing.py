@@ -18,7 +18,7 @@ from scheduling.models import TaskInfo, TaskInfoLog, topics_with_tasks
 from scheduling.services.measuring import COUNT_LIMIT, overdue_tasks
 
 
-class CappedPaginator(Paginator[Any]):
+class CappedPaginator(Paginator):  # type: ignore[type-arg]
     """Counts to `COUNT_LIMIT`: to count a million rows takes longer than anybody looks at them."""
 
     @cached_property
@@ -69,7 +69,7 @@ class TaskChangeList(ChangeList):
         rows = list(self.result_list)
         for task_type in {row.task_type for row in rows}:
             mine = [row for row in rows if row.task_type == task_type]
-            names = registry.names_of(task_type, [row.key for row in mine if row.key])
+            names = registry.names_of(task_type, [row.key for row in mine if row.key], to=request.user)
             for row in mine:
                 row.subject_name = names.get(row.key or "", "")
         self.result_list = rows

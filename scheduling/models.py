@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any, Self
@@ -64,6 +65,14 @@ class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
         """Tasks that no program outside holds a running lease on."""
         return self.filter(Q(leased_until__isnull=True) | Q(leased_until__lte=now))
 
+    def unclaimed(self, now: Instant) -> Self:
+        """Tasks that no program has in hand; those that wait after the database refused them are among them."""
+        return self.filter(Q(lease_token="") | Q(leased_until__isnull=True) | Q(leased_until__lte=now))
+
+    def failing(self) -> Self:
+        """Tasks that have been tried and are pending still; their records say why, if they raised or crashed."""
+        return self.filter(attempts__gt=0)
+
     def oldest_first(self) -> Self:
         """In the order in which they became due."""
         return self.order_by("execute_time", "task_id")
@@ -102,7 +111,10 @@ class TaskInfo(TaskIdentity):
         verbose_name_plural = _("pending tasks")
         permissions = [("operate_tasks", _("Can add, lease and cancel tasks through the API"))]
         constraints = [models.UniqueConstraint(fields=["task_type", "key"], name="taskinfo_one_per_key")]
-        indexes = [models.Index(fields=["task_type", "priority", "execute_time"], name="taskinfo_due")]
+        indexes = [
+            models.Index(fields=["task_type", "priority", "execute_time"], name="taskinfo_due"),
+            models.Index(fields=["attempts"], name="taskinfo_tried"),
+        ]
 
     @property
     def due(self) -> datetime:
@@ -194,6 +206,7 @@ class WorkerHeartbeat(models.Model):
     seen_at = models.DateTimeField(_("last seen"), db_index=True)
     clock_offset_ms = models.FloatField(_("clock offset (ms)"), default=0.0)
     queue = models.CharField(_("queue"), max_length=20, default="")
+    refused = models.JSONField(_("refused work"), default=list, null=True)
 
     class Meta:
         db_table = "taskinfo_workers"
@@ -202,6 +215,20 @@ class WorkerHeartbeat(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Installation(models.Model):
+    """The one row that tells this database from any other; a copy of the database has the same."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1, editable=False)
+    identity = models.UUIDField(default=uuid.uuid4, editable=False)
+
+    class Meta:
+        db_table = "scheduling_installation"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return str(self.identity)
 
 
 def topics_with_tasks() -> list[tuple[str, int, datetime]]:

@@ -8,7 +8,10 @@ A handler gets a *batch*: a non-empty list of due, locked `TaskInfo` rows of one
 transaction that locks them, so what it writes to this database and the end of the tasks commit together or not
 at all. It returns nothing when every task is done, or a mapping from `task_id` to a verdict for those that are
 not: `Drop(reason)` closes a task that has become void, `Postpone()` leaves it pending for the next sweep.
-When it raises, the batch is rolled back and run one task at a time.
+When it raises, the batch is rolled back and its halves are run apart, until the task that raised is alone.
+
+A task that our own tables can recreate is registered with `recoverable=True`: it is never dead, however often it
+fails, but tried again after pauses of minutes at most.
 
 What a task does outside this database, such as sending a mail, is an *errand*: `@handler(..., errand=True)`. Its
 function gets one task at a time, under a lease, in a thread of its own that keeps no other task waiting. A worker may
@@ -26,6 +29,9 @@ from django.utils.functional import Promise
 from scheduling.exceptions import ImproperHandler
 
 if TYPE_CHECKING:
+    from django.contrib.auth.base_user import AbstractBaseUser
+    from django.contrib.auth.models import AnonymousUser
+
     from scheduling.models import TaskInfo
 
 
@@ -44,14 +50,14 @@ class Postpone:
 Verdict = Drop | Postpone
 HandlerFunction = Callable[["Sequence[TaskInfo]"], "Mapping[int, Verdict] | None"]
 Healer = Callable[[], int]
-Namer = Callable[[Collection[str]], Mapping[str, str]]
-"""Keys of tasks to the names of their subjects, for those that have one."""
+Namer = Callable[[Collection[str], "AbstractBaseUser | AnonymousUser"], Mapping[str, str]]
+"""Keys of tasks to the names of their subjects, for those that have one and that this user may be told."""
 
 
 @dataclass(frozen=True)
 class Handler:
-    """A registered function, how often one of its tasks may be tried (None: the setting's default), and what people
-    call such a task and its subjects.
+    """A registered function, how often one of its tasks may be tried (None: the setting's default), what people call
+    such a task and its subjects, and whether it is never dead.
     """
 
     function: HandlerFunction
@@ -59,6 +65,7 @@ class Handler:
     errand: bool = False
     label: str | Promise = ""
     namer: Namer | None = None
+    recoverable: bool = False
 
 
 _handlers: dict[str, Handler] = {}
@@ -72,10 +79,13 @@ def handler(
     errand: bool = False,
     label: str | Promise = "",
     namer: Namer | None = None,
+    recoverable: bool = False,
 ) -> Callable[[HandlerFunction], HandlerFunction]:
     """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken.
 
     `label` is what people call such a task, such as "Publication"; `namer` names what it is about, by its key.
+    `recoverable` says that the tables of its app can recreate it, so it is never dead: after `max_attempts` it is still
+    tried again.
     """
     if max_attempts is not None and max_attempts < 1:
         raise ImproperHandler(f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1")
@@ -84,7 +94,7 @@ def handler(
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
-        _handlers[task_type] = Handler(function, max_attempts, errand, label, namer)
+        _handlers[task_type] = Handler(function, max_attempts, errand, label, namer, recoverable)
         return function
 
     return register
@@ -108,10 +118,10 @@ def label_of(task_type: str) -> str:
     return str(found.label) if found and found.label else task_type
 
 
-def names_of(task_type: str, keys: Collection[str]) -> Mapping[str, str]:
-    """What the tasks of this type with these keys are about, as far as somebody knows; the key itself otherwise."""
+def names_of(task_type: str, keys: Collection[str], *, to: AbstractBaseUser | AnonymousUser) -> Mapping[str, str]:
+    """What the tasks of this type with these keys are about, as far as this user may know; the key itself otherwise."""
     found = get(task_type)
-    named = found.namer(keys) if found and found.namer and keys else {}
+    named = found.namer(keys, to) if found and found.namer and keys else {}
     return {key: named.get(key, key) for key in keys}
 
 
@@ -123,6 +133,17 @@ def task_types() -> frozenset[str]:
 def errand_types() -> frozenset[str]:
     """The types that this process can run as errands."""
     return frozenset(name for name, found in _handlers.items() if found.errand)
+
+
+def is_recoverable(task_type: str) -> bool:
+    """Whether tasks of this type are never dead."""
+    found = get(task_type)
+    return found is not None and found.recoverable
+
+
+def recoverable_types() -> frozenset[str]:
+    """The types whose tasks are never dead."""
+    return frozenset(name for name, found in _handlers.items() if found.recoverable)
 
 
 def healers() -> Iterator[Healer]:

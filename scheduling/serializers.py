@@ -12,6 +12,7 @@ from rest_framework import serializers
 from scheduling.conf import conf
 from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH, TaskInfo, TaskInfoLog
 from scheduling.services.leasing import MAX_POLL
+from scheduling.strict import Strict
 from scheduling.validation import PRIORITIES
 
 Status = TaskInfoLog.Status
@@ -25,7 +26,7 @@ class InstantField(serializers.DateTimeField):
         return value
 
 
-@extend_schema_field({"type": ["object", "array", "string", "number", "boolean"]})
+@extend_schema_field({"type": ["object", "array", "string", "number", "boolean"], "items": {}})
 class ParametersField(serializers.JSONField):
     """What the task's program needs to know: anything that JSON can say."""
 
@@ -73,7 +74,7 @@ class LeasedTaskSerializer(serializers.ModelSerializer[TaskInfo]):
         read_only_fields = fields
 
 
-class NewTaskSerializer(serializers.Serializer[Any]):
+class NewTaskSerializer(Strict):
     """A task to be added. One that is pending with the same type and key is moved instead."""
 
     task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False)
@@ -83,13 +84,13 @@ class NewTaskSerializer(serializers.Serializer[Any]):
     key = serializers.CharField(max_length=KEY_LENGTH, trim_whitespace=False, allow_null=True, default=None)
 
 
-class MoveSerializer(serializers.Serializer[Any]):
+class MoveSerializer(Strict):
     """The new time of a pending task."""
 
     execute_time = InstantField(help_text=_("With an offset; now or earlier means at once."))
 
 
-class PollSerializer(serializers.Serializer[Any]):
+class PollSerializer(Strict):
     """How many due tasks of which topic, and for how many seconds."""
 
     task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False)
@@ -101,7 +102,7 @@ class PollSerializer(serializers.Serializer[Any]):
     )  # fmt: skip
 
 
-class LeaseSerializer(serializers.Serializer[Any]):
+class LeaseSerializer(Strict):
     """The token that `poll` gave out with the task."""
 
     lease_token = serializers.RegexField(r"^[!-~]+$", max_length=100)

@@ -1,4 +1,4 @@
-"""Several workers under one parent, which starts each that dies anew within milliseconds.
+"""Workers under one parent, which replaces each that dies, within milliseconds, and each that hangs.
 
 The parent forks with everything imported but no connection open, since none may cross a fork.
 """
@@ -6,56 +6,87 @@ The parent forks with everything imported but no connection open, since none may
 from __future__ import annotations
 
 import logging
+import mmap
 import os
 import signal
+import struct
 import sys
 import threading
 import time
 from collections.abc import Callable
 
+from scheduling.conf import conf
 from scheduling.stopping import stop_on_signals
 
 logger = logging.getLogger(__name__)
 
 _WATCH_INTERVAL = 0.05  # seconds between two looks at the children
 _SHORT_LIFE = 1.0  # seconds; after a child that died younger the next one waits that long
+_LAST_WORDS = 1.0  # seconds after `STOP_TIMEOUT`, in which a child should end itself, until it is killed
 
 
-def supervise(work: Callable[[threading.Event], None], *, processes: int) -> None:
+class Heartbeat:
+    """When a child last showed that it goes on: a number in memory it shares with its parent.
+
+    It is by the monotonic clock, which all processes of a machine share and nobody can set.
+    """
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self._memory = mmap.mmap(-1, 8)
+        self.beat()
+
+    def beat(self) -> None:
+        """Go on; called by the child."""
+        struct.pack_into("d", self._memory, 0, time.monotonic())
+
+    @property
+    def silence(self) -> float:
+        """Seconds since the last beat."""
+        (at,) = struct.unpack_from("d", self._memory)
+        return time.monotonic() - float(at)
+
+
+Work = Callable[[threading.Event, Callable[[], None]], None]
+Children = dict[int, Heartbeat]
+
+
+def supervise(work: Work, *, processes: int) -> None:
     """Keep `processes` children running `work` until SIGTERM or SIGINT, then let them finish and return.
 
-    `work` gets an event that is set when it shall stop. A second signal ends the children at once.
+    `work` gets an event that is set when it shall stop, and a function to call at least every `SILENCE` seconds: a
+    child that does not is killed and replaced. A second signal ends the children at once.
     """
-    children: dict[int, float] = {}
+    children: Children = {}
     not_before = 0.0
     with stop_on_signals() as stopping:
         try:
             while not stopping.wait(_WATCH_INTERVAL):
+                _kill_silent(children)
                 if _reap(children):
                     not_before = time.monotonic() + _SHORT_LIFE
                 while len(children) < processes and time.monotonic() >= not_before:
-                    children[_fork(work, stopping)] = time.monotonic()
-            _signal_all(children, signal.SIGTERM)
-            while children:
-                _reap(children, expected=True)
-                time.sleep(_WATCH_INTERVAL)
+                    pid, heartbeat = _fork(work, stopping)
+                    children[pid] = heartbeat
+            _stop(children)
         except SystemExit:
             _signal_all(children, signal.SIGKILL)
             raise
 
 
-def _fork(work: Callable[[threading.Event], None], parent_stopping: threading.Event) -> int:
+def _fork(work: Work, parent_stopping: threading.Event) -> tuple[int, Heartbeat]:
     parent = os.getpid()
+    heartbeat = Heartbeat()
     pid = os.fork()
     if pid:
-        return pid
+        return pid, heartbeat
     code = 1
     try:
-        with stop_on_signals() as stopping:
+        with stop_on_signals(within=conf.STOP_TIMEOUT) as stopping:
             if parent_stopping.is_set():  # the signal came before our own handlers were in place
                 stopping.set()
             threading.Thread(target=_stop_when_orphaned, args=(parent, stopping), daemon=True).start()
-            work(stopping)
+            work(stopping, heartbeat.beat)
         code = 0
     except Exception:
         logger.exception("a worker process failed")
@@ -69,22 +100,42 @@ def _stop_when_orphaned(parent: int, stopping: threading.Event) -> None:
     while not stopping.wait(_SHORT_LIFE):
         if os.getppid() != parent:
             stopping.set()
+            time.sleep(conf.STOP_TIMEOUT)
+            os._exit(1)
 
 
-def _reap(children: dict[int, float], *, expected: bool = False) -> bool:
+def _kill_silent(children: Children) -> None:
+    for pid, heartbeat in children.items():
+        if heartbeat.silence > conf.SILENCE:
+            logger.error("worker process %d has hung for %.0f s and is killed", pid, heartbeat.silence)
+            os.kill(pid, signal.SIGKILL)
+
+
+def _reap(children: Children, *, expected: bool = False) -> bool:
     """Forget the children that ended; True if one of them died so young that the next should wait a little."""
     died_young = False
-    for pid, started in list(children.items()):
+    for pid, heartbeat in list(children.items()):
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             del children[pid]
-            died_young |= time.monotonic() - started < _SHORT_LIFE
+            died_young |= time.monotonic() - heartbeat.started < _SHORT_LIFE
             if not expected:
                 code = os.waitstatus_to_exitcode(status)
                 logger.error("worker process %d died (%s) and is started again", pid, code)
     return died_young
 
 
-def _signal_all(children: dict[int, float], number: signal.Signals) -> None:
+def _stop(children: Children) -> None:
+    """Have the children finish and wait for them; kill those that can not even end themselves."""
+    _signal_all(children, signal.SIGTERM)
+    deadline = time.monotonic() + conf.STOP_TIMEOUT + _LAST_WORDS
+    while children:
+        _reap(children, expected=True)
+        if time.monotonic() > deadline:
+            _signal_all(children, signal.SIGKILL)
+        time.sleep(_WATCH_INTERVAL)
+
+
+def _signal_all(children: Children, number: signal.Signals) -> None:
     for pid in children:
         os.kill(pid, number)

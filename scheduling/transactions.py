@@ -1,4 +1,4 @@
-"""Transactions that survive what databases do to them: deadlocks, lock timeouts, lost connections."""
+"""Transactions that survive what databases do to them: deadlocks and lock timeouts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import OperationalError, connection, transaction
+
+from scheduling.failures import Trouble, trouble_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -17,29 +19,15 @@ R = TypeVar("R")
 _TRIES = 5
 _PAUSE = 0.02  # seconds at most before the first new try; doubles with each
 
-#: MySQL and MariaDB: lock wait timeout, deadlock, and (MariaDB) record changed since the snapshot.
-_COLLISIONS = {1205, 1213, 1020}
-#: Server shutting down, too many connections, aborted, killed, unreachable, gone away, lost, read-only.
-_LOST = {1040, 1053, 1152, 1158, 1159, 1160, 1161, 1290, 1836, 1927, 2002, 2003, 2006, 2013, 2055, 4031}
-
 
 def is_collision(error: BaseException) -> bool:
     """Whether the same transaction may well succeed when it is simply run again."""
-    return isinstance(error, OperationalError) and (_code(error) in _COLLISIONS or "locked" in str(error))
-
-
-def is_database_trouble(error: BaseException) -> bool:
-    """Whether the database is to blame rather than the work: nobody's attempt is counted then."""
-    return (
-        isinstance(error, InterfaceError)
-        or is_collision(error)
-        or (isinstance(error, OperationalError) and _code(error) in _LOST)
-    )
+    return isinstance(error, OperationalError) and trouble_of(error) is Trouble.LOCKS
 
 
 def log_failure(logger: logging.Logger, text: str, error: Exception) -> None:
-    """Say what failed: with the traceback, or in one line if the database is away, which may last and is no riddle."""
-    if is_database_trouble(error):
+    """Say what failed: with the traceback, or in one line if it is trouble, which may last and is no riddle."""
+    if trouble_of(error):
         logger.error("%s: %s", text, error)
     else:
         logger.error("%s", text, exc_info=error)
@@ -66,7 +54,3 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
         raise AssertionError("unreachable")
 
     return run
-
-
-def _code(error: BaseException) -> object:
-    return error.args[0] if error.args else None

@@ -9,11 +9,12 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from django.db import connections
 
 from scheduling import registry
+from scheduling.breakers import Breakers
 from scheduling.clock import clock
 from scheduling.conf import conf
 from scheduling.errands import Errands, run_errands
@@ -37,22 +38,29 @@ class Worker:
     """Runs the tasks of some types (default: all that have a handler here) until told to stop."""
 
     def __init__(self, *, task_types: Collection[str] = (), batch: int | None = None) -> None:
-        self.task_types = _runnable(task_types)
+        self.task_types = runnable(task_types)
         self.errand_types = registry.errand_types() if not task_types else registry.errand_types() & set(task_types)
         self.batch = batch or conf.BATCH_SIZE
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self.queue: DelayQueue = get_queue()
+        self.breakers = Breakers()
         self.total = RunReport()
         self.fruitless = 0  # rounds in a row whose tasks were all stale, or locked by somebody
 
-    def run(self, stopping: threading.Event, *, seconds: float | None = None) -> RunReport:
-        """Work until `stopping` is set or `seconds` are over; what was begun is finished. Returns what was done."""
+    def run(
+        self, stopping: threading.Event, *, seconds: float | None = None, beat: Callable[[], None] = lambda: None
+    ) -> RunReport:
+        """Work until `stopping` is set or `seconds` are over; what was begun is finished. Returns what was done.
+
+        `beat` is called before each round, at least every `MAX_SLEEP` while nothing hangs.
+        """
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         failures = 0
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.freeze()  # what is loaded by now stays, so no collection has to walk through it (60 ms) any more
-        with Maintenance(self.name, sorted(self.task_types), self.queue), Errands(self.errand_types):
+        with Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers), Errands(self.errand_types):
             while not stopping.is_set() and time.monotonic() < deadline:
+                beat()
                 try:
                     clock.measure_if_stale()  # which also notices in time that an idle connection has died
                     if not self.work():
@@ -79,7 +87,9 @@ class Worker:
 
     def work(self) -> bool:
         """One round; True if there was work, so that there may be more."""
-        report = run_once(self.batch, task_types=self.task_types, worker=self.name, queue=self.queue)
+        report = run_once(
+            self.batch, task_types=self.task_types, worker=self.name, queue=self.queue, breakers=self.breakers
+        )
         self.total += report
         if report.handled:
             logger.info(
@@ -102,7 +112,8 @@ class Worker:
             time.sleep(seconds)
 
 
-def _runnable(task_types: Collection[str]) -> frozenset[str]:
+def runnable(task_types: Collection[str]) -> frozenset[str]:
+    """Those of these types (none given: of all) that workers run in batches. Raises for one without a handler here."""
     mine = registry.task_types() | registry.errand_types()
     if unknown := set(task_types) - mine:
         known = ", ".join(sorted(mine)) or "none"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import redis
 from django.conf import settings
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import connection
 from django.utils import timezone, translation
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -96,7 +96,8 @@ def _empty_stores(queue_redis: redis.Redis | None) -> None:
     get_queue().close()  # it forgets that it listened for wake-ups, and so knows of no topics but those it asks for
     if queue_redis is not None:
         queue_redis.flushdb()
-    cache.clear()
+    for cache in caches.all(initialized_only=False):
+        cache.clear()
     shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 
-from headline.settings import *  # noqa: F403
-from headline.settings import CACHES, INSTALLED_APPS, REDIS_CACHE_URL
+os.environ.setdefault("DJANGO_DEBUG", "on")  # linters, too, start from nothing
+
+from headline.settings import *  # noqa: E402, F403
+from headline.settings import CACHES, INSTALLED_APPS, REDIS_CACHE_URL  # noqa: E402
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.probe"]
 
@@ -19,9 +21,12 @@ WHITENOISE_AUTOREFRESH = True
 # A browser need not ask for them again on each page of a test.
 WHITENOISE_MAX_AGE = 3600
 
+# Tests look into Redis by names that they know.
+SCHEDULING_KEY_PREFIX = "sched"
+
 # A busy machine is no dead Redis.
 if REDIS_CACHE_URL:
-    CACHES["default"]["OPTIONS"]["SOCKET_TIMEOUT"] = 5.0
+    CACHES["responses"]["OPTIONS"]["SOCKET_TIMEOUT"] = 5.0
 
 # Other values for a process that a test starts, as JSON: {"SCHEDULING_REFRESH_INTERVAL": 0.4}.
 globals().update(json.loads(os.environ.get("TEST_SETTINGS", "{}")))

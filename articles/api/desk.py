@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework import mixins
+from rest_framework import mixins, status
 from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, Serializer
@@ -27,15 +29,19 @@ from articles.api.serializers import (
     ScheduleSerializer,
     UpdateTimeSerializer,
 )
-from articles.models import Article
+from articles.exceptions import NotMoved
+from articles.models import Article, Channel
+from articles.models.article import due_at
 from articles.workflow import WAITING
+from scheduling.services import database_now
+from scheduling.strict import Nothing
 
 _LOOKUPS = {
     "author": "author",
-    "channel": "channel__slug",
+    "channel": "channel",
     "since": "publish_at__gte",
     "status": "status__in",
-    "tag": "tags__slug",
+    "tag": "tags",
     "until": "publish_at__lt",
 }
 
@@ -63,6 +69,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     queryset = Article.objects.select_related("channel", "author", "claim__person", *NEWER).prefetch_related("tags")
     lookup_value_converter = "int"
     ordering = ("-id",)
+    is_versioned = True
 
     def narrowed(self, queryset: Any, wanted: dict[str, Any]) -> Any:
         """Those of this person, in these states, with these words and so on."""
@@ -70,6 +77,17 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
             wanted["author"] = self.request.user.pk
         queryset = queryset.filter(**{lookup: wanted[name] for name, lookup in _LOOKUPS.items() if wanted.get(name)})
         return having(queryset, wanted.get("q", ""))
+
+    def retrieve(self, request: Request, pk: int) -> Response:
+        """The article, and in `ETag` the version that `If-Match` may ask for."""
+        return self.shown(pk)
+
+    def create(self, request: Request) -> Response:
+        """The draft, with its version."""
+        form = self.get_serializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        self.perform_create(form)
+        return self.shown(form.data["id"], status.HTTP_201_CREATED)
 
     def perform_create(self, serializer: BaseSerializer[Article]) -> None:
         """A draft belongs to whoever wrote it."""
@@ -81,8 +99,9 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         article = self.get_object()
         serializer = self.get_serializer(article, data=request.data, partial=True)
         serializer.is_valid(raise_exception=True)
-        serializer.save(by=request.user)
-        return Response(serializer.data)
+        with self.unchanged(article):
+            serializer.save(by=request.user)
+        return self.shown(pk)
 
     @extend_schema(operation_id="desk_articles_submit", summary="Hand in for review", request=None)
     @action(detail=True, methods=["post"])
@@ -196,23 +215,29 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     )  # fmt: skip
     @action(detail=False, methods=["post"])
     def move(self, request: Request) -> Response:
-        """Move the times of a channel's articles, or of these, by the same span."""
-        form = MoveSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        wanted = form.validated_data
-        if "channel" in wanted:
-            chosen = Article.objects.filter(channel=wanted["channel"], status__in=WAITING)
-        else:
-            chosen = Article.objects.filter(pk__in=wanted["articles"])
-        moved = services.move_many(chosen.only("pk"), shift=wanted["shift"], by=request.user)
+        """Move the times of a channel's articles that wait for one, or of these, by the same span: all or none."""
+        wanted = self.checked(MoveSerializer)
+        chosen = _to_be_moved(wanted.get("channel"), wanted.get("articles", ()))
+        try:
+            moved = services.move_many(chosen, shift=wanted["shift"], at_once=wanted["at_once"], by=request.user)
+        except NotMoved as refusal:
+            named = [f"{pk}: {problem}" for pk, problem in refusal.problems.items()]
+            raise ValidationError({"articles": named}, code=refusal.code) from refusal
         return Response(MovedSerializer({"moved": moved}).data)
 
-    def _take(self, step: Callable[..., None], body: type[Serializer[Any]] | None = None) -> Response:
+    def _take(self, step: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
         """Take a step with the arguments in the request's body, and show where the article stands then."""
-        article, values = self.get_object(), {}
-        if body is not None:
-            form = body(data=self.request.data)
-            form.is_valid(raise_exception=True)
-            values = form.validated_data
-        step(article, by=self.request.user, **values)
-        return Response(self.get_serializer(article).data)
+        article, values = self.get_object(), self.checked(body)
+        with self.unchanged(article):
+            step(article, by=self.request.user, **values)
+        return self.shown(article.pk)
+
+
+def _to_be_moved(channel: Channel | None, ids: Iterable[int]) -> list[Article]:
+    """Those with these ids, whether they exist or not, or all of a channel that wait. Raises `ValidationError`."""
+    if channel is None:
+        return [Article(pk=pk) for pk in ids]
+    waiting = Article.objects.filter(channel=channel, status__in=WAITING, publish_at__isnull=False)
+    if chosen := list(waiting.exclude(due_at(database_now())).only("pk")):
+        return chosen
+    raise ValidationError({"channel": [_("No article in this channel waits for a time.")]}, code="nothing_to_move")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.dateparse import parse_duration
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
@@ -44,3 +45,34 @@ class AddressInstantField(InstantField):
     def to_internal_value(self, value: Any) -> datetime:
         """The time in UTC. Raises `ValidationError`."""
         return super().to_internal_value(re.sub(r"(?<=T)(\S+) (?=\d\d:?\d\d$)", r"\1+", value))
+
+
+class AtOnceField(serializers.BooleanField):
+    """Whether a time that is past is no slip; publishing takes the right to publish."""
+
+    def __init__(self, **options: Any) -> None:
+        text = _(
+            "Without it, a time that is past is refused. With it, what is due publishes at once, if you may publish."
+        )
+        super().__init__(default=False, help_text=text, **options)
+
+
+class ShiftField(serializers.DurationField):
+    """A span of time that nobody can read in two ways: "00:10" might be minutes or hours."""
+
+    default_error_messages = {  # noqa: RUF012 (extends the base's dictionary by name)
+        "invalid": _("Give a span as HH:MM:SS, such as 00:30:00 or -01:00:00, or as ISO 8601, such as PT30M or -PT1H."),
+    }
+    _FORMATS = re.compile(r"[+-]?\d{2,}:[0-5]\d:[0-5]\d|[+-]?P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+S)?)?", re.ASCII)
+
+    def to_internal_value(self, value: Any) -> timedelta:
+        """The span. Raises `ValidationError`."""
+        if not isinstance(value, str) or not self._FORMATS.fullmatch(value):
+            self.fail("invalid")
+        try:
+            span = parse_duration(value.removeprefix("+"))
+        except OverflowError:
+            span = None
+        if span is None:
+            self.fail("invalid")
+        return span

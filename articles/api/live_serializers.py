@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.signing import BadSignature
+from django.db.models import QuerySet
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -15,9 +19,12 @@ from articles.api.fields import AddressInstantField, InstantField
 from articles.api.pictures import PictureSerializer
 from articles.html import clean_html
 from articles.illustrating import absolute, illustrate
-from articles.models import Article, Channel, Correction, Tag
+from articles.models import Article, Channel, Correction, FeedEntry, Tag
+from articles.parts import live_authors, live_tags
 from articles.places import Place
 from articles.search import highlighted, snippet
+
+GONE = [choice for choice in FeedEntry.State.choices if choice[0] != FeedEntry.State.LIVE]
 
 
 class ChannelSerializer(serializers.ModelSerializer[Channel]):
@@ -78,6 +85,11 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
         return f"{settings.SITE_URL.rstrip('/')}{article.get_absolute_url()}"
 
 
+def told_body(article: Article) -> str:
+    """The body, fit to be shown."""
+    return illustrate(clean_html(article.body), address=absolute)
+
+
 class HighlightSerializer(serializers.Serializer[Any]):
     """Where an article has what was looked for: escaped HTML with the words in `<mark>`."""
 
@@ -89,10 +101,21 @@ class ListedSerializer(HeadlineSerializer):
     """A live article in a list."""
 
     highlight = serializers.SerializerMethodField(help_text=_("With `q`: headline and text around what was found."))
+    body = serializers.SerializerMethodField(help_text=_("With `updated_since`: as in the article itself."))
+    corrections = serializers.SerializerMethodField(help_text=_("The same."))
 
     class Meta(HeadlineSerializer.Meta):
-        fields = [*HeadlineSerializer.Meta.fields, "highlight"]
+        fields = [*HeadlineSerializer.Meta.fields, "highlight", "body", "corrections"]
         read_only_fields = fields
+
+    def get_body(self, article: Article) -> str | None:
+        """None unless changes are followed."""
+        return told_body(article) if self.context["follows"] else None
+
+    @extend_schema_field(CorrectionSerializer(many=True, allow_null=True))
+    def get_corrections(self, article: Article) -> list[Any] | None:
+        """None unless changes are followed."""
+        return list(CorrectionSerializer(article.corrections, many=True).data) if self.context["follows"] else None
 
     @extend_schema_field(HighlightSerializer(allow_null=True))
     def get_highlight(self, article: Article) -> dict[str, str] | None:
@@ -114,7 +137,7 @@ class LiveArticleSerializer(HeadlineSerializer):
 
     def get_body(self, article: Article) -> str:
         """The body, fit to be shown."""
-        return illustrate(clean_html(article.body), address=absolute)
+        return told_body(article)
 
 
 @extend_schema_field(OpenApiTypes.STR)
@@ -144,8 +167,88 @@ class ArticleFilterSerializer(serializers.Serializer[Any]):
     since = AddressInstantField(required=False, help_text=_("Published at or after this time."))
     until = AddressInstantField(required=False, help_text=_("Published before this time."))
 
+    def validate_channel(self, slug: str) -> int:
+        """Its primary key."""
+        return _known(Channel.objects.all(), _NO_CHANNEL, slug=slug)
+
+    def validate_tag(self, slug: str) -> int:
+        """Its primary key."""
+        return _known(Tag.objects.all(), _NO_TAG, slug=slug)
+
+    def validate_author(self, pk: int) -> int:
+        """The same."""
+        return _known(get_user_model()._default_manager.all(), _NO_AUTHOR, pk=pk)
+
+
+@extend_schema_field(OpenApiTypes.STR)
+class StartField(AddressInstantField):
+    """Where to begin to follow changes: at a checkpoint, or at a time."""
+
+    def to_internal_value(self, value: Any) -> Any:
+        """A number of the feed, or an instant. Raises `ValidationError`."""
+        found = CHECKPOINT.fullmatch(str(value))
+        return int(found[1]) if found else super().to_internal_value(value)
+
+
+CHECKPOINT = re.compile(r"c(0|[1-9]\d{0,17})", re.ASCII)
+
+
+class RemovalSerializer(serializers.ModelSerializer[FeedEntry]):
+    """An article that readers saw and do no longer."""
+
+    id = serializers.IntegerField(source="article_id", read_only=True)
+    kind = serializers.ChoiceField(source="state", choices=GONE, read_only=True)
+    at = InstantField(read_only=True, help_text=_("When readers saw it last."))
+
+    class Meta:
+        model = FeedEntry
+        fields = ["id", "kind", "at"]
+        read_only_fields = fields
+
 
 class LiveFilterSerializer(ArticleFilterSerializer):
-    """Which live articles to list."""
+    """Which live articles to list. What nothing live names does not exist here, as on the site."""
 
     older = PlaceField(required=False, help_text=_("Where older ones begin, taken from `next`."))
+    updated_since = StartField(
+        required=False,
+        help_text=_(
+            "What readers saw come, change and go since then, in that order: a `checkpoint`, or a time to begin with. "
+            "Not with other filters."
+        ),
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Who follows a part would not hear that an article has left it."""
+        if "updated_since" in attrs and (others := sorted(attrs.keys() - {"updated_since"})):
+            message = _("Follow all changes, without %(names)s.") % {"names": ", ".join(others)}
+            raise serializers.ValidationError({"updated_since": message}, code="not_with_filters")
+        return attrs
+
+    def validate_channel(self, slug: str) -> int:
+        """Its primary key."""
+        return _known(Channel.objects.enabled(), _NO_CHANNEL, slug=slug)
+
+    def validate_tag(self, slug: str) -> int:
+        """Its primary key."""
+        return _known(live_tags(), _NO_TAG, slug=slug)
+
+    def validate_author(self, pk: int) -> int:
+        """The same."""
+        return _known(live_authors(), _NO_AUTHOR, pk=pk)
+
+
+_NO_CHANNEL = _("There is no channel “%(value)s”. Known are: %(known)s.")
+_NO_TAG = _("There is no tag “%(value)s”.")
+_NO_AUTHOR = _("There is no author %(value)s.")
+_LISTED = 50
+"""Channels that a refusal names."""
+
+
+def _known(rows: QuerySet[Any], sentence: Promise, **wanted: Any) -> int:
+    """The primary key of the one that is `wanted`. Raises `ValidationError`."""
+    if found := rows.filter(**wanted).values_list("pk", flat=True).first():
+        return int(found)
+    (value,) = wanted.values()
+    known = ", ".join(rows.values_list("slug", flat=True)[:_LISTED]) if sentence is _NO_CHANNEL else ""
+    raise serializers.ValidationError(sentence % {"value": value, "known": known or "–"}, code="unknown")

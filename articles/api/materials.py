@@ -28,6 +28,7 @@ from articles.api.pictures import (
 from articles.models import Material, MaterialUse
 from articles.review.images import MOST_BYTES
 from articles.services.materials import ADD, CHANGE, DELETE, VIEW
+from headline.api.schema import ErrorSerializer
 
 NAMED_USES = 50
 """Articles that are named with a picture."""
@@ -75,15 +76,14 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         responses={
             201: MaterialSerializer,
             200: OpenApiResponse(MaterialSerializer, description=gettext_lazy("The same file was there already.")),
+            507: OpenApiResponse(ErrorSerializer, description=gettext_lazy("The storage took nothing.")),
         },
     )
     def create(self, request: Request) -> Response:
         """Store a picture in every size, without what its file told of places and devices."""
         if "file" not in request.FILES and int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
             raise FileTooLarge(_("The file is larger than %d MB.") % (MOST_BYTES // 1_000_000))
-        form = UploadSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        values = dict(form.validated_data)
+        values = self.checked(UploadSerializer)
         made = services.upload(values.pop("file"), by=request.user, **values)
         shown = self.get_serializer(self.get_queryset().get(pk=made.material.pk)).data
         return Response(shown, status=status.HTTP_201_CREATED if made.is_new else status.HTTP_200_OK)
@@ -102,7 +102,7 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         summary="Articles that show a picture, the latest use first",
         responses=UserSerializer(many=True),
     )
-    @action(detail=True, methods=["get"], ordering=("-id",))
+    @action(detail=True, methods=["get"], ordering=("-id",), parameters=["cursor", "page_size"])
     def uses(self, request: Request, pk: str) -> Response:
         """All of them, in pages."""
         page = self.paginate_queryset(_USES.filter(material=self.get_object()))
@@ -122,7 +122,5 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
     @action(detail=True, methods=["post"])
     def favourite(self, request: Request, pk: str) -> Response:
         """Each person has favourites of his own."""
-        form = FavouriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        services.favour(self.get_object(), by=request.user, **form.validated_data)
+        services.favour(self.get_object(), by=request.user, **self.checked(FavouriteSerializer))
         return Response(self.get_serializer(self.get_object()).data)

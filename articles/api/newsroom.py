@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from django.db import transaction
+from django.db.models import Model
+from django.shortcuts import get_object_or_404
+from django.utils.http import parse_etags
+from django.utils.translation import gettext_lazy as _
 from rest_framework import status
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.permissions import BasePermission
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BaseSerializer
+from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
@@ -30,6 +38,9 @@ from articles.exceptions import (
 )
 from articles.services.recording import come_in
 from articles.services.rights import READ_WITH
+from scheduling.strict import StrictView
+
+IF_MATCH = "If-Match"
 
 STATUS_OF: dict[type[ArticleError], int] = {
     NotAllowed: status.HTTP_403_FORBIDDEN,
@@ -69,30 +80,59 @@ class MayRead(BasePermission):
         return request.user.is_staff and any(map(request.user.has_perm, wanted))
 
 
-class NewsroomView(View):
+class VersionChanged(APIException):
+    """What `If-Match` names is not the present version; nothing was changed."""
+
+    status_code = status.HTTP_412_PRECONDITION_FAILED
+    default_code = "version_changed"
+    default_detail = _("It has been changed since; load it again and look at what is new.")
+
+
+class NewsroomView(StrictView, View):
     """A resource of the newsroom; `filter_class` reads what a list is to be narrowed by, `narrowed` does it."""
 
-    permission_classes = (MayRead,)
+    permission_classes = (*api_settings.DEFAULT_PERMISSION_CLASSES, MayRead)
     read_with: Collection[str] = READ_WITH
-    filter_class: type[BaseSerializer[Any]] | None = None
+    is_versioned = False
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """The audit record learns who it is, now that the token has been read."""
         super().initial(request, *args, **kwargs)
         come_in(request.user)
+        if IF_MATCH in request.headers and not (self.is_versioned and self.detail):
+            raise ValidationError({IF_MATCH: [_("There are no versions here.")]}, code="no_versions")
 
     def handle_exception(self, exc: Exception) -> Response:
         """Answer the newsroom's own errors."""
         return super().handle_exception(Refused(exc) if isinstance(exc, ArticleError) else exc)
 
+    def shown(self, pk: Any, status: int = status.HTTP_200_OK) -> Response:
+        """One of the resource as it is now, with its version."""
+        data = self.get_serializer(get_object_or_404(self.get_queryset(), pk=pk)).data
+        return Response(data, status, headers={"ETag": version_of(data)})
+
+    @contextmanager
+    def unchanged(self, instance: Model) -> Iterator[None]:
+        """What is done in this block is done to the version that `If-Match` names, if it names any, or not at all."""
+        wanted = self.request.headers.get(IF_MATCH)
+        if wanted is None:
+            yield
+            return
+        with transaction.atomic():
+            list(type(instance)._default_manager.select_for_update().filter(pk=instance.pk).values_list("pk"))
+            if wanted.strip() != "*" and self.shown(instance.pk).headers["ETag"] not in parse_etags(wanted):
+                raise VersionChanged
+            yield
+
     def filter_queryset(self, queryset: Any) -> Any:
         """Only what the parameters ask for, in a list."""
-        if self.action != "list" or self.filter_class is None:
-            return queryset
-        form = self.filter_class(data=self.request.query_params)
-        form.is_valid(raise_exception=True)
-        return self.narrowed(queryset, form.validated_data)
+        return self.narrowed(queryset, self.asked()) if self.action == "list" else queryset
 
     def narrowed(self, queryset: Any, wanted: dict[str, Any]) -> Any:
         """Those of `queryset` that are `wanted`."""
         return queryset
+
+
+def version_of(data: Any) -> str:
+    """The entity tag of what is shown: another one as soon as anything of it is."""
+    return f'"{sha256(JSONRenderer().render(data)).hexdigest()[:32]}"'

@@ -4,17 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.utils.urls import remove_query_param, replace_query_param
 from rest_framework.views import APIView
 
+from articles.api.live_serializers import GONE, RemovalSerializer
 from articles.models import Article
 from articles.parts import nearest
+from articles.services.change_feed import FeedPage
 from headline.api.pagination import CursorPages
 
 if TYPE_CHECKING:
     from articles.api.reader import LiveArticleViewSet
+
+
+REMOVED = {
+    "type": "array",
+    "description": "With `updated_since`: what readers saw and do no longer, in the order in which it went.",
+    "items": {
+        "type": "object",
+        "required": ["id", "kind", "at"],
+        "properties": {
+            "id": {"type": "integer"},
+            "kind": {"type": "string", "enum": [kind for kind, _label in GONE]},
+            "at": {"type": "string", "format": "date-time", "description": "When readers saw it last."},
+        },
+    },
+}
+CHECKPOINT = {"type": "string", "description": "With `updated_since`: where to go on. Keep it once the page is stored."}
+
+
+def page_of_changes(request: Request, page: FeedPage, shown: Any) -> dict[str, Any]:
+    """A page of the change feed."""
+    checkpoint = f"c{page.sequence}"
+    following = replace_query_param(settings.SITE_URL + request.get_full_path(), "updated_since", checkpoint)
+    removed = RemovalSerializer(page.gone, many=True).data
+    links = {"next": following if page.has_more else None, "previous": None}
+    return {**links, "results": shown, "removed": removed, "checkpoint": checkpoint}
 
 
 class LivePages(CursorPages):
@@ -25,7 +53,14 @@ class LivePages(CursorPages):
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         """The rows of the page that the request asks for."""
         self.view = view  # type: ignore[assignment]  # there is one, and it is ours
-        return super().paginate_queryset(queryset, request, view)
+        rows = super().paginate_queryset(queryset, request, view)
+        self.url = settings.SITE_URL + request.get_full_path()  # one answer for all hosts
+        return rows
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """With what a page of changes has besides."""
+        page = super().get_paginated_response_schema(schema)
+        return {**page, "properties": {**page["properties"], "removed": REMOVED, "checkpoint": CHECKPOINT}}
 
     def next_link(self) -> str | None:
         """The following page; after the last of what was found, the first of what is older."""

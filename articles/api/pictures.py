@@ -12,6 +12,7 @@ from articles.api.fields import InstantField
 from articles.illustrating import absolute
 from articles.models import Material
 from articles.models.material import MODERN
+from scheduling.strict import Strict
 
 
 class VersionSerializer(serializers.Serializer[Any]):
@@ -57,7 +58,7 @@ class UserSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
 
 
-class MaterialSerializer(PictureSerializer):
+class MaterialSerializer(Strict, PictureSerializer):
     """A picture as the newsroom sees it."""
 
     title = serializers.CharField(max_length=200, required=False)
@@ -86,7 +87,7 @@ class MaterialSerializer(PictureSerializer):
         return [{"id": use.article_id, "title": use.article.title} for use in material.newest_uses]  # type: ignore[attr-defined]
 
 
-class UploadSerializer(serializers.Serializer[Any]):
+class UploadSerializer(Strict):
     """A file with what is to be said of it."""
 
     file = serializers.FileField(help_text=_("JPEG, PNG, WebP, AVIF or a still GIF, of at most 20 MB."))
@@ -96,7 +97,7 @@ class UploadSerializer(serializers.Serializer[Any]):
     credit = serializers.CharField(max_length=200, required=False)
 
 
-class FavouriteSerializer(serializers.Serializer[Any]):
+class FavouriteSerializer(Strict):
     """Whether the signed-in user marks a picture."""
 
     is_favourite = serializers.BooleanField()

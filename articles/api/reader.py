@@ -6,11 +6,14 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils.decorators import method_decorator
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, status
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
 
@@ -20,16 +23,20 @@ from articles.api.live_serializers import (
     LiveArticleSerializer,
     LiveFilterSerializer,
 )
-from articles.api.pages import LivePages
-from articles.caching.pages import SEARCHES, cached
+from articles.api.pages import LivePages, page_of_changes
+from articles.caching.pages import cached
 from articles.caching.tags import NEWS, article_tag, tagged
+from articles.exceptions import UnknownCheckpoint
 from articles.illustrating import gather_covers
 from articles.models import Article, Channel
 from articles.models.article import ArticleQuerySet
-from articles.parts import Part, part_named
+from articles.parts import Part
 from articles.places import Place
 from articles.search import RANKED, Query, find
+from articles.services.change_feed import follow
+from headline.api.schema import ErrorSerializer
 from scheduling.services import database_now
+from scheduling.strict import StrictView
 
 _PARAMETERS = ("author", "channel", "cursor", "older", "page_size", "since", "tag", "until")
 
@@ -45,9 +52,17 @@ class Killed(APIException):
     list=extend_schema(
         summary="Live articles, newest first; with `q`, the best found first", parameters=[LiveFilterSerializer]
     ),
-    retrieve=extend_schema(summary="One live article"),
+    retrieve=extend_schema(
+        summary="One live article",
+        responses={
+            200: LiveArticleSerializer,
+            410: OpenApiResponse(
+                ErrorSerializer, gettext_lazy("Readers saw it and shall see it no more; the detail says why.")
+            ),
+        },
+    ),
 )
-class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
+class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     """Articles that readers may see at this instant, by the database's clock."""
 
     authentication_classes = ()
@@ -56,17 +71,40 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
     lookup_value_converter = "int"
     ordering: tuple[str, ...] = ("-publish_at", "-id")
     pagination_class = LivePages
+    filter_class = LiveFilterSerializer
     part: Part | None = None
     query: Query | None = None
     beyond: Place | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """The answer, kept until it changes; of those to searches only so many."""
-        most = SEARCHES if "q" in request.GET else None
-        return cached("q", *_PARAMETERS, one_language=True, most=most)(self._answer)(request, *args, **kwargs)
+        """The answer, kept until it changes."""
+        if request.GET.keys() - set(() if kwargs else ("q", *_PARAMETERS)):
+            return super().dispatch(request, *args, **kwargs)  # refused, or followed and so never kept
+        return cached("q", *_PARAMETERS, one_language=True)(self._answer)(request, *args, **kwargs)
 
     def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return tagged(super().dispatch(request, *args, **kwargs), article_tag(kwargs["pk"]) if kwargs else NEWS)
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """A page of what is live or, since a checkpoint, of what readers saw come, change and go."""
+        if "updated_since" not in request.query_params:
+            return super().list(request, *args, **kwargs)
+        if "cursor" in request.query_params:
+            raise ValidationError(
+                {"cursor": [_("Changes are followed by their checkpoints.")]}, code="not_with_filters"
+            )
+        since, most = self.asked()["updated_since"], LivePages().size_for(request)
+        try:
+            page = follow(since, most=most)
+        except UnknownCheckpoint as error:
+            raise ValidationError({"updated_since": [str(error)]}, code=error.code) from error
+        articles = self._with_relations(Article.objects.live(database_now())).prefetch_related("corrections")
+        found = articles.in_bulk([entry.article_id for entry in page.live])
+        rows = [found[entry.article_id] for entry in page.live if entry.article_id in found]
+        gather_covers(rows)
+        context = {**self.get_serializer_context(), "follows": True}
+        shown = ListedSerializer(rows, many=True, context=context).data
+        return Response(page_of_changes(request, page, shown))
 
     def get_queryset(self) -> ArticleQuerySet:
         """The same condition for everybody and every address: an article not yet live does not exist."""
@@ -76,11 +114,12 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
     def get_object(self) -> Article:
         """The article. Raises `Killed` for one that readers saw and shall see no more."""
         try:
-            return super().get_object()
+            article: Article = super().get_object()
         except Http404:
             if killed := Article.objects.killed().filter(pk=self.kwargs["pk"]).first():
                 raise Killed(killed.kill_notice) from None
             raise
+        return article
 
     def paginate_queryset(self, queryset: Any) -> Any:
         """The rows of a page, with their covers."""
@@ -94,18 +133,14 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Only what the parameters ask for, in a list."""
-        if self.action != "list":
-            return queryset
-        wanted = LiveFilterSerializer(data=self.request.query_params)
-        wanted.is_valid(raise_exception=True)
-        return self._listed(queryset, **wanted.validated_data)
+        return self._listed(queryset, **self.asked()) if self.action == "list" else queryset
 
     def get_serializer_context(self) -> dict[str, Any]:
         """What is looked for is shown where it was found."""
-        return {**super().get_serializer_context(), "query": self.query}
+        return {**super().get_serializer_context(), "query": self.query, "follows": False}
 
     def _listed(self, articles: ArticleQuerySet, *, q: str = "", **wanted: Any) -> ArticleQuerySet:
-        part = part_named(**wanted)
+        part = Part(**wanted)
         if not q:
             self.part = part
             return part.of(articles)
@@ -116,11 +151,13 @@ class LiveArticleViewSet(ReadOnlyModelViewSet[Article]):
 
     def _with_relations(self, articles: ArticleQuerySet) -> ArticleQuerySet:
         articles = articles.select_related("channel", "author").prefetch_related("tags")
-        return articles.defer("body") if self.action == "list" and self.query is None else articles
+        follows = "updated_since" in self.request.query_params
+        is_short = self.action == "list" and self.query is None and not follows
+        return articles.defer("body") if is_short else articles
 
 
 @extend_schema_view(list=extend_schema(summary="Channels, in the order of the site"))
-class ChannelViewSet(mixins.ListModelMixin, GenericViewSet[Channel]):
+class ChannelViewSet(StrictView, mixins.ListModelMixin, GenericViewSet[Channel]):
     """The sections of the site; disabled ones are not listed."""
 
     authentication_classes = ()
@@ -129,7 +166,7 @@ class ChannelViewSet(mixins.ListModelMixin, GenericViewSet[Channel]):
     pagination_class = None
     queryset = Channel.objects.enabled()
 
-    @method_decorator(cached(one_language=True))
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The answer, kept until a channel changes."""
-        return super().dispatch(request, *args, **kwargs)
+        view = super().dispatch
+        return (view if request.GET else cached(one_language=True)(view))(request, *args, **kwargs)

@@ -8,8 +8,9 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from articles import services
-from articles.api.fields import InstantField
+from articles.api.fields import AtOnceField, InstantField
 from articles.models import Article, Release, ReleaseMember
+from scheduling.strict import Strict
 
 
 class ReleaseMemberSerializer(serializers.ModelSerializer[ReleaseMember]):
@@ -24,7 +25,7 @@ class ReleaseMemberSerializer(serializers.ModelSerializer[ReleaseMember]):
         read_only_fields = fields
 
 
-class ReleaseSerializer(serializers.ModelSerializer[Release]):
+class ReleaseSerializer(Strict, serializers.ModelSerializer[Release]):
     """A release with its articles. Its status and time change through the actions alone."""
 
     made_by = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
@@ -61,7 +62,7 @@ class ReleaseFilterSerializer(serializers.Serializer[Any]):
     )
 
 
-class NewMemberSerializer(serializers.Serializer[Any]):
+class NewMemberSerializer(Strict):
     """An article, and what happens to it."""
 
     article = serializers.PrimaryKeyRelatedField(queryset=Article.objects.all())
@@ -70,10 +71,11 @@ class NewMemberSerializer(serializers.Serializer[Any]):
     )
 
 
-class ReleaseTimeSerializer(serializers.Serializer[Any]):
+class ReleaseTimeSerializer(Strict):
     """When the release goes out."""
 
-    publish_at = InstantField(help_text=_("With an offset; now or earlier means at once."))
+    publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
+    at_once = AtOnceField()
 
 
 class ProblemSerializer(serializers.Serializer[Any]):

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db.models import Prefetch
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BaseSerializer
+from rest_framework.serializers import BaseSerializer, Serializer
 
 from articles import services
 from articles.api.newsroom import NewsroomView
@@ -27,6 +26,7 @@ from articles.api.release_serializers import (
 )
 from articles.exceptions import NotAMember
 from articles.models import Article, Release
+from scheduling.strict import Nothing
 
 
 @extend_schema_view(
@@ -47,10 +47,15 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     )
     lookup_value_converter = "int"
     ordering = ("-id",)
+    is_versioned = True
 
     def narrowed(self, queryset: Any, wanted: dict[str, Any]) -> Any:
         """Those in the states asked for."""
         return queryset.filter(status__in=wanted["status"]) if wanted.get("status") else queryset
+
+    def retrieve(self, request: Request, pk: int) -> Response:
+        """The release, and in `ETag` the version that `If-Match` may ask for."""
+        return self.shown(pk)
 
     def perform_create(self, serializer: BaseSerializer[Release]) -> None:
         """It belongs to whoever made it."""
@@ -62,13 +67,16 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
         release = self.get_object()
         form = self.get_serializer(release, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
-        form.save(by=request.user)
-        return self._shown(release)
+        with self.unchanged(release):
+            form.save(by=request.user)
+        return self.shown(pk)
 
     @extend_schema(operation_id="desk_releases_destroy", summary="Delete a release that never went out")
     def destroy(self, request: Request, pk: int) -> Response:
         """Its articles are free again."""
-        services.delete_release(self.get_object(), by=request.user)
+        release = self.get_object()
+        with self.unchanged(release):
+            services.delete_release(release, by=request.user)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
@@ -78,9 +86,9 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     @action(detail=True, methods=["post"], url_path="members")
     def add_member(self, request: Request, pk: int) -> Response:
         """The article has no time of its own from now on. One that is in the release already gets the action."""
-        release, form = self.get_object(), NewMemberSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        member = services.add_member(release, by=request.user, **form.validated_data)
+        release, values = self.get_object(), self.checked(NewMemberSerializer)
+        with self.unchanged(release):
+            member = services.add_member(release, by=request.user, **values)
         return Response(ReleaseMemberSerializer(member).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="desk_releases_remove_member", summary="Take an article out", request=None)
@@ -91,16 +99,15 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
         found = release.members.filter(pk=member).first()
         if found is None:
             raise NotAMember
-        services.remove_member(release, member=found, by=request.user)
+        with self.unchanged(release):
+            services.remove_member(release, member=found, by=request.user)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(operation_id="desk_releases_schedule", summary="Schedule or move", request=ReleaseTimeSerializer)
     @action(detail=True, methods=["post"])
     def schedule(self, request: Request, pk: int) -> Response:
         """Have all members go live at a time; what they lack may be mended until then."""
-        form = ReleaseTimeSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        return self._take(services.schedule_release, **form.validated_data)
+        return self._take(services.schedule_release, ReleaseTimeSerializer)
 
     @extend_schema(operation_id="desk_releases_cancel", summary="Cancel", request=None)
     @action(detail=True, methods=["post"])
@@ -140,12 +147,12 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     @action(detail=True, methods=["post"])
     def rehearse(self, request: Request, pk: int) -> Response:
         """Run it, say what happened, and take everything back."""
-        return Response(RehearsalSerializer(services.rehearse_release(self.get_object(), by=request.user)).data)
+        release, _nothing = self.get_object(), self.checked(Nothing)
+        with self.unchanged(release):
+            return Response(RehearsalSerializer(services.rehearse_release(release, by=request.user)).data)
 
-    def _take(self, step: Callable[..., None], **values: Any) -> Response:
-        release = self.get_object()
-        step(release, by=self.request.user, **values)
-        return self._shown(release)
-
-    def _shown(self, release: Release) -> Response:
-        return Response(self.get_serializer(get_object_or_404(self.get_queryset(), pk=release.pk)).data)
+    def _take(self, step: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
+        release, values = self.get_object(), self.checked(body)
+        with self.unchanged(release):
+            step(release, by=self.request.user, **values)
+        return self.shown(release.pk)

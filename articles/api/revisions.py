@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins
 from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
@@ -22,6 +25,9 @@ from articles.api.serializers import (
 )
 from articles.diffing import compare
 from articles.models import Article, Revision
+from scheduling.strict import Nothing
+
+_NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
 
 @extend_schema_view(
@@ -54,13 +60,15 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         ],
         responses=FieldDiffSerializer(many=True),
     )
-    @action(detail=True, methods=["get"], pagination_class=None)
+    @action(detail=True, methods=["get"], pagination_class=None, parameters=["against"])
     def diff(self, request: Request, article: int, number: int) -> Response:
         """The fields that differ, word by word."""
         shown, against = self.get_object(), request.query_params.get("against", "")
         older = self.get_queryset().filter(number__lt=number).order_by("-number").first()
         if against:
-            older = get_object_or_404(self.get_queryset(), number=against if against.isdecimal() else 0)
+            older = self.get_queryset().filter(number=against if _NUMBER.fullmatch(against) else 0).first()
+            if older is None:
+                raise ValidationError({"against": [_("The article has no such revision.")]}, code="unknown")
         return Response(FieldDiffSerializer(compare(older, shown), many=True).data)
 
     @extend_schema(
@@ -72,6 +80,7 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
     @action(detail=True, methods=["post"])
     def restore(self, request: Request, article: int, number: int) -> Response:
         """The older text becomes the newest revision, which needs its approval as any other."""
+        self.checked(Nothing)
         subject = get_object_or_404(Article, pk=article)
         services.restore_revision(subject, number=number, by=request.user)
         return Response(DeskArticleSerializer(subject).data)

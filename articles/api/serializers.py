@@ -10,11 +10,12 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from articles import services
-from articles.api.fields import InstantField
+from articles.api.fields import AtOnceField, InstantField, ShiftField
 from articles.api.live_serializers import ArticleFilterSerializer
 from articles.diffing import Change
 from articles.models import Article, Channel, Revision, Tag, Update
 from scheduling.services import read_database_clock
+from scheduling.strict import Strict
 
 Status = Article.Status
 
@@ -87,7 +88,7 @@ class UpdateSerializer(serializers.ModelSerializer[Update]):
         read_only_fields = fields
 
 
-class DeskArticleSerializer(serializers.ModelSerializer[Article]):
+class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     """An article as the newsroom sees it. Its status changes through the actions alone."""
 
     channel = serializers.SlugRelatedField(
@@ -156,35 +157,39 @@ class DeskArticleSerializer(serializers.ModelSerializer[Article]):
         return instance
 
 
-class ScheduleSerializer(serializers.Serializer[Any]):
+class ScheduleSerializer(Strict):
     """When the article goes live."""
 
-    publish_at = InstantField(help_text=_("With an offset; now or earlier means at once."))
+    publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
+    at_once = AtOnceField()
 
 
-class UpdateTimeSerializer(serializers.Serializer[Any]):
+class UpdateTimeSerializer(Strict):
     """When the newer text takes the place of the present one."""
 
-    publish_at = InstantField(help_text=_("With an offset; now or earlier means at once."))
+    publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
+    at_once = AtOnceField()
 
 
-class EmbargoSerializer(serializers.Serializer[Any]):
+class EmbargoSerializer(Strict):
     """Until when nobody sees the article."""
 
     until = InstantField(allow_null=True, help_text=_("With an offset; null lifts the embargo."))
 
 
-class MoveSerializer(serializers.Serializer[Any]):
+class MoveSerializer(Strict):
     """Which articles to move, and how far."""
 
     channel = serializers.SlugRelatedField[Any](
         slug_field="slug", queryset=Channel.objects.all(), required=False, help_text=_("Everything in this channel.")
     )
     articles = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, max_length=1000,
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, min_length=1,
+        max_length=1000,
         help_text=_("These articles, by id."),
     )  # fmt: skip
-    shift = serializers.DurationField(help_text=_("Such as 00:30:00; with a minus sign it is earlier."))
+    shift = ShiftField(help_text=_("HH:MM:SS or ISO 8601, such as 00:30:00 or PT30M; with a minus sign it is earlier."))
+    at_once = AtOnceField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """One of the two says which articles are meant."""
@@ -199,21 +204,27 @@ class MovedSerializer(serializers.Serializer[Any]):
     moved = serializers.IntegerField()
 
 
-class ApprovalSerializer(serializers.Serializer[Any]):
-    """What was read."""
+class ApprovalSerializer(Strict):
+    """What was read, and whether the rule that another person approves is overridden."""
 
     revision = serializers.IntegerField(
-        min_value=1, required=False, help_text=_("Its number: if the text is another by now, nothing is approved.")
+        min_value=1,
+        help_text=_("Its number: if the text, a time or a picture's text is another by now, nothing is approved."),
+        error_messages={"required": _("Give the number of the revision that you read.")},
     )
+    override = serializers.CharField(
+        max_length=500, required=False,
+        help_text=_("For administrators: why one's own text, or one without a writer, is approved. It is recorded."),
+    )  # fmt: skip
 
 
-class KillSerializer(serializers.Serializer[Any]):
+class KillSerializer(Strict):
     """What readers are told."""
 
     notice = serializers.CharField(max_length=500)
 
 
-class RefusalSerializer(serializers.Serializer[Any]):
+class RefusalSerializer(Strict):
     """Why the article is refused."""
 
     reason = serializers.CharField(max_length=500)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
+from typing import Any, Self
 
 from django.conf import settings
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response, patch_cache_control
 from django.utils.http import http_date
 
-from articles.caching import versions
+from articles.caching.backend import CacheFailed, command, reachable, responses
 from articles.caching.tags import HEADER, NEWS, SITE, tags_on
 
 _MARGIN = 1.0
 """Seconds for an answer that is on its way, and caches that count whole seconds."""
 
 _MOST_TAGS = 50  # an answer that shows more things than that follows everything new instead
-_REMEMBERED = 30 * 24 * 3600.0  # seconds without a request after which it is forgotten since when an answer is the same
+_REMEMBERED = 6 * 3600.0  # seconds after a change for which it is known since when an answer is the same
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Answer:
     asked: str  #: what it is the answer to
     content: bytes
     headers: Mapping[str, str]
-    tags: tuple[str, ...]
+    tags: Sequence[str]
     etag: str
     modified: int | None  #: seconds since 1970
     left: float = 0.0
@@ -49,25 +49,49 @@ class Answer:
             headers={name: value for name, value in response.headers.items() if name != HEADER},
             tags=(SITE, *(tags if len(tags) <= _MOST_TAGS else [NEWS])),
             etag=etag,
-            modified=_first_given_out(key, etag, int(now.timestamp())),
+            modified=_first_given_out(key, asked, etag, int(now.timestamp())),
         )
 
+    def packed(self) -> dict[str, Any]:
+        """As it is kept: texts, bytes and numbers alone, so that what is read from a cache can only be such."""
+        return dict(vars(self))
 
-def _first_given_out(key: str, etag: str, second: int) -> int | None:
+    @classmethod
+    def unpacked(cls, found: Any) -> Self | None:
+        """The answer that was kept as `found`; None if that is none."""
+        try:
+            return cls(**found) if found else None
+        except TypeError:
+            return None
+
+
+def _first_given_out(key: str, asked: str, etag: str, second: int) -> int | None:
     """The second in which this version was first given out, or the next one if another version was in the same.
 
     None until that has come. No column tells when something left a list, so the answers themselves are watched. Where
     the cache forgets, is away, or is each process's own, answers are sent again that need not be.
     """
-    if not versions.reachable:
+    if not reachable:
         return None
-    known = cache.get(f"{key}:first")
-    if known is not None and known[0] == etag:
-        first = int(known[1])
-    else:
-        first = second if known is None else max(second, int(known[1]) + 1)
-        cache.set(f"{key}:first", (etag, first), timeout=_REMEMBERED)
+    try:
+        first = _note_first(f"{key}:first", asked, etag, second)
+    except CacheFailed:
+        return None
     return first if first <= second else None
+
+
+def _note_first(key: str, asked: str, etag: str, second: int) -> int:
+    with command("get"):
+        known = responses.get(key)
+    if known is None or known[0] != asked:
+        first = second
+    elif known[1] == etag:
+        return int(known[2])
+    else:
+        first = max(second, int(known[2]) + 1)
+    with command("set"):
+        responses.set(key, [asked, etag, first], timeout=_REMEMBERED)
+    return first
 
 
 def deliver(request: HttpRequest, answer: Answer, left: float) -> HttpResponseBase:
@@ -77,13 +101,20 @@ def deliver(request: HttpRequest, answer: Answer, left: float) -> HttpResponseBa
     response.headers["ETag"] = answer.etag
     if answer.modified is not None:
         response.headers["Last-Modified"] = http_date(answer.modified)
-    response.headers[HEADER], response.headers["Cache-Tag"] = " ".join(answer.tags), ",".join(answer.tags)
-    _tell_caches(response, left)
+    name_tags(response, answer.tags)
+    tell_caches(response, left)
     return response
 
 
-def _tell_caches(response: HttpResponseBase, left: float) -> None:
-    """Browsers ask each time, for nobody can purge them. Proxies keep it while it is true, if they are purged."""
-    patch_cache_control(response, public=True, max_age=0)
+def name_tags(response: HttpResponseBase, tags: Sequence[str]) -> None:
+    """Say what a response shows, in the two headers that proxies know."""
+    response.headers[HEADER], response.headers["Cache-Tag"] = " ".join(tags), ",".join(tags)
+
+
+def tell_caches(response: HttpResponseBase, left: float, *, browsers: int = 0) -> None:
+    """Browsers ask each time, or after some seconds, for nobody can purge them. Proxies keep it while it is true, if
+    they are purged.
+    """
+    patch_cache_control(response, public=True, max_age=max(min(int(left), browsers), 0))
     if settings.CDN_PURGE_URLS:
         patch_cache_control(response, s_maxage=max(int(left - _MARGIN), 0))

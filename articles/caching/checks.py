@@ -9,7 +9,9 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
+from articles.caching.backend import responses
 from articles.caching.coherence import LONGEST
+from headline.redis_addresses import server_and_database
 
 
 @register
@@ -32,3 +34,30 @@ def _check_proxies() -> Iterator[CheckMessage]:
     if settings.CDN_PURGE_URLS and not settings.REDIS_CACHE_URL:
         hint = "Set REDIS_URL: without Redis, a process that did not hear of a change may give a proxy the old again."
         yield checks.Warning("CDN_PURGE_URLS is set, but the cache is not shared.", hint=hint, id="articles.W010")
+
+
+@register(deploy=True)
+def check_memory(app_configs: object, **options: Any) -> list[CheckMessage]:
+    """That neither the cache nor the queue can take the other's memory. An unreachable server is for others to name."""
+    if not settings.REDIS_CACHE_URL:
+        return []
+    return [*_check_separation(), *_check_eviction()]
+
+
+def _check_separation() -> Iterator[CheckMessage]:
+    queue = settings.SCHEDULING_REDIS_URL
+    if queue and server_and_database(queue)[:3] == server_and_database(settings.REDIS_CACHE_URL)[:3]:
+        hint = "Set REDIS_CACHE_URL to a Redis server of its own: readers who fill the cache would stop the queue."
+        yield checks.Warning("The cache and the queue share the memory of one server.", hint=hint, id="articles.W011")
+
+
+def _check_eviction() -> Iterator[CheckMessage]:
+    client: Any = getattr(responses, "client", None)
+    try:
+        memory = client.get_client().info("memory")
+    except Exception:  # each cache has errors of its own
+        return
+    if memory["maxmemory_policy"] == "noeviction" or not memory["maxmemory"]:
+        found = f"maxmemory is {memory['maxmemory']}, maxmemory-policy {memory['maxmemory_policy']}"
+        hint = "Set maxmemory, and maxmemory-policy to allkeys-lru: at its limit it would keep no new page."
+        yield checks.Warning(f"The cache's Redis cannot make room: {found}.", hint=hint, id="articles.W012")

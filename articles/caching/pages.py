@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from functools import wraps
-from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import unquote
 
 from django.conf import settings
 from django.core.handlers.exception import response_for_exception
 from django.db import connection
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse
+from django.urls import NoReverseMatch, reverse
+from django.utils.crypto import salted_hmac
 from django.utils.translation import get_language
 
 from articles.caching.answers import Answer, deliver
@@ -24,18 +26,33 @@ from articles.caching.tags import HEADER
 
 View = Callable[..., HttpResponseBase]
 
-SEARCHES = 1_000
-"""Answers to searches that are kept, on each of the addresses where one can search."""
+ADDRESSES = 10_000
+"""Answers that a view keeps at most to addresses without a query: pages of articles, channels, tags, authors."""
+
+QUERIES = 1_000
+"""Answers that a view keeps at most to addresses with a query: searches, and the pages of a list behind its first."""
+
+LARGEST_PAGE = 50
+"""Entries on a page of any list, at most."""
 
 
-def cached(*parameters: str, one_language: bool = False, most: int | None = None) -> Callable[[View], View]:
+class WrongSlug(Exception):
+    """What is asked for has another slug: `slug`, the one that its address should end in."""
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(slug)
+        self.slug = slug
+
+
+def cached(*parameters: str, one_language: bool = False, most: int = QUERIES) -> Callable[[View], View]:
     """Keep what a view answers to GET and HEAD, if that is 200, until it changes.
 
-    The view names what it shows by `tagged`. It sees those of the query's parameters that are named here and no others,
-    so that nobody fills the cache by inventing some; its answer depends on them, the address, the host and, unless it
-    is in `one_language`, the language alone. Where anybody can ask something new, such as a search, no more than `most`
-    answers are kept: each has a place by its address, and takes that of whichever was there. Inside a transaction,
-    whose changes nobody else sees, nothing is kept.
+    The view names what it shows by `tagged`. Its answer depends on its canonical address, with those of the query's
+    parameters that are named here, and, unless it is in `one_language`, on the language alone: the view sees no other
+    parameter and asks for no host. Another spelling of the address leads to the canonical one. A view keeps no more
+    than `ADDRESSES` answers, and `most` to addresses with a query, so that nobody fills the cache by asking for
+    something new: each has a place, which nobody outside can reckon, and takes that of whichever was there. Inside a
+    transaction, whose changes nobody else sees, nothing is kept.
     """
 
     def decorate(view: View) -> View:
@@ -43,11 +60,14 @@ def cached(*parameters: str, one_language: bool = False, most: int | None = None
         def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.method not in ("GET", "HEAD"):
                 return view(request, *args, **kwargs)
-            _forget_other_parameters(request, parameters)
+            _use_canonical_query(request, parameters)
+            if (path := _canonical_path(request)) is not None:
+                return _moved(request, path)
             asked = _asked(request, settings.LANGUAGE_CODE if one_language else get_language())
-            key = f"pages:2:{asked if most is None else f'{view.__qualname__}:{int(asked, 16) % most}'}"
-            store = Store(key, asked, lambda: _make(key, asked, lambda: _seen(view, request, *args, **kwargs)))
-            made, ends = store.make() if connection.in_atomic_block else store.get()
+            made, ends = kept(
+                view.__qualname__, asked, lambda: _seen(view, request, *args, **kwargs),
+                most=most if request.GET else ADDRESSES,
+            )  # fmt: skip
             if not isinstance(made, Answer):
                 return made
             response = deliver(request, made, ends - time.monotonic())
@@ -60,23 +80,58 @@ def cached(*parameters: str, one_language: bool = False, most: int | None = None
     return decorate
 
 
-def _forget_other_parameters(request: HttpRequest, known: Collection[str]) -> None:
+def kept(name: str, asked: str, view: Callable[[], HttpResponseBase], *, most: int) -> Made:
+    """What `view` answers to `asked`, kept in one of `most` places of this name."""
+    digest = salted_hmac("articles.caching.pages", asked, algorithm="sha256").hexdigest()[:40]
+    key = f"pages:3:{name}:{most}:{int(digest, 16) % most}"
+    store = Store(key, digest, lambda: _make(key, digest, view))
+    return store.make() if connection.in_atomic_block else store.get()
+
+
+def _use_canonical_query(request: HttpRequest, known: Collection[str]) -> None:
+    """The known parameters alone, in one order, and a size as its number, which is never too large."""
     given, query = request.GET, QueryDict(mutable=True)
     for name in sorted(given.keys() & set(known)):
-        query[name] = given[name]
+        query[name] = _canonical_size(given[name]) if name == "page_size" else given[name]
     request.META["QUERY_STRING"] = query.urlencode()
     request.__dict__.pop("GET", None)  # it is made anew of the query string
 
 
+def _canonical_size(text: str) -> str:
+    """A size without zeros before it and within `LARGEST_PAGE`; whatever is no size stays what it is."""
+    if not (text.isascii() and text.isdecimal() and text.strip("0")):
+        return text
+    return str(min(int(text.lstrip("0")[:9]), LARGEST_PAGE))
+
+
+def _canonical_path(request: HttpRequest) -> str | None:
+    """The address that spells the same path as the site does, if it was asked for in another way, such as `/007/`."""
+    match = request.resolver_match
+    if match is None:
+        return None
+    try:
+        path = reverse(match.view_name, args=match.args, kwargs=match.kwargs)
+    except NoReverseMatch:
+        return None
+    return None if unquote(path) == request.path else path
+
+
+def _moved(request: HttpRequest, path: str) -> HttpResponseBase:
+    query = request.META["QUERY_STRING"]
+    return HttpResponsePermanentRedirect(f"{path}?{query}" if query else path)
+
+
 def _asked(request: HttpRequest, language: str | None) -> str:
-    """What is asked for, as a number in hexadecimal digits."""
-    return sha256(f"{language} {request.build_absolute_uri()}".encode()).hexdigest()[:40]
+    """What is asked for: the same at each of the site's hosts, for all addresses in answers begin with `SITE_URL`."""
+    return f"{language} {request.path}?{request.META['QUERY_STRING']}"
 
 
 def _seen(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-    """What the view answers, also where it finds nothing."""
+    """What the view answers, also where it finds nothing, or finds it under another slug."""
     try:
         return view(request, *args, **kwargs)
+    except WrongSlug as wrong:
+        return _moved(request, reverse(request.resolver_match.view_name, kwargs=kwargs | {"slug": wrong.slug}))  # type: ignore[union-attr]
     except Http404 as error:
         return response_for_exception(request, error)
 

@@ -1,4 +1,4 @@
-"""Proxies and CDNs that keep our answers: told what to purge at once, and again, and for certain a second later."""
+"""Purges that reach every cache: proxies and CDNs are told at once, and again; a task a second later makes certain."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from urllib.request import Request, urlopen
 
 from django.conf import settings
 
+from articles.caching.backend import CacheFailed
 from articles.caching.tags import tags_of
 from articles.caching.versions import renew
 from scheduling.services import add_task, read_database_clock
@@ -33,22 +34,34 @@ _TAGS_AT_ONCE = 30  # the least that a CDN takes (Cloudflare)
 
 
 def purge_proxies_later(*, articles: Collection[int] = (), tags: Collection[str] = ()) -> None:
-    """In the caller's transaction, make sure that proxies are told, whatever becomes of this process.
+    """In the caller's transaction, make sure that proxies are told, whatever becomes of this process."""
+    if settings.CDN_PURGE_URLS:
+        _purge_later(articles, tags)
 
-    Changes of one article follow each other; so its errand is moved instead of doubled.
+
+def purge_again(*, articles: Collection[int] = (), tags: Collection[str] = ()) -> None:
+    """In the caller's transaction, make sure that a cache we share forgets them, whatever becomes of this process.
+
+    For what readers may not see any longer. Where there are proxies, the same task tells them.
     """
-    if not settings.CDN_PURGE_URLS:
-        return
+    if settings.REDIS_CACHE_URL or settings.CDN_PURGE_URLS:
+        _purge_later(articles, tags)
+
+
+def _purge_later(articles: Collection[int], tags: Collection[str]) -> None:
+    """Changes of one article follow each other; so its task is moved instead of doubled."""
     key = str(next(iter(articles))) if len(articles) == 1 and not tags else None
     parameters = {"articles": sorted(articles), "tags": sorted(tags)}
     add_task(PURGE, execute_time=read_database_clock() + AGAIN, parameters=parameters, key=key)
 
 
 def run_purge(articles: Sequence[int], tags: Sequence[str]) -> None:
-    """The errand: first our own cache, from which proxies would only get the old again."""
+    """The task: first our own cache, from which proxies would only get the old again. Raises `CacheFailed`."""
     found = {*tags, *(tags_of(articles) if articles else ())}
-    renew(found)
+    is_taken = renew(found)
     _tell(found)
+    if not is_taken:
+        raise CacheFailed("The response cache took no purge.")
 
 
 def tell_proxies(tags: Collection[str]) -> None:

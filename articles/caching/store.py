@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
-from django.core.cache import cache
 from django.http.response import HttpResponseBase
 from prometheus_client import Counter
 
 from articles.caching.answers import Answer
-from articles.caching.versions import GUARD, keys_of, look_up, versions_of
+from articles.caching.backend import CacheFailed, command, responses
+from articles.caching.versions import GUARD, claim_versions, keys_of, look_up, versions_of
 
 Made = tuple[Answer | HttpResponseBase, float]
 """An answer to keep, or a response that is none, such as a redirection; and the end of that, by `time.monotonic()`."""
@@ -30,7 +31,7 @@ class Store:
     """The place `key` of an answer in the cache, and who may make it; only that to what is `asked` will do."""
 
     def __init__(self, key: str, asked: str, make: Callable[[], Made]) -> None:
-        self._key, self._lock, self._asked = key, f"{key}:lock", asked
+        self._key, self._lock, self._asked = key, f"pages:lock:{asked}", asked
         self._make = make
 
     def get(self) -> Made:
@@ -47,7 +48,7 @@ class Store:
 
     def _kept(self, found: dict[str, Any]) -> Made | None:
         """What was found, if nothing that it shows was purged since it was made."""
-        answer: Answer | None = found.get(self._key)
+        answer = Answer.unpacked(found.get(self._key))
         if answer is None or answer.asked != self._asked:
             return None
         if answer.guard != found[GUARD]:
@@ -59,16 +60,25 @@ class Store:
 
     def _left(self, answer: Answer) -> float:
         """Only who tells proxies has to ask the cache; in a process's own memory an answer does not grow old."""
-        milliseconds = getattr(cache, "pttl", None)
+        milliseconds = getattr(responses, "pttl", None)
         if milliseconds is None or not settings.CDN_PURGE_URLS:
             return answer.left
-        return (milliseconds(self._key) or 0) / 1000
+        try:
+            with command("pttl"):
+                return (milliseconds(self._key) or 0) / 1000
+        except CacheFailed:
+            return 0.0
 
     def _make_for_all(self) -> Made:
         """Make it and keep it, unless another request is about to; then wait for that one."""
         patience = time.monotonic() + _PATIENCE
         while time.monotonic() < patience:
-            if cache.add(self._lock, "making", timeout=_LOCKED):
+            try:
+                with command("add"):
+                    is_mine = responses.add(self._lock, "making", timeout=_LOCKED)
+            except CacheFailed:
+                break
+            if is_mine:
                 return self._make_under_lock()
             found = look_up(self._key, self._lock)
             if not found or found.get(self._lock) == "in vain":
@@ -87,16 +97,24 @@ class Store:
             if isinstance(made, Answer):
                 return made, ends if self._keep(made, ends, found.get(GUARD)) else time.monotonic()
         finally:
-            cache.delete(self._lock)
-        cache.set(self._lock, "in vain", timeout=min(ends - time.monotonic(), _IN_VAIN))
+            with suppress(CacheFailed), command("delete"):
+                responses.delete(self._lock)
+        with suppress(CacheFailed), command("set"):
+            responses.set(self._lock, "in vain", timeout=min(ends - time.monotonic(), _IN_VAIN))
         return made, ends
 
     def _keep(self, answer: Answer, ends: float, guard: str | None) -> bool:
         """Keep an answer until it changes; False if something was purged while it was made, so that it may be old."""
-        present = look_up(*keys_of(answer.tags))
-        if guard is None or present.get(GUARD) != guard:
+        if guard is None:
             return False
-        left = ends - time.monotonic()
-        answer = replace(answer, guard=guard, versions=versions_of(answer.tags, present), left=left)
-        cache.set(self._key, answer, timeout=min(left, settings.PAGE_CACHE_SECONDS))
+        try:
+            versions = claim_versions(answer.tags, guard)
+            if versions is None:
+                return False
+            left = ends - time.monotonic()
+            answer = replace(answer, guard=guard, versions=versions, left=left)
+            with command("set"):
+                responses.set(self._key, answer.packed(), timeout=min(left, settings.PAGE_CACHE_SECONDS))
+        except CacheFailed:
+            return False
         return True

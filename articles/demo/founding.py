@@ -19,6 +19,7 @@ from articles import services
 from articles.demo.painting import painted
 from articles.models import Article, Channel, CoverMode, Material, Release
 from articles.services.references import tags_named
+from articles.services.revisions import pin_all
 
 Status = Article.Status
 
@@ -159,6 +160,7 @@ def _article(
         unpublish_at=_moment(text.get("take_off"), start),
     )
     article.tags.set(tags_named(text["tags"]).values())
+    pin_all([article])
 
 
 def _release(release: dict[str, Any], by: User, start: datetime) -> None:

@@ -19,6 +19,7 @@ from articles.desk.confirming import ASKING, Unconfirmed, ask_first, question
 from articles.desk.forms import ArticleForm
 from articles.desk.history import HistoryScreens
 from articles.desk.listing import BADGES, ArticleList
+from articles.desk.numbers import whole_number
 from articles.desk.reading import READING, Row, author_shown
 from articles.desk.steps import (
     TAKING_AWAY,
@@ -34,15 +35,16 @@ from articles.desk.steps import (
 )
 from articles.desk.writing.keeping import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.writing.previewing import PreviewScreens
-from articles.desk.writing.screen import told
+from articles.desk.writing.screen import marked, told
 from articles.desk.writing.stale import merge_shown, taking_over
 from articles.desk.writing.timing import TimingScreens
-from articles.exceptions import ArticleError, StaleEdit
+from articles.exceptions import ArticleError, RevisionChanged, StaleEdit
 from articles.models import Article
 from articles.models.people import named_among_all
 from articles.services import writing
 from articles.services.editing import TIMES
 from articles.services.membership import kept_steps
+from articles.services.revisions import for_review
 from articles.services.rights import CHANGE, EDIT_ANY, allows
 from articles.services.steps import Person, position
 from articles.showing import newest_number, newest_text
@@ -141,6 +143,11 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             return super().changeform_view(request, object_id, form_url, extra_context)
         except Unconfirmed as asked:
             return question(request, self.get_object(request, object_id) if object_id else None, asked)
+        except RevisionChanged as refusal:
+            article = Article.objects.get(pk=whole_number(object_id))
+            for_review(article)
+            self.message_user(request, str(refusal), messages.ERROR)
+            return _back_to(article)
         except ArticleError as refusal:
             request.refusal = refusal  # type: ignore[attr-defined]
             if isinstance(refusal, StaleEdit) and object_id:
@@ -180,6 +187,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             "is_in_queue": Step.APPROVE in steps,
             **merge_shown(context["adminform"].form),
             "told": told(request, context.get("original")),
+            "media": marked(context["media"], request),
             "unsaved_work": recovered,
         }
         return super().render_change_form(request, context, *args, **options)
@@ -188,6 +196,8 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         """Write the edits, then take the step whose button was pressed."""
         typed = form.cleaned_data
         before = Article.objects.select_related("update").filter(pk=obj.pk).first()
+        if change and Step.APPROVE in pressed(request):
+            services.require_newest(obj, typed.get("base"))
         if change:
             words = {"note": typed["note"], "correction": typed["correction"]}
             seen = None if _only_takes_away(request, form) else form.seen_version()
@@ -199,7 +209,8 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             _set_update_time(obj, typed["update_at"], request.user)
         for step in pressed(request):
             time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
-            take(step, obj, by=request.user, publish_at=time, reason=typed["reason"])
+            read = for_review(obj).number if step is Step.APPROVE else None
+            take(step, obj, by=request.user, publish_at=time, reason=typed["reason"], revision=read)
         ask_first(request, obj, before, form.changed_data)
         if Step.SUBMIT in pressed(request) and (lacking := _lacking(obj)):
             text = _("Submitted without: %(fields)s. It can still be filled in before it is approved.")
@@ -247,7 +258,7 @@ def _settable_times(article: Article | None, by: Person) -> list[str]:
         return names
     kept = kept_steps(article)  # by a release
     names = [name for name in names if _SETTING.get(name) not in kept]
-    may_set = may_take(Step.SCHEDULE, by) if article.status in Status.visible() else _may_write(article, by)
+    may_set = may_take(Step.SCHEDULE, by) if article.status in Status.passed() else _may_write(article, by)
     if not may_set:
         return [name for name in names if name == "embargo_until"]
     is_over = article.status in (Status.PUBLISHED, Status.WITHDRAWN)
@@ -265,7 +276,7 @@ def _set_update_time(article: Article, moment: datetime | None, by: Person) -> N
     if moment is None:
         services.cancel_update(article, by=by)
     else:
-        services.schedule_update(article, publish_at=moment, by=by)
+        services.schedule_update(article, publish_at=moment, by=by, at_once=False)
 
 
 def _button(step: Step) -> UnfoldAction:

@@ -19,18 +19,31 @@ from unfold.admin import ModelAdmin
 from articles.desk.facts import facts_of
 from articles.models import Article, AuditEntry, Release
 from articles.services.materials import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
+from articles.services.policy import CHANGE_POLICY
 from articles.services.previewing import LINK, UNLINK
 from articles.services.recording import (
+    ADD_GROUP,
+    ADD_PERSON,
+    ADD_TOKEN,
     ADD_WORDS,
+    CHANGE_GROUP,
+    CHANGE_PASSWORD,
+    CHANGE_PERSON,
     CHANGE_WORDS,
     CREATE,
     DELETE,
+    DELETE_GROUP,
+    DELETE_PERSON,
     DELETE_WORDS,
     EDIT,
     IMPORT,
+    LOCKED_OUT,
+    LOG_IN_FAILED,
+    LOGGED_IN,
     PUBLISHED,
     PULLED_BACK,
     REVIEWED,
+    REVOKE_TOKEN,
     SAVE,
     TAKEN_OFF,
     UNDONE,
@@ -40,6 +53,7 @@ from articles.services.release_due import RELEASED
 from articles.services.release_effects import TAKEN_BACK
 from articles.services.release_tasks import FAILED as RELEASE_FAILED
 from articles.services.releasing import CREATED, JOINED, LEFT
+from articles.services.tagging import DELETE_TAG, RENAME_TAG
 from articles.times import spoken_briefly, spoken_exactly
 from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
 
@@ -63,6 +77,21 @@ NAMES: Mapping[str, str | Promise] = {
     ADD_WORDS: _("Sensitive words added"),
     CHANGE_WORDS: _("Sensitive words changed"),
     DELETE_WORDS: _("Sensitive words deleted"),
+    LOGGED_IN: _("Logged in"),
+    LOG_IN_FAILED: _("Log-in failed"),
+    LOCKED_OUT: _("Log-in locked"),
+    ADD_PERSON: _("User added"),
+    CHANGE_PERSON: _("User changed"),
+    DELETE_PERSON: _("User deleted"),
+    CHANGE_PASSWORD: _("Password changed"),
+    ADD_GROUP: _("Group added"),
+    CHANGE_GROUP: _("Group changed"),
+    DELETE_GROUP: _("Group deleted"),
+    ADD_TOKEN: _("API token added"),
+    REVOKE_TOKEN: _("API token revoked"),
+    CHANGE_POLICY: _("Review policy changed"),
+    RENAME_TAG: _("Tag renamed"),
+    DELETE_TAG: _("Tag deleted"),
     **{step.value: STEPS[step].label for step in Step},
     CREATED: _("Release prepared"),
     JOINED: _("Came into a release"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -16,7 +18,7 @@ from django.views.decorators.http import require_POST
 
 from articles.desk.forms import MoveForm, ScheduleForm
 from articles.exceptions import ArticleError
-from articles.models import Batch, BatchItem
+from articles.models import Batch, BatchItem, Revision
 from articles.services import batching
 from articles.services.undoing import UNDOABLE
 from articles.workflow import STEPS, Step
@@ -27,13 +29,16 @@ NAMED = 10  # chosen articles that are named before the step is taken
 KEPT = 20  # batches in the list of one's own
 
 FORMS: dict[Step, type[Form]] = {
+    Step.APPROVE: Form,
     Step.SCHEDULE: ScheduleForm,
     Step.MOVE: MoveForm,
     Step.PUBLISH_NOW: Form,
     Step.WITHDRAW: Form,
     Step.RESTORE: Form,
 }
-"""The steps that ask before they are taken, and what for; what readers notice at once asks at all."""
+"""The steps that ask before they are taken, and what for: `APPROVE` shows what is approved, and what readers notice at
+once asks at all.
+"""
 
 WARNINGS = {
     Step.PUBLISH_NOW: gettext_lazy("Readers will see them at once; this cannot be undone, but they can be withdrawn."),
@@ -126,15 +131,34 @@ def _mine(request: HttpRequest, pk: int) -> Batch:
 
 
 def _chosen(batch: Batch) -> dict[str, Any]:
-    count, step = batch.items.count(), Step(batch.step)
+    count, items, step = batch.items.count(), batch.items.order_by("pk"), Step(batch.step)
+    if step is Step.APPROVE:
+        return {**_to_approve(items), "count": count, "button": STEPS[step].label}
     return {
-        "chosen": list(batch.items.order_by("pk")[:NAMED]),
+        "chosen": list(items[:NAMED]),
         "count": count,
         "more": max(count - NAMED, 0),
         "button": STEPS[step].label,
         "warning": WARNINGS.get(step),
         "may_be_undone": step in UNDOABLE,
     }
+
+
+def _to_approve(items: QuerySet[BatchItem]) -> dict[str, Any]:
+    """Every text that would be approved, with its times: nobody approves what was not on the screen."""
+    numbers = {(item.article_id, item.revision) for item in items}
+    found = Revision.objects.filter(article__in={pk for pk, _number in numbers}).select_related("author")
+    shown = {pair: one for one in found.defer("body") if (pair := (one.article_id, one.number)) in numbers}
+    rows = [(item, shown.get((item.article_id, item.revision or 0))) for item in items]
+    return {"to_approve": [(item, revision, _planned(revision)) for item, revision in rows]}
+
+
+def _planned(revision: Revision | None) -> datetime | None:
+    """When readers would see it."""
+    times = [(revision and revision.context or {}).get(name) for name in ("publish_at", "embargo_until")]
+    update_at = (revision and revision.context or {}).get("update_at")
+    chosen = [update_at] if update_at else times if times[0] else []
+    return max((datetime.fromisoformat(time) for time in chosen if time), default=None)
 
 
 def _state(batch: Batch) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
-from unfold.widgets import UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from articles import services
 from articles.desk.numbers import whole_number
@@ -26,6 +26,7 @@ from articles.review import findings_of
 from articles.services.revisions import for_review, last_approved
 from articles.services.rights import REVIEW, refusal
 from articles.services.steps import Person
+from articles.services.submitting import barred_from
 from articles.workflow import Step
 from scheduling.services import read_database_clock
 
@@ -44,6 +45,28 @@ class DecisionForm(forms.Form):
         widget=UnfoldAdminTextareaWidget({"rows": 3}),
         help_text=gettext_lazy("The author reads this."),
     )
+    override_reason = forms.CharField(
+        label=gettext_lazy("Why it is approved all the same"),
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminTextareaWidget({"rows": 2}),
+        help_text=gettext_lazy("The audit log keeps this, and that it was an override."),
+    )
+    sure = forms.BooleanField(
+        label=gettext_lazy("I know that no other person has approved this text."),
+        required=False,
+        widget=UnfoldBooleanWidget,
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """An override is confirmed, and has a reason."""
+        values = super().clean() or self.cleaned_data
+        if "override" in self.data:
+            if not values.get("sure"):
+                self.add_error("sure", _("Confirm that you override the rule."))
+            if not values.get("override_reason", "").strip():
+                self.add_error("override_reason", _("Say why it is approved although the rule forbids it."))
+        return values
 
 
 class DecidingScreen(ModelAdmin):
@@ -118,6 +141,7 @@ class DecidingScreen(ModelAdmin):
         article = Article.objects.select_related("author", "channel", "update__draft").get(pk=row.pk)
         shown, older = for_review(article), last_approved(article)
         subject, claim = article.newer or article, _claim_of(article)
+        barred, no_writer = refusal(REVIEW, request.user, article), barred_from(shown)
         context = {
             **self.admin_site.each_context(request),
             "title": shown.title,
@@ -134,7 +158,9 @@ class DecidingScreen(ModelAdmin):
             "findings": findings_of(shown),
             "claim": claim,
             "is_mine": claim and claim.person_id == request.user.pk,
-            "barred": refusal(REVIEW, request.user, article),
+            "barred": barred,
+            "no_writer": no_writer,
+            "may_override": request.user.is_superuser and (barred or no_writer),
             "form": form,
         }
         return TemplateResponse(request, "articles/desk/deciding.html", context)
@@ -142,7 +168,9 @@ class DecidingScreen(ModelAdmin):
 
 def _decide(request: HttpRequest, article: Article, form: DecisionForm) -> None:
     by, read = request.user, form.cleaned_data["revision"]
-    if "approve" in request.POST:
+    if "override" in request.POST:
+        services.approve(article, by=by, revision=read, override=form.cleaned_data["override_reason"])
+    elif "approve" in request.POST:
         services.approve(article, by=by, revision=read)
     elif "refuse" in request.POST:
         services.refuse(article, by=by, reason=form.cleaned_data["reason"], revision=read)

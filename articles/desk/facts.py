@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.apps import apps
+from django.contrib.auth import get_user_model
 from django.core.exceptions import FieldDoesNotExist
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -15,6 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.models import Article, AuditEntry, Material, ReleaseMember
+from articles.models.people import named
 from articles.times import spoken_exactly
 from articles.workflow import VERDICTS
 
@@ -63,6 +65,12 @@ def _status(value: str) -> str:
     return str((by_review.get(value) or Status.__members__[value.upper()]).label)
 
 
+def _people(ids: Iterable[int | None]) -> str:
+    """Who was, and who is; with the number of who is there no more."""
+    found = get_user_model()._default_manager.in_bulk([pk for pk in ids if pk])
+    return " → ".join(named(found[pk]) if pk in found else str(pk or "—") for pk in ids)
+
+
 def _names(names: Iterable[str]) -> str:
     return gettext(", ").join(_name(name) for name in names)
 
@@ -77,10 +85,11 @@ def _name(name: str) -> str:
     return name
 
 
-_LEFT_OUT = frozenset({"link", "old", "new"})
-"""The key of a preview link; words before and after, which are the entry's change."""
+_LEFT_OUT = frozenset({"link", "old", "new", "machine", "approved_by", "override"})
+"""The key of a preview link; what is part of the entry's change."""
 
 _FACTS: Mapping[str, tuple[str | Promise, Reader]] = {
+    "author": (_("author"), _people),
     "changed": (_("changed"), _names),
     "discarded": (_("discarded revisions"), lambda numbers: gettext(", ").join(map(str, numbers))),
     "material": (_("picture"), _picture),
@@ -90,6 +99,7 @@ _FACTS: Mapping[str, tuple[str | Promise, Reader]] = {
     "until": (_("ends"), _time),
     "update": (_("newer text"), _status),
     "update_at": (_("update at"), _time),
+    "written_by": (_("text by"), lambda pk: _people([pk])),
     "unpublish_at": (_("take off at"), _times),
     "embargo_until": (_("embargo until"), _times),
 }

@@ -25,7 +25,7 @@ from articles.models import Article, Material
 from articles.review.images import MOST_BYTES
 from articles.services.imaging import too_many_bytes
 from articles.services.materials import ADD, CHANGE, DELETE, EDITABLE, may_change
-from articles.services.rights import allows, require
+from articles.services.rights import allows, reads_articles, require
 
 PER_PAGE = 48
 PICKED_FROM = 24
@@ -171,8 +171,10 @@ class MaterialAdmin(ModelAdmin):
         """Add where the picture is used."""
         material = context["original"]
         users = Article.objects.filter(material_uses__material=material).order_by("-pk").defer("body")
-        uses = Paginator(users, USERS_PER_PAGE).get_page(request.GET.get("page"))
-        context |= {"uses": uses, "show_save_and_add_another": False, "show_delete": not uses}
+        hidden = 0 if reads_articles(request.user) else users.count()
+        uses = Paginator(users.none() if hidden else users, USERS_PER_PAGE).get_page(request.GET.get("page"))
+        is_used = bool(hidden or uses)
+        context |= {"uses": uses, "hidden_uses": hidden, "show_save_and_add_another": False, "show_delete": not is_used}
         return super().render_change_form(request, context, *args, **options)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -183,8 +185,11 @@ class MaterialAdmin(ModelAdmin):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         """Refuse, with their names, while articles show the picture."""
         material = self.get_object(request, object_id)
+        if material is not None and not self.has_delete_permission(request, material):
+            raise PermissionDenied
         if material is not None and (titles := material.used_in()):
-            self.message_user(request, str(MaterialUsed(titles)), messages.ERROR)
+            shown = titles if reads_articles(request.user) else []
+            self.message_user(request, str(MaterialUsed(shown)), messages.ERROR)
             return redirect("admin:articles_material_change", object_id)
         return super().delete_view(request, object_id, extra_context)
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import ManyToManyField, Model, QuerySet
+from django.db.models import ManyToManyField, Model, Q, QuerySet
 from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest
 from django.urls import reverse
@@ -52,16 +52,57 @@ class GroupFilter(admin.RelatedFieldListFilter):
         return [(pk, gettext(str(name))) for pk, name in super().field_choices(*args, **kwargs)]
 
 
+def may_administer(actor: Any, subject: Model) -> bool:
+    """Whether `actor` may change or delete this person or group: only who can do all that its members can.
+
+    Otherwise who may change people could take a password, an address or a group, and with it rights.
+    """
+    if actor.is_superuser:
+        return True
+    if isinstance(subject, User) and subject.is_superuser:
+        return False
+    return not rights_of(subject).exclude(pk__in=rights_of(actor)).exists()
+
+
+def rights_of(subject: Model) -> QuerySet[Permission]:
+    """The permissions of a person, also of one who is not active now, or of a group."""
+    if isinstance(subject, Group):
+        return subject.permissions.order_by()
+    return Permission.objects.filter(Q(user=subject.pk) | Q(group__user=subject.pk)).order_by().distinct()
+
+
+def givable(model: type[Model], actor: Any) -> QuerySet[Any]:
+    """The permissions, or groups, that `actor` may give to others: those that he or she has."""
+    rows: QuerySet[Any] = model._default_manager.all()
+    if actor.is_superuser:
+        return rows
+    own = rights_of(actor)
+    if model is Permission:
+        return rows.filter(pk__in=own)
+    return rows.exclude(pk__in=Group.permissions.through.objects.exclude(permission__in=own).values("group"))
+
+
 class RightsAdmin(ModelAdmin):
-    """Groups and permissions to choose from bear their names in the person's language."""
+    """Nobody gives or takes rights that he or she does not have; only administrators make administrators."""
 
     def formfield_for_manytomany(
         self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> ModelMultipleChoiceField[Any]:
-        """A choice of groups or permissions."""
+        """A choice of groups or permissions, by their names in the person's language."""
         field: ModelMultipleChoiceField[Any] = super().formfield_for_manytomany(db_field, request, **kwargs)
         field.label_from_instance = right_named  # type: ignore[method-assign,assignment]
+        if field.queryset.model in (Group, Permission):
+            chosen = field.queryset.filter(pk__in=givable(field.queryset.model, request.user).values("pk"))
+            field.queryset = chosen.select_related("content_type") if field.queryset.model is Permission else chosen
         return field
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Not of who can do more than oneself; setting a password asks here, too."""
+        return super().has_change_permission(request, obj) and (obj is None or may_administer(request.user, obj))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Likewise."""
+        return super().has_delete_permission(request, obj) and (obj is None or may_administer(request.user, obj))
 
 
 class NewPersonForm(UserCreationForm):
@@ -94,6 +135,11 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         if db_field.name == "groups":
             options["widget"] = UnfoldAdminCheckboxSelectMultiple()
         return super().formfield_for_dbfield(db_field, request, **options)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Only administrators make administrators."""
+        fields = super().get_readonly_fields(request, obj)
+        return fields if request.user.is_superuser else [*fields, "is_superuser"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """With the groups."""

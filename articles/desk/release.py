@@ -130,7 +130,9 @@ class ReleaseAdmin(ModelAdmin):
         if not form.is_valid():
             return self._page(request, release, time_form=form)
         return self._do(
-            request, release, lambda: services.schedule_release(release, by=request.user, **form.cleaned_data)
+            request,
+            release,
+            lambda: services.schedule_release(release, by=request.user, at_once=False, **form.cleaned_data),
         )
 
     def add_members(self, request: HttpRequest, pk: int) -> HttpResponse:

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from articles import services
-from articles.exceptions import InvalidSchedule
+from articles.exceptions import InvalidSchedule, RevisionMissing
 from articles.models import Article
 from articles.services.rights import allows
 from articles.services.steps import Person, open_steps
@@ -18,7 +18,6 @@ from articles.workflow import STEPS, Step
 
 SIMPLE_STEPS: Mapping[Step, Callable[..., None]] = {
     Step.SUBMIT: services.submit,
-    Step.APPROVE: services.approve,
     Step.CANCEL_SCHEDULE: services.cancel_schedule,
     Step.PUBLISH_NOW: services.publish_now,
     Step.WITHDRAW: services.withdraw,
@@ -69,14 +68,27 @@ def may_take(step: Step, by: Person, article: Article | None = None) -> bool:
     return allows(STEPS[step].permission, by, article)
 
 
-def take(step: Step, article: Article, *, by: Person, publish_at: datetime | None, reason: str) -> None:
-    """Take a step; `publish_at` and `reason` are for those that need them. Raises `ArticleError`."""
+def take(
+    step: Step,
+    article: Article,
+    *,
+    by: Person,
+    publish_at: datetime | None = None,
+    reason: str = "",
+    revision: int | None = None,
+    override: str | None = None,
+) -> None:
+    """Take a step; the other arguments are for those that need them. Raises `ArticleError`."""
     if step in TIMED_STEPS:
         if publish_at is None:
             raise InvalidSchedule(_("Choose the time at which the article goes live."))
-        TIMED_STEPS[step](article, publish_at=publish_at, by=by)
+        TIMED_STEPS[step](article, publish_at=publish_at, by=by, at_once=False)
+    elif step == Step.APPROVE:
+        if revision is None:
+            raise RevisionMissing
+        services.approve(article, by=by, revision=revision, override=override)
     elif step == Step.REFUSE:
-        services.refuse(article, by=by, reason=reason)
+        services.refuse(article, by=by, reason=reason, revision=revision)
     elif step == Step.KILL:
         services.kill(article, by=by, notice=reason)
     else:

@@ -17,12 +17,14 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
+from articles.desk.policy import who_approves
 from articles.models import Word
 from articles.normalising import plain_form
 from articles.services.words import add_words, fault_of
 from articles.times import spoken
 
 BADGES = {Word.Level.BLOCK.value: "danger", Word.Level.REVIEW.value: "warning", Word.Level.ALLOW.value: "success"}
+VIEW_POLICY = "articles.view_reviewpolicy"
 MOST_PASTED = 5_000_000  # characters; larger lists go through `import_words`
 
 
@@ -98,6 +100,12 @@ class WordAdmin(ModelAdmin):
     list_per_page = 100
     show_full_result_count = False
     actions_list = ("add_many",)  # type: ignore[assignment]
+    list_before_template = "articles/desk/words_before.html"  # type: ignore[assignment]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """With who approves a text in which no word is found."""
+        policy: dict[str, Any] = {"who_approves": who_approves(), "may_see_policy": request.user.has_perm(VIEW_POLICY)}
+        return super().changelist_view(request, {**policy, **(extra_context or {})})
 
     @display(label=BADGES)
     @admin.display(description=gettext_lazy("level"), ordering="level")

@@ -8,6 +8,7 @@ import re
 from datetime import datetime
 
 from django.conf import settings
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from articles.exceptions import UnknownMaterial
@@ -32,7 +33,8 @@ def length_of(model: type[Article | Channel | Tag], name: str) -> int:
 TITLE, SLUG, SUMMARY, BYLINE, EXTERNAL_ID, REASON = (
     length_of(Article, name) for name in ("title", "slug", "summary", "byline", "external_id", "status_reason")
 )
-CHANNEL, TAG = length_of(Channel, "name"), length_of(Tag, "name")
+CHANNEL, CHANNEL_SLUG, CHANNEL_DESCRIPTION = (length_of(Channel, name) for name in ("name", "slug", "description"))
+TAG = length_of(Tag, "name")
 PERSON = 254
 
 
@@ -42,10 +44,11 @@ class Checker:
     def __init__(self, timetable: Timetable, *, channel: str | None = None) -> None:
         self._timetable = timetable
         self._channel = channel
+        self._one_channel = {"channel": channel, "channel_slug": "", "channel_description": ""}
 
     def check(self, record: Record) -> tuple[ImportedArticle, str]:
         """The article and a note for the report ("" for none). Raises `Refused`."""
-        source = record.fields if self._channel is None else {**record.fields, "channel": self._channel}
+        source = record.fields if self._channel is None else {**record.fields, **self._one_channel}
         title = read.line(source, "title", TITLE)
         if not title:
             raise Refused("title", _("is empty"))
@@ -82,11 +85,17 @@ class Checker:
             author_name=read.line(source, "author_name", PERSON),
             byline=read.line(source, "byline", BYLINE),
             channel=read.line(source, "channel", CHANNEL),
+            channel_slug=read.valid_slug(source, "channel_slug", CHANNEL_SLUG),
+            channel_description=_shortened(read.line(source, "channel_description", LONGEST_BODY), CHANNEL_DESCRIPTION),
             tags=read.names(source, "tags", TAG),
         )
 
     def _past(self, moment: datetime | None) -> datetime | None:
         return moment if moment and moment <= self._timetable.now else None
+
+
+def _shortened(text: str, length: int) -> str:
+    return Truncator(text).chars(length)
 
 
 def _cover(source: read.Fields) -> tuple[str, tuple[str, ...]]:

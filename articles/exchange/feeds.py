@@ -42,7 +42,7 @@ TEXTS = ("content:encoded", "atom:content")
 SUMMARIES = ("description", "atom:summary")
 TERMS = {"category", "atom:category", "dc:subject"}
 NO_CHANNEL = "uncategorized"
-WORDPRESS = "{http://wordpress.org/export/"
+WORDPRESS = ("{http://wordpress.org/export/", "{https://wordpress.org/export/")
 PLAYERS = {
     "image": '<img src="%s" alt="">',
     "audio": '<audio src="%s" controls></audio>',
@@ -134,6 +134,7 @@ class Entry:
             "body": body + self._media(body),
             "status": "published",
             "publish_at": moment(self._text(*DATES)),
+            "text_changed_at": moment(changed) if (changed := self._text("atom:updated")) else None,
             "author": people[0].email or people[0].name if people else "",
             "author_name": names[0] if names else "",
             "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",

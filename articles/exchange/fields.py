@@ -55,10 +55,13 @@ def line(fields: Fields, name: str, longest: int) -> str:
 
 def slug(fields: Fields, longest: int, *, title: str) -> str:
     """The slug given, made valid, or one made from `title`."""
-    given = text(fields, "slug", longest)
-    if not _SLUG.fullmatch(given):
-        given = slugify(given, allow_unicode=True)
-    return given or slugify(title, allow_unicode=True)[:longest].strip("-_")
+    return valid_slug(fields, "slug", longest) or slugify(title, allow_unicode=True)[:longest].strip("-_")
+
+
+def valid_slug(fields: Fields, name: str, longest: int) -> str:
+    """The slug given, made valid; "" when it is missing."""
+    given = text(fields, name, longest)
+    return given if _SLUG.fullmatch(given) else slugify(given, allow_unicode=True)
 
 
 def moment(fields: Fields, name: str) -> datetime | None:

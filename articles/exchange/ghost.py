@@ -136,6 +136,7 @@ def _fields(post: Row, known: Site) -> dict[str, object]:
         "body_format": "html",
         "status": _status(post, known.meta.get(_id(post), {})),
         "publish_at": _moment(post.get("published_at") or post.get("created_at")) if _has_a_time(post) else None,
+        "text_changed_at": _moment(post["updated_at"]) if post.get("updated_at") else None,
         "author": first.get("email") or first.get("name"),
         "author_name": first.get("name"),
         "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",

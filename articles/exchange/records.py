@@ -33,6 +33,8 @@ FIELDS = {
     "author_name",
     "byline",
     "channel",
+    "channel_slug",
+    "channel_description",
     "tags",
 }
 """The names that a record may use, in any format."""

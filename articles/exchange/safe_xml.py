@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, iterparse
@@ -23,9 +23,21 @@ def events(path: Path) -> Iterator[tuple[str, Element]]:
 
     Whoever reads clears what is done with, or the whole file piles up in memory.
     """
+    yield from _parsed(path, ("start", "end"))
+
+
+def namespaces(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield prefix and namespace of each declaration of the outermost element. Raises `Unreadable`."""
+    for event, found in _parsed(path, ("start-ns", "start")):
+        if event == "start":
+            return
+        yield found
+
+
+def _parsed(path: Path, kinds: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     with path.open("rb") as stream:
         try:
-            yield from iterparse(stream, events=("start", "end"), forbid_dtd=True)
+            yield from iterparse(stream, events=kinds, forbid_dtd=True)
         except ParseError as error:
             raise Unreadable(_("Not well-formed XML: %(error)s.") % {"error": error}) from error
         except DefusedXmlException as error:

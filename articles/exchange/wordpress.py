@@ -1,25 +1,31 @@
 """WXR, the file that WordPress exports: posts become articles, everything else is left out.
 
-https://github.com/WordPress/WordPress/blob/master/wp-admin/includes/export.php writes it. `post_date_gmt` is UTC;
-a draft that never had a date has zeros there. A post's categories are its channel (the first that is not
-"Uncategorized") and further tags.
+https://github.com/WordPress/WordPress/blob/master/wp-admin/includes/export.php writes it. Attachments and categories
+may stand behind the posts that refer to them, so the file is read once for those and once for the posts. A post's
+categories are its channel (the first that is not "Uncategorized") and further tags. Dates are UTC; a draft that never
+had one has zeros there.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
+from articles.exchange.checking import CHANNEL, TITLE
 from articles.exchange.records import Kind, Record, Remark, Unreadable
-from articles.exchange.safe_xml import events, plain
+from articles.exchange.safe_xml import events, namespaces, plain
+from articles.exchange.wordpress_bodies import Attachment, Body, Library, Post, render
+from articles.html import plain_text
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # noqa: S405 (the type alone)
@@ -36,89 +42,195 @@ META = {
 }
 """Custom fields in which an export of ours keeps what WordPress has no word for; those with "_" it shows to nobody."""
 
+FEATURED, FOOTNOTES, ALT = "_thumbnail_id", "footnotes", "_wp_attachment_image_alt"
+
+_HOUSEKEEPING = re.compile(r"_(?:edit_last|edit_lock|encloseme|oembed_.*|pingme|wp_.*|headline_.*)")
+"""Custom fields of WordPress itself, or of ours, that say nothing a reader would miss."""
+
 NOT_FOR_ALL = "private"
 """WordPress's status of what only its editors may see; a post behind a password is treated likewise."""
 
-_PREFIXES = {
-    re.compile(r"\{http://wordpress\.org/export/[\d.]+/\}"): "wp:",
-    re.compile(r"\{http://wordpress\.org/export/[\d.]+/excerpt/\}"): "excerpt:",
-    re.compile(r"\{http://purl\.org/rss/1\.0/modules/content/\}"): "content:",
-    re.compile(r"\{http://purl\.org/dc/elements/1\.1/\}"): "dc:",
+_DECLARED = ("wp", "excerpt")
+"""Prefixes whose namespace is whichever the file declares, as WordPress reads them."""
+
+_USUAL = {
+    "http://wordpress.org/export/1.1/": "wp:",
+    "http://wordpress.org/export/1.1/excerpt/": "excerpt:",
+    "http://purl.org/rss/1.0/modules/content/": "content:",
+    "http://purl.org/dc/elements/1.1/": "dc:",
 }
+_UNTITLED_LENGTH = 80
+
+
+class Person(NamedTuple):
+    """An author over there."""
+
+    email: str
+    name: str
+
+
+class Category(NamedTuple):
+    """A category as the head of the file describes it; `parent` is a slug."""
+
+    name: str
+    parent: str = ""
+    description: str = ""
 
 
 @dataclass
 class Site:
-    """What the head of the file says that its posts need."""
+    """What the posts refer to."""
 
+    prefixes: dict[str, str]
     version: str = ""
     address: str = ""
-    people: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """E-mail address and shown name by login name."""
+    people: dict[str, Person] = field(default_factory=dict)  #: by log-in name
+    categories: dict[str, Category] = field(default_factory=dict)  #: by slug
+    library: Library = field(default_factory=Library)
 
     def learn(self, name: str, element: Element) -> None:
-        """Take in one element of the head."""
+        """Take in one element of the channel."""
         if name == "wp:wxr_version":
             self.version = element.text or ""
-        elif name == "wp:base_blog_url":
-            self.address = element.text or ""
+        elif name == "wp:base_blog_url" or (name == "wp:base_site_url" and not self.address):
+            self.address = (element.text or "").strip()
         elif name == "wp:author":
-            person = _children(element)
-            shown = plain(person.get("wp:author_display_name", ""))
-            self.people[person.get("wp:author_login", "")] = person.get("wp:author_email", ""), shown
+            self._learn_person(self.children(element))
+        elif name == "wp:category":
+            self._learn_category(self.children(element))
+        elif name == "item":
+            self._learn_attachment(element)
+
+    def _learn_person(self, person: dict[str, str]) -> None:
+        name = plain(person.get("wp:author_display_name", ""))
+        self.people[person.get("wp:author_login", "")] = Person(person.get("wp:author_email", ""), name)
+
+    def _learn_category(self, category: dict[str, str]) -> None:
+        self.categories[unquote(category.get("wp:category_nicename", ""))] = Category(
+            plain(category.get("wp:cat_name", "")),
+            unquote(category.get("wp:category_parent", "")),
+            plain(category.get("wp:category_description", "")),
+        )
+
+    def _learn_attachment(self, element: Element) -> None:
+        item = self.children(element)
+        address, pk = item.get("wp:attachment_url", ""), item.get("wp:post_id", "")
+        if item.get("wp:post_type") != "attachment" or not address:
+            return
+        alt = self.custom_fields(element).get(ALT, "")
+        self.library.files[pk] = Attachment(address, alt, item.get("excerpt:encoded", ""))
+        if (parent := item.get("wp:post_parent", "0")) != "0":
+            self.library.of_post[parent].append(pk)
+
+    def short(self, tag: str) -> str:
+        """An element's name with its usual prefix."""
+        namespace, _brace, name = tag.removeprefix("{").rpartition("}")
+        return self.prefixes.get(namespace, f"{namespace}:") + name if namespace else name
+
+    def children(self, element: Element) -> dict[str, str]:
+        """The texts of the elements in an element."""
+        return {self.short(child.tag): child.text or "" for child in element}
+
+    def custom_fields(self, element: Element) -> dict[str, str]:
+        """The custom fields of an item."""
+        found = (self.children(each) for each in element if self.short(each.tag) == "wp:postmeta")
+        return {each.get("wp:meta_key", ""): each.get("wp:meta_value", "") for each in found}
+
+    @cached_property
+    def shared_names(self) -> set[str]:
+        """Names that several categories have, such as "Local" below "Politics" and "Local" below "Sports"."""
+        counted = Counter(category.name.casefold() for category in self.categories.values())
+        return {name for name, count in counted.items() if count > 1}
 
 
 def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
     """Yield a record for each post. XML names its encoding itself, so `encoding` is not used."""
-    number, channel = 0, None
-    known = Site()
-    for event, element in events(path):
-        name = _short(element.tag)
-        if event == "start":
-            channel = element if name == "channel" and channel is None else channel
-            continue
-        if name == "item":
-            number += 1
-            yield _record(number, element, known)
-            if channel is not None:
-                channel.clear()  # or the whole file would pile up in memory
-        else:
-            known.learn(name, element)
-    if not known.version:
+    known = _learn(path)
+    known.address = f"{site or known.address}/" if site or known.address else ""
+    items = (element for name, element in _children_of_the_channel(path, known) if name == "item")
+    for number, element in enumerate(items, start=1):
+        yield _record(number, element, known)
+
+
+def _learn(path: Path) -> Site:
+    declared = {uri: f"{prefix}:" for prefix, uri in namespaces(path) if prefix in _DECLARED}
+    site = Site(_USUAL | declared)
+    for name, element in _children_of_the_channel(path, site):
+        site.learn(name, element)
+        if name == "item" and not site.version:
+            break
+    if not site.version:
         raise Unreadable(_("XML, but not an export of WordPress: it has no wp:wxr_version."))
+    return site
+
+
+def _children_of_the_channel(path: Path, site: Site) -> Iterator[tuple[str, Element]]:
+    """Each element of the file's channel when it is whole; it is forgotten afterwards."""
+    depth, channel = 0, None
+    for event, element in events(path):
+        if event == "start":
+            depth += 1
+            channel = element if depth == 2 else channel  # noqa: PLR2004 (the root is 1)
+            continue
+        depth -= 1
+        if depth == 2 and channel is not None:  # noqa: PLR2004
+            yield site.short(element.tag), element
+            channel.clear()  # or the whole file would pile up in memory
 
 
 def _record(number: int, element: Element, site: Site) -> Record | Remark:
-    if not site.version:
-        raise Unreadable(_("XML, but not an export of WordPress: it has no wp:wxr_version."))
-    post = _children(element)
+    post = site.children(element)
     place = _("item %(number)d (post %(post)s)") % {"number": number, "post": post.get("wp:post_id", "?")}
     kind = post.get("wp:post_type", "post")
     if kind != "post":
         return Remark(Kind.FOREIGN, place, kind)
     if post.get("wp:status") in THROWN_AWAY:
         return Remark(Kind.FOREIGN, place, _("discarded post"))
-    return Record(place, _fields(post, element, site))
+    custom = site.custom_fields(element)
+    body = _body(post, custom, site)
+    terms = _Terms(element, site)
+    fields = _fields(post, body, site) | terms.fields() | _ours(custom)
+    notes = [*body.notes, *terms.notes(), *_notes(post, custom, element, site)]
+    if not fields["title"]:
+        fields["title"] = _title(body)
+        notes.append(_("it has no title, so its first words are the headline"))
+    return Record(place, fields, tuple(dict.fromkeys(notes)))
 
 
-def _fields(post: dict[str, str], element: Element, site: Site) -> dict[str, object]:
+def _body(post: dict[str, str], custom: dict[str, str], site: Site) -> Body:
+    return render(
+        Post(
+            post.get("wp:post_id", ""),
+            post.get("content:encoded", ""),
+            site.address,
+            site.library,
+            custom.get(FEATURED, ""),
+            custom.get(FOOTNOTES, ""),
+        )
+    )
+
+
+def _fields(post: dict[str, str], body: Body, site: Site) -> dict[str, object]:
     login = post.get("dc:creator", "")
-    email, shown = site.people.get(login, ("", ""))
-    channel, tags = _terms(element)
+    email, shown = site.people.get(login, Person("", ""))
     return {
-        "external_id": post.get("guid") or f"{site.address}?p={post.get('wp:post_id', '')}",
+        "external_id": post.get("guid") or f"{site.address.removesuffix('/')}?p={post.get('wp:post_id', '')}",
         "title": plain(post.get("title", "")),
         "slug": unquote(post.get("wp:post_name", "")),
         "summary": plain(post.get("excerpt:encoded", "")),
-        "body": post.get("content:encoded", ""),
+        "body": body.html,
+        "body_format": "html",
         "status": NOT_FOR_ALL if post.get("wp:post_password") else post.get("wp:status", "draft"),
         "publish_at": _date(post),
+        "text_changed_at": _changed_at(post),
         "author": email or login,
         "author_name": shown or login,
-        "channel": channel,
-        "tags": tags,
-        **_meta(element),
     }
+
+
+def _title(body: Body) -> str:
+    words = " ".join(plain_text(body.html).split())
+    return Truncator(words).chars(min(_UNTITLED_LENGTH, TITLE)) or _("Untitled")
 
 
 def _date(post: dict[str, str]) -> str | None:
@@ -135,27 +247,64 @@ def _date(post: dict[str, str]) -> str | None:
         return published
 
 
-def _terms(element: Element) -> tuple[str | None, list[str]]:
-    found = element.findall("category")
-    terms = [(term.get("domain"), term.get("nicename"), plain(term.text or "")) for term in found]
-    categories = [name for domain, slug, name in terms if domain == "category" and slug != "uncategorized"]
-    tags = [name for domain, slug, name in terms if domain == "post_tag"]
-    return (categories[0] if categories else None), categories[1:] + tags
+def _changed_at(post: dict[str, str]) -> str | None:
+    """When readers saw the text change last: what was edited before its publication is as old as that."""
+    changed = max(post.get("wp:post_modified_gmt") or NO_DATE, post.get("wp:post_date_gmt") or NO_DATE)
+    return None if changed == NO_DATE else f"{changed}+00:00"
 
 
-def _meta(element: Element) -> dict[str, str]:
-    found = (_children(each) for each in element if _short(each.tag) == "wp:postmeta")
-    pairs = ((each.get("wp:meta_key", ""), each.get("wp:meta_value", "")) for each in found)
-    return {META[key]: value for key, value in pairs if key in META}
+class _Terms:
+    """The categories, tags and other terms of a post."""
+
+    def __init__(self, element: Element, site: Site) -> None:
+        self._site = site
+        found = [(term.get("domain", ""), unquote(term.get("nicename", "")), term) for term in element]
+        terms = [(domain, slug, plain(term.text or "")) for domain, slug, term in found if term.tag == "category"]
+        categories = [(slug, name) for domain, slug, name in terms if domain == "category"]
+        self._categories = [(slug, name) for slug, name in categories if slug != "uncategorized"]
+        self._tags = [name for domain, _slug, name in terms if domain == "post_tag"]
+        self._others = [(domain, name) for domain, _slug, name in terms if domain not in ("category", "post_tag")]
+
+    def fields(self) -> dict[str, object]:
+        """The first category as the channel, the other ones and the tags."""
+        tags = [self._full_name(*term) for term in self._categories[1:]] + self._tags
+        if not self._categories:
+            return {"channel": None, "tags": tags}
+        slug, name = self._categories[0]
+        described = self._site.categories.get(slug, Category(name))
+        channel = {"channel": self._full_name(slug, name), "channel_slug": slug}
+        return {**channel, "channel_description": described.description, "tags": tags}
+
+    def _full_name(self, slug: str, name: str) -> str:
+        """Its name, with its parent's where another category has the same."""
+        parent = self._site.categories.get(self._site.categories.get(slug, Category(name)).parent)
+        if parent is None or name.casefold() not in self._site.shared_names:
+            return name
+        return Truncator(f"{parent.name} / {name}").chars(CHANNEL)
+
+    def notes(self) -> Iterator[str]:
+        """What of them is not here."""
+        for slug, name in self._categories:
+            parent = self._site.categories.get(self._site.categories.get(slug, Category(name)).parent)
+            if parent is not None:
+                names = {"name": name, "parent": parent.name}
+                yield _("the category “%(name)s” is below “%(parent)s” there; channels have no levels here") % names
+        for domain, name in self._others:
+            if domain == "post_format":
+                yield _("its post format (%(name)s) is left out") % {"name": name}
+            else:
+                yield _("its terms of “%(taxonomy)s” are left out") % {"taxonomy": domain}
 
 
-def _children(element: Element) -> dict[str, str]:
-    return {_short(child.tag): child.text or "" for child in element}
+def _ours(custom: dict[str, str]) -> dict[str, object]:
+    return {META[key]: value for key, value in custom.items() if key in META}
 
 
-@lru_cache(maxsize=512)
-def _short(tag: str) -> str:
-    for namespace, prefix in _PREFIXES.items():
-        if namespace.match(tag):
-            return namespace.sub(prefix, tag)
-    return tag
+def _notes(post: dict[str, str], custom: dict[str, str], element: Element, site: Site) -> Iterator[str]:
+    if post.get("wp:is_sticky") == "1":
+        yield _("it is sticky there, which keeps it on top; here the newest stands on top")
+    if any(site.short(child.tag) == "wp:comment" for child in element):
+        yield _("its comments are left out")
+    for key in custom:
+        if key not in (FEATURED, FOOTNOTES) and not _HOUSEKEEPING.fullmatch(key):
+            yield _("its custom field “%(name)s” is left out") % {"name": key}

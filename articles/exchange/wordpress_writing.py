@@ -106,6 +106,7 @@ def _item(item: Item, now: datetime) -> str:
         "excerpt:encoded": escape(fields["summary"], quote=False),
         "wp:post_id": article.pk,
         **_dates(article),
+        "wp:post_modified_gmt": _stamp(article.text_changed_at) if article.text_changed_at else NO_DATE,
         "wp:comment_status": "closed",
         "wp:ping_status": "closed",
         "wp:post_name": quote(fields["slug"]),
@@ -130,8 +131,12 @@ def _dates(article: Article) -> dict[str, str]:
     return {
         "pubDate": format_datetime(moment.astimezone(UTC)),
         "wp:post_date": f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S}",
-        "wp:post_date_gmt": f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
+        "wp:post_date_gmt": _stamp(moment),
     }
+
+
+def _stamp(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def _terms(item: Item) -> str:

@@ -4,6 +4,7 @@ from articles.models.article import Article
 from articles.models.audit import AuditEntry
 from articles.models.batch import Batch, BatchItem
 from articles.models.calendar_feed import CalendarFeed
+from articles.models.change_feed import FeedEntry, FeedHead, PendingChange
 from articles.models.channel import Channel
 from articles.models.correction import Correction
 from articles.models.cover import CoverMode
@@ -12,7 +13,7 @@ from articles.models.notice import Notice, NoticeChoice
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import Release, ReleaseMember
-from articles.models.reviewing import Claim, QueuedArticle, Review
+from articles.models.reviewing import Claim, QueuedArticle, Review, ReviewPolicy
 from articles.models.revision import Revision, Text
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
@@ -32,10 +33,13 @@ __all__ = [
     "Claim",
     "Correction",
     "CoverMode",
+    "FeedEntry",
+    "FeedHead",
     "Material",
     "MaterialUse",
     "Notice",
     "NoticeChoice",
+    "PendingChange",
     "Preferences",
     "Presence",
     "PreviewLink",
@@ -43,6 +47,7 @@ __all__ = [
     "Release",
     "ReleaseMember",
     "Review",
+    "ReviewPolicy",
     "Revision",
     "SavedView",
     "SearchEntry",

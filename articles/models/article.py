@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.cover import Covered
 from articles.models.dating import Dated, DatedQuerySet
-from articles.models.revision import Revision, Text
+from articles.models.revision import Revision, Text, context_of
 from scheduling.fields import ExactCharField
 
 if TYPE_CHECKING:
@@ -126,6 +126,11 @@ class Article(Covered, Dated):
             return cls.DRAFT, cls.SUBMITTED, cls.REJECTED, cls.MANUAL_REVIEW
 
         @classmethod
+        def in_review(cls) -> tuple[Article.Status, ...]:
+            """The automatic review, or a person, is to decide."""
+            return cls.SUBMITTED, cls.MANUAL_REVIEW
+
+        @classmethod
         def visible(cls) -> tuple[Article.Status, ...]:
             """Shown to readers once its time has come."""
             return cls.MANUALLY_APPROVED, cls.APPROVED, cls.PUBLISHED
@@ -229,7 +234,9 @@ class Article(Covered, Dated):
         with transaction.atomic():
             super().save(*args, **options)
             if revise and is_new:
-                Revision.holding(Text.of(self, tags=()), article=self, number=1, author=self.author).save()
+                text = Text.of(self, tags=())
+                values = {"article": self, "number": 1, "author": self.author, "context": context_of(self, text)}
+                Revision.holding(text, **values).save()
             elif revise and has_new_text:
                 self.holds(Revision.objects.add(self, Text.of(self)))
 

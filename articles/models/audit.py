@@ -6,6 +6,7 @@ as they were. Besides the refusals here, database triggers guard the table again
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NoReturn, Self
 
 from django.contrib.auth import get_user_model
@@ -16,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
 from articles.models.release import Release
+from articles.models.reviewing import ReviewPolicy
 from articles.models.word import Word
 from articles.times import spoken_briefly, spoken_exactly
 
@@ -121,11 +123,23 @@ class AuditEntry(models.Model):
         return getattr(self, "full_name", "") or self.user_name or self.get_door_display()
 
     def differences(self) -> list[str]:
-        """The status, the time to go live and the words, each as "before → after", where they differ."""
+        """The status, the time to go live, the words and so on, each as "before → after", where they differ.
+
+        For an approval also that the machine gave it, or that it was an override.
+        """
         statuses = self.get_old_status_display(), self.get_new_status_display()
         times = tuple(moment and spoken_briefly(moment) for moment in (self.old_time, self.new_time))
+        policy = tuple(str(ReviewPolicy.Machine(value).label) for value in self.facts.get("machine", ())) or ("", "")
         words = tuple(_words(self.facts.get(name) or {}) for name in ("old", "new"))
-        return [f"{old or '—'} → {new or '—'}" for old, new in (statuses, times, words) if old != new]
+        changes = [f"{old or '—'} → {new or '—'}" for old, new in (statuses, times, words, policy) if old != new]
+        return [*changes, *self._approval()]
+
+    def _approval(self) -> Iterator[str]:
+        """Whose an approval was, if it was not simply that of the person who gave it."""
+        if self.facts.get("approved_by"):
+            yield gettext("approved by the automatic review")
+        if reason := self.facts.get("override"):
+            yield gettext("override by an administrator: %(reason)s") % {"reason": reason}
 
 
 def _words(levels: dict[str, str]) -> str:

@@ -82,6 +82,7 @@ class BatchItem(models.Model):
     title = models.CharField(max_length=200)
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
     reason = models.CharField(max_length=500, blank=True)
+    revision = models.PositiveIntegerField(null=True, help_text=_("That of the text which was shown, for an approval."))
     before = models.JSONField(default=dict, help_text=_("Where the article stood before."))
     entry = models.BigIntegerField(null=True, help_text=_("The audit entry that tells of it."))
 

@@ -33,7 +33,10 @@ class CalendarFeedQuerySet(models.QuerySet["CalendarFeed"]):
         feed = (
             self.select_related("person").filter(pk=int(number), person__is_active=True, person__is_staff=True).first()
         )
-        return feed if feed is not None and constant_time_compare(feed.secret, secret) else None
+        if feed is None:
+            return None
+        keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+        return feed if any(constant_time_compare(feed.secret_by(key), secret) for key in keys) else None
 
 
 class CalendarFeed(models.Model):
@@ -65,5 +68,9 @@ class CalendarFeed(models.Model):
     @property
     def secret(self) -> str:
         """The last part of the address."""
-        proof = salted_hmac("articles.calendar_feed", f"{self.pk}:{self.nonce}", algorithm="sha256").hexdigest()
-        return f"{self.pk}-{proof}"
+        return self.secret_by(settings.SECRET_KEY)
+
+    def secret_by(self, key: str) -> str:
+        """The same by this secret key of the site, which may be one of before."""
+        salt, value = "articles.calendar_feed", f"{self.pk}:{self.nonce}"
+        return f"{self.pk}-{salted_hmac(salt, value, secret=key, algorithm='sha256').hexdigest()}"

@@ -26,6 +26,10 @@ class PreviewLinkQuerySet(models.QuerySet["PreviewLink"]):
         killed = Article.Status.KILLED
         return self.filter(expires_at__gt=now, revoked_at__isnull=True).exclude(article__status=killed)
 
+    def with_text(self) -> Self:
+        """With what their text is made of."""
+        return self.select_related("article__channel", "article__author", "article__update", "revision")
+
     def signed(self, token: str) -> Self:
         """The one whose address ends in `token`; none if nobody here signed it."""
         try:

@@ -29,6 +29,37 @@ class Review(models.Model):
         return f"{self.revision_id}"
 
 
+class ReviewPolicy(models.Model):
+    """Whether the automatic review may approve: one row, which the newsroom chooses on a screen."""
+
+    ROW = 1
+
+    class Machine(models.TextChoices):
+        """What the automatic review may do with a text in which it finds nothing."""
+
+        NEVER = "never", _("A person approves every text")
+        TEXTS = "texts", _("The automatic review approves, unless an author has chosen the time without the right to")
+        ALL = "all", _("The automatic review approves, and the times that authors choose count")
+
+    machine = models.CharField(_("who approves"), max_length=5, choices=Machine.choices, default=Machine.NEVER)
+
+    class Meta:
+        verbose_name = _("review policy")
+        verbose_name_plural = _("review policy")
+        default_permissions = ("view", "change")
+
+    def __str__(self) -> str:
+        return str(self.get_machine_display())
+
+    @classmethod
+    def chosen(cls) -> ReviewPolicy.Machine:
+        """What counts now: with the two-person rule, and before anybody has chosen, a person approves."""
+        if settings.ARTICLES_TWO_PERSON_RULE:
+            return cls.Machine.NEVER
+        found = cls.objects.filter(pk=cls.ROW).values_list("machine", flat=True).first()
+        return cls.Machine(found or cls.Machine.NEVER)
+
+
 class Claim(models.Model):
     """Which reviewer is on an article, so that no two read the same; it counts for `REVIEW_CLAIM`."""
 

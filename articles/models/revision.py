@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from django.apps import apps
@@ -15,10 +16,12 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.cover import Covered, CoverMode
+from articles.models.material import Material
 from articles.pictures import references
 
 if TYPE_CHECKING:
     from articles.models.article import Article
+    from articles.models.update import Update
 
 
 def unless_pending(collector: Any, field: Any, sub_objs: Any, using: str) -> None:
@@ -32,6 +35,9 @@ def unless_pending(collector: Any, field: Any, sub_objs: Any, using: str) -> Non
 
 
 unless_pending.lazy_sub_objs = True  # type: ignore[attr-defined]  # as SET_NULL: the revisions are not loaded
+
+
+CONTEXT_TIMES = ("publish_at", "unpublish_at", "embargo_until")
 
 
 class Immutable(Exception):
@@ -104,6 +110,25 @@ class Text:
         return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode()).hexdigest()
 
 
+def context_of(article: Article, text: Text, newer: Update | None = None) -> dict[str, Any]:
+    """What readers are shown with `text` that is not part of it: its times, its author, what is said of its pictures.
+
+    An approval covers that too, so each revision keeps it as it was.
+    """
+    times = {name: _stored(getattr(article, name)) for name in CONTEXT_TIMES}
+    pictures = Material.objects.named(text.shown)
+    return {
+        **times,
+        "update_at": _stored(newer.publish_at) if newer else None,
+        "author": article.author_id,
+        "pictures": {str(one.pk): {name: getattr(one, name) for name in Material.SHOWN} for one in pictures},
+    }
+
+
+def _stored(moment: object) -> str | None:
+    return moment.astimezone(UTC).isoformat() if isinstance(moment, datetime) else None
+
+
 class RevisionQuerySet(models.QuerySet["Revision"]):
     """Revisions are added and read."""
 
@@ -113,7 +138,7 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """Store `text` as the next revision of `article`, whose row the caller has locked or just written."""
         last = self.filter(article=article).aggregate(last=models.Max("number"))["last"] or 0
         values = {"article": article, "number": last + 1, "author": author, "note": note, "correction": correction}
-        revision = Revision.holding(text, **values)
+        revision = Revision.holding(text, context=context_of(article, text, article.newer), **values)
         revision.save()
         return revision
 
@@ -154,6 +179,11 @@ class Revision(Covered):
         _("correction"), max_length=500, blank=True, help_text=_("For readers: what was wrong before.")
     )
     digest = models.CharField(max_length=64)
+    context = models.JSONField(
+        null=True,
+        editable=False,
+        help_text=_("Times, author and picture texts it was saved with; see `context_of`."),
+    )
 
     title = models.CharField(_("headline"), max_length=200)
     slug = models.CharField(_("slug"), max_length=200, blank=True)

@@ -70,18 +70,7 @@ def _review(subject: Subject) -> Opinion:
     own = strictest([of_findings(_find(matcher, subject)), review_images(subject)])
     if own.verdict is Verdict.BLOCKED:
         return own
-    opinion = strictest([own, *_ask_services(subject)])
-    return opinion if opinion.verdict is not Verdict.PASSED or _may_approve(matcher) else _leave_to_a_person()
-
-
-def _may_approve(matcher: words.Matcher) -> bool:
-    """Whether nothing found is enough for an approval."""
-    judges = matcher.judges or bool(settings.REVIEW_SERVICES)
-    return settings.REVIEW_APPROVES == "always" or (settings.REVIEW_APPROVES == "checked" and judges)
-
-
-def _leave_to_a_person() -> Opinion:
-    return Opinion(Verdict.UNSURE)
+    return strictest([own, *_ask_services(subject)])
 
 
 def _find(matcher: words.Matcher, subject: Subject) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from articles.services.claiming import claim, let_go
 from articles.services.editing import create, edit, keep_aside, restore_revision
 from articles.services.materials import change_material, delete_material, favour, upload
 from articles.services.moving import Moment, do_now, do_release_now, move, move_release
+from articles.services.policy import choose_policy
 from articles.services.preflight import preflight
 from articles.services.publishing import kill, publish_due, publish_now, restore, revive, take_off_due, withdraw
 from articles.services.rehearsing import rehearse_release
@@ -24,7 +25,7 @@ from articles.services.releasing import (
     schedule_release,
 )
 from articles.services.scheduling import cancel_schedule, move_many, schedule, schedule_many, set_embargo
-from articles.services.submitting import approve, refuse, submit
+from articles.services.submitting import approve, refuse, require_newest, submit
 from articles.services.tasks import mend_tasks, sync_tasks
 from articles.services.updating import cancel_update, discard_update, publish_update, schedule_update, update_due
 
@@ -36,6 +37,7 @@ __all__ = [
     "cancel_schedule",
     "cancel_update",
     "change_material",
+    "choose_policy",
     "claim",
     "create",
     "create_release",
@@ -61,6 +63,7 @@ __all__ = [
     "refuse",
     "rehearse_release",
     "remove_member",
+    "require_newest",
     "rename_release",
     "reopen_release",
     "restore",

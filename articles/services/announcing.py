@@ -11,6 +11,7 @@ from functools import partial
 
 from django.db import transaction
 
+from articles.caching.proxies import purge_again
 from articles.services.pinging import ping_soon
 
 logger = logging.getLogger(__name__)
@@ -25,4 +26,5 @@ def announce_published(article_ids: Collection[int]) -> None:
 def announce_withdrawn(article_ids: Collection[int]) -> None:
     """After the commit: these articles are taken off."""
     ping_soon(article_ids, are_gone=True)
+    purge_again(articles=article_ids)
     transaction.on_commit(partial(logger.debug, "articles taken off: %s", list(article_ids)), robust=True)

@@ -7,12 +7,13 @@ the row lock on the batch keeps them apart.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models.functions import Coalesce
 from django.utils import translation
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
@@ -23,7 +24,7 @@ from articles.services.preferences import speaking_to
 from articles.services.publishing import publish_now, restore, withdraw
 from articles.services.recording import Door, Person, Standing, door
 from articles.services.rights import require
-from articles.services.scheduling import cancel_schedule, checked_time, move_many, schedule
+from articles.services.scheduling import cancel_schedule, checked_time, move_many, refuse_past, schedule
 from articles.services.steps import lock
 from articles.services.submitting import approve, submit
 from articles.services.undoing import UNDOABLE, latest_entry, put_back
@@ -53,8 +54,16 @@ def gather(step: Step, articles: Iterable[tuple[int, str]], *, by: Person) -> Ba
     with transaction.atomic():
         Batch.objects.outdated(now).delete()
         batch = Batch.objects.create(person_id=_id_of(by), step=step, created_at=now)
-        _fill(batch, [BatchItem(batch=batch, article_id=pk, title=title) for pk, title in chosen])
+        shown = _shown([pk for pk, _title in chosen]) if step == Step.APPROVE else {}
+        items = [BatchItem(batch=batch, article_id=pk, title=title, revision=shown.get(pk)) for pk, title in chosen]
+        _fill(batch, items)
     return batch
+
+
+def _shown(ids: Collection[int]) -> dict[int, int]:
+    """The revision under review of each article, by which it is shown before it is approved."""
+    articles = Article.objects.filter(pk__in=ids)
+    return dict(articles.values_list("pk", Coalesce("update__draft__number", "revision")))
 
 
 def start(batch: Batch, *, publish_at: datetime | None = None, minutes: int = 0) -> None:
@@ -65,6 +74,8 @@ def start(batch: Batch, *, publish_at: datetime | None = None, minutes: int = 0)
     parameters = {"publish_at": checked_time(publish_at).isoformat()} if publish_at else {"minutes": minutes}
     with transaction.atomic():
         now, language = read_database_clock(), translation.get_language() or ""
+        if publish_at:
+            refuse_past(publish_at, now, by=batch.person)
         waiting = Batch.objects.filter(pk=batch.pk, started_at__isnull=True)
         if waiting.update(started_at=now, parameters=parameters, language=language):
             _hand_to_worker(batch.pk, after=0)
@@ -170,8 +181,11 @@ def _schedule(article: Article, batch: Batch, item: BatchItem) -> None:
 
 
 def _move(article: Article, batch: Batch, item: BatchItem) -> None:
-    if not move_many([article], shift=timedelta(minutes=batch.parameters["minutes"]), by=batch.person):
-        raise WrongState(_("It waits for no time that could be moved."))
+    move_many([article], shift=timedelta(minutes=batch.parameters["minutes"]), by=batch.person)
+
+
+def _approve(article: Article, batch: Batch, item: BatchItem) -> None:
+    approve(article, by=batch.person, revision=item.revision or 0)
 
 
 def _put_back(article: Article, batch: Batch, item: BatchItem) -> None:
@@ -185,7 +199,7 @@ def _simple(service: Callable[..., None]) -> Callable[[Article, Batch, BatchItem
 
 _ACTS: Mapping[str, Callable[[Article, Batch, BatchItem], None]] = {
     Step.SUBMIT: _simple(submit),
-    Step.APPROVE: _simple(approve),
+    Step.APPROVE: _approve,
     Step.SCHEDULE: _schedule,
     Step.MOVE: _move,
     Step.CANCEL_SCHEDULE: _simple(cancel_schedule),

@@ -15,9 +15,9 @@ from articles.models.article import BODY_LENGTH
 from articles.services.membership import refuse_held
 from articles.services.recording import CREATE, EDIT, Notes, Person, Standing, record, recorded, unrecorded
 from articles.services.references import tags_named
-from articles.services.revisions import newest, pinned, put_into_columns
+from articles.services.revisions import newest, pinned, put_into_columns, renumber
 from articles.services.rights import EDIT_ANY, require, require_edit
-from articles.services.scheduling import checked_time, refuse_empty_span
+from articles.services.scheduling import checked_time, refuse_empty_span, refuse_past_times
 from articles.services.steps import lock, position_at, refuse_impossible, store
 from articles.services.submitting import judge_again
 from articles.services.uses import refuse_pictures
@@ -26,7 +26,7 @@ from scheduling.services import read_database_clock
 
 TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
 EDITABLE = TIMES | Text.NAMES | {"author"}
-IN_REVIEW = (Article.Status.SUBMITTED, Article.Status.MANUAL_REVIEW)
+IN_REVIEW = Article.Status.in_review()
 
 
 def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
@@ -41,6 +41,7 @@ def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
         require(STEPS[Step.SET_EMBARGO].permission, by)
     _refuse_form({"body": article.body, "cover_mode": article.cover_mode})
     refuse_empty_span(article)
+    refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())
     with transaction.atomic():
         with unrecorded():
             article.save(revise=False)
@@ -59,16 +60,18 @@ def edit(
     seen: datetime | None = None,
     note: str = "",
     correction: str = "",
+    written_by: int | None = None,
 ) -> None:
     """Write `changes` (field name to value) to an article; where it stands is not among them.
 
-    Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers. If the article's
-    text was approved already, the new one is a draft beside it. `seen` is the `changed_at` the editor started from.
-    Raises `StaleEdit` if somebody saved the article since; the text that comes too late is kept as a revision then,
-    unless the caller's own transaction takes that back. Raises `NotAllowed` if `by` may not change it (or, once it is
-    approved, its times; or its embargo), `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that
-    make no sense, `WrongState` for a new time or embargo of something already out, `BelongsToRelease` for a new time of
-    a member, and what `refuse_pictures` raises.
+    Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers. If it was not `by`
+    who wrote it, that was `written_by`. If the article's text was approved already, the new one is a draft beside it.
+    `seen` is the `changed_at` the editor started from. Raises `StaleEdit` if somebody saved the article since; the text
+    that comes too late is kept as a revision then, unless the caller's own transaction takes that back. Raises
+    `NotAllowed` if `by` may not change it (or, once it is approved, its times or author; or its embargo),
+    `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that make no sense, `TimePast` for new ones
+    in the past, `WrongState` for a new time or embargo of something already out, `BelongsToRelease` for a new time of a
+    member, and what `refuse_pictures` raises.
     """
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
@@ -80,7 +83,7 @@ def edit(
         if is_stale:
             _put_aside(article, changes, by)
         elif changes or correction:
-            _write(article, changes, by, note=note, correction=correction)
+            _write(article, changes, by, note=note, correction=correction, written_by=written_by)
     if is_stale:
         raise StaleEdit(changes)
 
@@ -104,7 +107,7 @@ def restore_revision(article: Article, *, number: int, by: Person) -> None:
         raise RevisionGone
     changes = {name: getattr(revision, name) for name in Text.NAMES - {"tags"}}
     changes["tags"] = list(tags_named(revision.tags).values())
-    edit(article, by=by, changes=changes, note=_("Restored from revision %d") % number)
+    edit(article, by=by, changes=changes, note=_("Restored from revision %d") % number, written_by=revision.author_id)
 
 
 def take_in(article: Article, *, changes: Mapping[str, Any], note: str) -> None:
@@ -116,17 +119,25 @@ def take_in(article: Article, *, changes: Mapping[str, Any], note: str) -> None:
         store(article)
 
 
-def _write(article: Article, changes: Mapping[str, Any], by: Person, *, note: str, correction: str) -> None:
+def _write(
+    article: Article, changes: Mapping[str, Any], by: Person, *, note: str, correction: str, written_by: int | None
+) -> None:
     text = {name: value for name, value in changes.items() if name in Text.NAMES}
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
     _check_times(article, others, by)
     with recorded(EDIT, article, by=by) as notes:
+        was_by = article.author_id
         for name, value in others.items():
             setattr(article, name, value)
         refuse_empty_span(article)
         notes.facts["changed"] = sorted(article.changed_fields())
+        if written_by is not None:
+            notes.facts["written_by"] = written_by
+        if article.author_id != was_by:
+            notes.facts["author"] = [was_by, article.author_id]
         _write_text(article, text, by, notes, note=note, correction=correction)
         store(article)
+        renumber(article)
 
 
 def _write_text(
@@ -182,7 +193,7 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Person) -> No
     for value in times.values():
         if value is not None:
             checked_time(value)
-    if times and article.status in Article.Status.visible():
+    if times and article.status not in Article.Status.unapproved():
         require(STEPS[Step.SCHEDULE].permission, by)
     now = read_database_clock()
     stands = position_at(article, now)
@@ -195,3 +206,4 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Person) -> No
     if times.get("embargo_until", article.embargo_until) != article.embargo_until:
         require(STEPS[Step.SET_EMBARGO].permission, by)
         refuse_impossible(Step.SET_EMBARGO, stands)
+    refuse_past_times({name: value for name, value in times.items() if value != getattr(article, name)}, now)

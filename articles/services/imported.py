@@ -40,7 +40,14 @@ class ImportedArticle:
     author_name: str
     byline: str
     channel: str
+    channel_slug: str
+    channel_description: str
     tags: tuple[str, ...]
+
+    @property
+    def new_channel(self) -> dict[str, str]:
+        """What the file says about its channel, should that have to be made."""
+        return {"slug": self.channel_slug, "description": self.channel_description}
 
     @property
     def chosen_cover(self) -> dict[str, Any]:

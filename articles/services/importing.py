@@ -182,7 +182,7 @@ class Context:
     def of(cls, items: Sequence[ImportedArticle]) -> Self:
         """Find or make the channels and find the people."""
         return cls(
-            channels_named({item.channel for item in items if item.channel}),
+            channels_named({item.channel: item.new_channel for item in items if item.channel}),
             people_named({item.author for item in items if item.author}),
             tags_named({name for item in items for name in item.tags}),
         )
@@ -232,8 +232,9 @@ def _state(item: ImportedArticle) -> dict[str, Any]:
 def _new_article(item: ImportedArticle, context: Context) -> Article:
     origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item)), "revision": 1}
     cover = {"cover": CoverMode.AUTO.cover([], references(item.body))}
-    seen = item.text_changed_at or (database_now() if item.status in Status.visible() else None)
-    return Article(**origin, **cover | context.content(item), **_state(item), text_changed_at=seen)
+    visible_since = item.published_at or database_now() if item.status in Status.visible() else None
+    changed = {"text_changed_at": item.text_changed_at or visible_since}
+    return Article(**origin, **cover | context.content(item), **_state(item), **changed)
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:

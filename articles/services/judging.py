@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from articles.models import Article, Review, Revision, Update, WordList
+from django.contrib.auth import get_user_model
+from django.db.models import F, Q
+from django.utils.translation import gettext as _
+
+from articles.models import Article, AuditEntry, Review, ReviewPolicy, Revision, Update, WordList
 from articles.review import Opinion, Subject, review, takes_long
-from articles.workflow import VERDICTS, Verdict
+from articles.workflow import STEPS, VERDICTS, Step, Verdict
 from scheduling.services import add_task, read_database_clock
 
 Status = Article.Status
@@ -35,8 +39,34 @@ def judge_again(subject: Article | Update, revision: Revision) -> None:
 
 def decide(subject: Article | Update, revision: Revision, opinion: Opinion, *, ask_a_person: bool = False) -> None:
     """Set the status and reason that follow from an opinion, and keep its findings; the caller saves `subject`."""
-    passed_to_a_person = ask_a_person and opinion.verdict is Verdict.PASSED
-    subject.status = Status.MANUAL_REVIEW if passed_to_a_person else VERDICTS[opinion.verdict]
-    subject.status_reason = opinion.short_reason
+    subject.status, subject.status_reason = VERDICTS[opinion.verdict], opinion.short_reason
+    if opinion.verdict is Verdict.PASSED:
+        objection = "" if ask_a_person else _objection(subject)
+        if objection is not None:
+            subject.status, subject.status_reason = Status.MANUAL_REVIEW, opinion.short_reason or objection
     findings = [finding.as_json() for finding in opinion.findings]
     Review.objects.update_or_create(revision=revision, defaults={"findings": findings})
+
+
+def _objection(subject: Article | Update) -> str | None:
+    """Why the machine may not approve what it finds nothing in, which may go without saying; None if it may.
+
+    It never makes public at a time what the one who chose that time may not schedule, unless the newsroom wants that.
+    """
+    machine = ReviewPolicy.chosen()
+    if machine == ReviewPolicy.Machine.NEVER:
+        return ""
+    if machine == ReviewPolicy.Machine.TEXTS and isinstance(subject, Article) and not _is_scheduled_by_right(subject):
+        return _("Its time was chosen without the right to schedule, so a person decides.")
+    return None
+
+
+def _is_scheduled_by_right(article: Article) -> bool:
+    """Whether the article has no time, or one that somebody chose who may schedule."""
+    if article.publish_at is None:
+        return True
+    entries = AuditEntry.objects.of(article).filter(new_time=article.publish_at)
+    entry = entries.filter(Q(old_time__isnull=True) | ~Q(old_time=F("new_time"))).first()
+    chosen_by = (entry and entry.user_id) or article.author_id
+    person = get_user_model()._default_manager.filter(pk=chosen_by).first() if chosen_by else None
+    return person is not None and person.has_perm(STEPS[Step.SCHEDULE].permission)

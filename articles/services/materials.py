@@ -16,6 +16,7 @@ from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from articles.exceptions import (
@@ -27,12 +28,12 @@ from articles.exceptions import (
     NotStored,
     WrongMaterial,
 )
-from articles.models import Article, Material
+from articles.models import Article, Material, MaterialUse
 from articles.review import Subject, review_words
 from articles.review.images import MOST_BYTES
 from articles.services import imaging
 from articles.services.recording import Person, record_beside
-from articles.services.rights import require
+from articles.services.rights import REVIEW, reads_articles, require
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ VIEW, EDIT_ANY = "articles.view_material", "articles.edit_any_material"
 UPLOAD, CHANGE_PICTURE, DELETE_PICTURE = "upload", "change_picture", "delete_picture"
 """What the audit record calls these."""
 
-SHOWN = frozenset({"alt", "caption", "credit"})
+SHOWN = frozenset(Material.SHOWN)
 """What readers are told of a picture."""
 
 EDITABLE = SHOWN | {"title", "focus_x", "focus_y"}
@@ -106,6 +107,7 @@ def change_material(material: Material, *, by: Person, changes: Mapping[str, Any
         if before[0] and not material.alt:
             raise AltMissing([material.title])
         if SHOWN & changes.keys():
+            _require_approval(material, by)
             _refuse_words(material)
         if material.shared != before[1]:
             _cut_again(material, before[1])
@@ -126,7 +128,7 @@ def delete_material(material: Material, *, by: Person) -> None:
         _lock(material)
         _require_own(DELETE, material, by)
         if titles := material.used_in():
-            raise MaterialUsed(titles)
+            raise MaterialUsed(titles if reads_articles(by) else [])
         paths = [*map(material.path, material.names), str(material.pk)]
         record_beside(DELETE_PICTURE, title=material.title, by=by, material=str(material.pk))
         material.delete()
@@ -151,7 +153,7 @@ def _read(file: File[bytes]) -> bytes:
 def _again(known: Material, said: Mapping[str, str], by: Person) -> Uploaded:
     """The same file once more: what was not said the first time is said now."""
     new = {name: text for name, text in said.items() if text and not getattr(known, name)}
-    if new and may_change(known, by):
+    if new and may_change(known, by) and _may_say(known, by):
         change_material(known, by=by, changes=new)
     return Uploaded(known, is_new=False, remark=_("It was there already, as “%(title)s”.") % {"title": known.title})
 
@@ -222,11 +224,25 @@ def _require_own(permission: str, material: Material, by: Person) -> None:
         raise NotAllowed(_("This is somebody else's picture; you may change and delete your own."))
 
 
+def _require_approval(material: Material, by: Person) -> None:
+    """What readers are told with an approved text changes only by somebody who may approve."""
+    if not _may_say(material, by):
+        raise NotAllowed(_("Approved articles show this picture; only who may approve articles can change its texts."))
+
+
+def _may_say(material: Material, by: Person) -> bool:
+    may: bool = by.has_perm(REVIEW) or not _past_review(material).exists()  # type: ignore[union-attr]
+    return may
+
+
+def _past_review(material: Material) -> QuerySet[MaterialUse]:
+    return material.uses.exclude(article__status__in=Article.Status.unapproved())
+
+
 def _refuse_words(material: Material) -> None:
     """What readers are told may change without a review of the article only if a review would let it pass."""
-    past_review = material.uses.filter(article__status__in=Article.Status.passed())
     said = Subject("", captions=[getattr(material, name) for name in sorted(SHOWN)])
     findings = review_words(said).findings
-    if findings and past_review.exists():
+    if findings and _past_review(material).exists():
         words = _(", ").join(f"“{finding.word}”" for finding in findings)
         raise WrongMaterial(_("Approved articles show this picture, and it may not say %(words)s.") % {"words": words})

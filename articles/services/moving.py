@@ -8,16 +8,14 @@ from datetime import datetime
 from enum import StrEnum
 
 from django.db import transaction
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from articles.exceptions import MovedMeanwhile, TimePast, WrongState
 from articles.models import Article, AuditEntry, Release
 from articles.services.editing import edit
 from articles.services.publishing import publish_now
 from articles.services.releasing import lock_release, publish_release_now, schedule_release
-from articles.services.scheduling import checked_time, schedule, set_embargo
+from articles.services.scheduling import PAST, checked_time, schedule, set_embargo
 from articles.services.steps import Person, lock
 from articles.services.updating import publish_update, schedule_update
 from articles.times import spoken_exactly
@@ -44,7 +42,7 @@ def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: 
     with _as_seen(article, moment, seen):
         _MOVES[moment](article, checked_time(to), by)
         if to <= read_database_clock():  # asked last: who may not move it at all hears that, and the rest is undone
-            raise TimePast(_INSTEAD.get(moment, TimePast.message))
+            raise TimePast(PAST.get(moment, TimePast.message))
 
 
 def do_now(article: Article, moment: Moment, *, seen: datetime, by: Person) -> None:
@@ -53,7 +51,7 @@ def do_now(article: Article, moment: Moment, *, seen: datetime, by: Person) -> N
     Raises `MovedMeanwhile`, `TimePast` for a moment that has other ways to happen now, and what the service raises.
     """
     if moment not in _NOW:
-        raise TimePast(_INSTEAD[moment])
+        raise TimePast(PAST[moment])
     with _as_seen(article, moment, seen):
         _NOW[moment](article, by=by)
 
@@ -69,7 +67,7 @@ def time_of(article: Article, moment: Moment) -> datetime | None:
 def move_release(release: Release, *, to: datetime, seen: datetime, by: Person) -> None:
     """The same for the time of a release."""
     with _release_as_seen(release, seen):
-        schedule_release(release, publish_at=to, by=by)
+        schedule_release(release, publish_at=to, by=by, at_once=False)
         if to <= read_database_clock():
             raise TimePast
 
@@ -120,13 +118,13 @@ def _changes(entry: AuditEntry, moment: Moment) -> bool:
 
 def _move_publication(article: Article, to: datetime, by: Person) -> None:
     if article.is_waiting:
-        schedule(article, publish_at=to, by=by)
+        schedule(article, publish_at=to, by=by, at_once=False)
     else:
         edit(article, by=by, changes={Moment.PUBLISH: to})
 
 
 def _move_update(article: Article, to: datetime, by: Person) -> None:
-    schedule_update(article, publish_at=to, by=by)
+    schedule_update(article, publish_at=to, by=by, at_once=False)
 
 
 def _move_end(article: Article, to: datetime, by: Person) -> None:
@@ -146,7 +144,3 @@ _MOVES: Mapping[Moment, Callable[[Article, datetime, Person], None]] = {
     Moment.EMBARGO: _move_embargo,
 }
 _NOW: Mapping[Moment, Callable[..., None]] = {Moment.PUBLISH: publish_now, Moment.UPDATE: publish_update}
-_INSTEAD: Mapping[Moment, Promise] = {
-    Moment.TAKE_OFF: gettext_lazy("This time is past; to take the article off now, withdraw it."),
-    Moment.EMBARGO: gettext_lazy("This time is past; to end the embargo now, lift it."),
-}

@@ -31,6 +31,12 @@ CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import
 PUBLISHED, TAKEN_OFF, UPDATED = "published", "taken_off", "updated"
 REVIEWED, PULLED_BACK, UNDONE = "reviewed", "pulled_back", "undone"
 ADD_WORDS, CHANGE_WORDS, DELETE_WORDS = "add_words", "change_words", "delete_words"
+LOGGED_IN, LOG_IN_FAILED, LOCKED_OUT = "logged_in", "log_in_failed", "locked_out"
+ADD_PERSON, CHANGE_PERSON, DELETE_PERSON, CHANGE_PASSWORD = (
+    *("add_person", "change_person", "delete_person", "change_password"),
+)
+ADD_GROUP, CHANGE_GROUP, DELETE_GROUP = "add_group", "change_group", "delete_group"
+ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
 """What the record calls actions that are no step of a person; a step is called by its name in the workflow.
 
 `REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved,
@@ -165,9 +171,9 @@ def record_release(
     _store([stamped(action, by=by, **about, old_time=old_time, new_time=release.publish_at)])
 
 
-def record_beside(action: str, *, title: str, by: Person, **facts: Any) -> None:
-    """Write an entry about something called `title` that is no article, such as a picture."""
-    _store([stamped(action, by=by, article_title=title, facts=facts)])
+def record_beside(action: str, *, title: str, by: Person | None = None, **facts: Any) -> None:
+    """Write an entry about something called `title` that is no article, such as a picture or an account."""
+    _store([stamped(action, by=by, article_title=title[:200], facts=facts)])
 
 
 def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status | None = None) -> None:
@@ -239,6 +245,6 @@ def stamped(action: str, *, by: Person | None = None, **values: Any) -> AuditEnt
         action=action,
         door=entrance.door,
         user_id=person.pk if person else None,
-        user_name=str(person)[:150] if person else "",
+        user_name=str(person)[:150] if person and person.pk else "",
         **values,
     )

@@ -15,9 +15,9 @@ from django.utils.text import slugify
 from articles.models import Article, Channel, Tag
 
 
-def channels_named(names: Iterable[str]) -> dict[str, Channel]:
-    """The channel of each name; one that is missing is made and put last."""
-    return {name: Channel.objects.filter(name=name).first() or _new_channel(name) for name in names}
+def channels_named(wanted: Mapping[str, Mapping[str, str]]) -> dict[str, Channel]:
+    """The channel of each name; a missing one is made with the slug and description given, and put last."""
+    return {name: Channel.objects.filter(name=name).first() or _new_channel(name, **wanted[name]) for name in wanted}
 
 
 def tags_named(names: Iterable[str]) -> dict[str, Tag]:
@@ -50,9 +50,10 @@ def people_named(names: Iterable[str]) -> dict[str, AbstractBaseUser]:
     return {name: known[name.lower()] for name in wanted if name.lower() in known}
 
 
-def _new_channel(name: str) -> Channel:
+def _new_channel(name: str, *, slug: str, description: str) -> Channel:
     last = Channel.objects.aggregate(last=Max("position"))["last"] or 0
-    return Channel.objects.create(name=name, slug=_free_slug(Channel, name), position=last + 1)
+    slug = _free_slug(Channel, slug or name)
+    return Channel.objects.create(name=name, slug=slug, description=description, position=last + 1)
 
 
 def _free_slug(model: type[Channel | Tag], name: str) -> str:

@@ -7,14 +7,13 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from articles.models import Article, Notice, Release, ReleaseMember, Update
 from articles.services.noticing import tell_of_release
 from articles.services.recording import SAVE, Door, Standing, door, record_many, record_release
 from articles.services.tasks import MENDING_WINDOW, sync_tasks
 from articles.workflow import TO_COME
-from scheduling.services import add_tasks, cancel_keys, failed_times, pending_times, read_database_clock
+from scheduling.services import add_tasks, cancel_keys, pending_times, read_database_clock
 
 RELEASE = "articles.release"
 FAILED = "release_failed"
@@ -36,8 +35,8 @@ def sync_release_tasks(release_ids: Collection[int]) -> None:
 def mend_releases() -> int:
     """Set right what bypassed the services; returns how many things that were.
 
-    Releases whose time is near but whose task is missing or wrong get it; those whose task was given up are failed, and
-    people are told; members that somebody gave a time behind the release's back lose it again.
+    Releases whose time is near but whose task is missing or wrong get it; members that somebody gave a time behind the
+    release's back lose it again.
     """
     horizon = read_database_clock() + MENDING_WINDOW
     near = list(Release.objects.scheduled().filter(publish_at__lte=horizon).values_list("pk", flat=True))
@@ -68,11 +67,7 @@ def _mend(release_id: int) -> bool:
     release = Release.objects.locked_if_free().filter(pk=release_id).first()
     if release is None or not _wrong([release_id]):
         return False
-    if release.publish_at in failed_times(RELEASE, [str(release_id)]).get(str(release_id), ()):
-        with door(Door.WORKER):
-            fail(release, _("The release could not be carried out; an operator finds the error among the tasks."))
-    else:
-        sync_release_tasks([release_id])
+    sync_release_tasks([release_id])
     return True
 
 

@@ -27,7 +27,7 @@ from articles.services.preflight import find_problems, loaded_members, spoken_pr
 from articles.services.recording import Person, record, record_release, recorded
 from articles.services.release_effects import put_out, take_back
 from articles.services.rights import require
-from articles.services.scheduling import checked_time
+from articles.services.scheduling import checked_time, refuse_past
 from articles.services.steps import lock, store
 from articles.workflow import RELEASE_STEPS, TO_COME, ReleaseStep
 from scheduling.services import read_database_clock
@@ -90,14 +90,16 @@ def remove_member(release: Release, *, member: ReleaseMember, by: Person) -> Non
         found.delete()
 
 
-def schedule_release(release: Release, *, publish_at: datetime, by: Person) -> None:
+def schedule_release(release: Release, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
     """Have the release go out at `publish_at`, or move it there; a time that is past means at once.
 
     What its members lack then may still be mended until then. Raises `InvalidSchedule` as `schedule` does, and
     `ReleaseNotReady` for an empty one.
     """
     moment = checked_time(publish_at)
-    with _taking(ReleaseStep.SCHEDULE, release, by=by):
+    with _taking(ReleaseStep.SCHEDULE, release, by=by) as now:
+        if not at_once:
+            refuse_past(moment, now, by=by)
         if not release.members.exists():
             raise ReleaseNotReady(_("There is nothing in the release."))
         release.publish_at, release.reason = moment, ""

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F, Max, Q, prefetch_related_objects
+from django.utils.translation import gettext as _
 
-from articles.models import Article, AuditEntry, Correction, Revision, Text, Update
-from articles.services.recording import PULLED_BACK, REVIEWED
+from articles.models import Article, AuditEntry, Correction, Material, Review, Revision, Tag, Text, Update
+from articles.models.material import as_id
+from articles.models.revision import context_of
+from articles.services.contributing import APPROVED
+from articles.services.recording import PULLED_BACK
 from articles.services.references import tags_named
 from articles.services.steps import lock
-from articles.workflow import WAITING, Step
-
-DECIDED = (Step.SUBMIT, Step.APPROVE, REVIEWED)
-"""The actions of the audit record that may have let a text pass."""
 
 
 def pinned(article: Article) -> Revision:
     """The revision of the text in the columns of a locked article.
 
-    Text that was written behind our back (`QuerySet.update`, another program) becomes a revision here.
+    Text that was written behind our back (`QuerySet.update`, another program) becomes a revision here. It has no
+    writer, unless tags alone are called otherwise: whoever wrote the text remains its writer then.
     """
     text = Text.of(article)
     found = article.revisions.filter(number=article.revision).first()
-    if found is None or found.digest != text.digest:
-        found = Revision.objects.add(article, text)
-        article.holds(found)
+    if found is not None and found.digest == text.digest:
+        return found
+    author = found.author if found and replace(found.text, tags=text.tags) == text else None
+    found = Revision.objects.add(article, text, author=author)
+    article.holds(found)
     return found
 
 
@@ -59,22 +63,67 @@ def newest(article: Article) -> Revision:
 
 
 def under_review(article: Article) -> tuple[Article | Update, Revision]:
-    """What is submitted, approved and refused, and its text: the draft of the update, or the article itself."""
+    """What is submitted, approved and refused, and its text: the draft of the update, or the article itself.
+
+    What readers are shown with the text is part of it: if that was changed since, the text becomes a new revision,
+    which has the same writer. So the number of a revision stands for all that a reviewer read, and nobody changes any
+    of it until the caller's transaction ends.
+    """
+    _hold_pictures_and_tags(article)
     newer = article.newer
-    return (newer, newer.draft) if newer and newer.draft else (article, pinned(article))
+    if newer and newer.draft:
+        newer.draft, was = _with_context(article, newer.draft), newer.draft
+        if newer.draft != was:
+            newer.save()
+        return newer, newer.draft
+    found = pinned(article)
+    revision = _with_context(article, found)
+    if revision != found:
+        article.holds(revision)
+    return article, revision
+
+
+def _hold_pictures_and_tags(article: Article) -> None:
+    """Whoever changes what is said of them asks first whether the article is approved, and so waits for the answer."""
+    newer = article.newer
+    shown = (newer.draft.text if newer and newer.draft else Text.of(article)).shown
+    if ids := [pk for pk in map(as_id, shown) if pk]:
+        list(Material.objects.filter(pk__in=ids).order_by("pk").select_for_update())
+    tags = article.tags.through.objects.filter(article=article).values_list("tag", flat=True)
+    list(Tag.objects.filter(pk__in=list(tags)).order_by("pk").select_for_update())
+
+
+def _with_context(article: Article, revision: Revision) -> Revision:
+    """A revision, or a new one of its text, that was saved with what is shown with it now."""
+    if revision.context == context_of(article, revision.text, article.newer):
+        return revision
+    note = _("The same text, with other times, author or texts of pictures")
+    text, author = revision.text, revision.author
+    new = Revision.objects.add(article, text, author=author, note=note, correction=revision.correction)
+    for review in Review.objects.filter(revision=revision):
+        Review.objects.create(revision=new, findings=review.findings)
+    return new
+
+
+def renumber(article: Article) -> None:
+    """After a change of a locked article: what a reviewer has before him has a new number, if it is shown otherwise."""
+    newer = article.newer
+    status = newer.status if newer and newer.draft else article.status
+    if status in Article.Status.in_review():
+        under_review(article)
 
 
 def for_review(article: Article) -> Revision:
     """What a reviewer is to read: as `under_review`, for an article that is not locked."""
     newer = article.newer
-    if newer and newer.draft:
-        return newer.draft
-    found = article.revisions.filter(number=article.revision).first()
-    if found is not None and found.digest == Text.of(article).digest:
+    draft = newer and newer.draft
+    found = draft or article.revisions.filter(number=article.revision).first()
+    text = found.text if found and draft else Text.of(article)
+    if found and found.digest == text.digest and found.context == context_of(article, text, newer):
         return found
     with transaction.atomic():
         lock(article)
-        return pinned(article)
+        return under_review(article)[1]
 
 
 def last_approved(article: Article) -> Revision | None:
@@ -84,10 +133,7 @@ def last_approved(article: Article) -> Revision | None:
         return newer.approved
     if article.status in Article.Status.passed():
         return article.revisions.filter(number=article.revision).first()
-    own = Q(new_status__in=WAITING, facts__update__isnull=True)
-    newer_text = Q(facts__update__in=[status.name.lower() for status in WAITING])
-    passed = Q(action__in=DECIDED) & (own | newer_text)
-    entries = AuditEntry.objects.of(article).filter(passed | Q(action=PULLED_BACK), revision__isnull=False)
+    entries = AuditEntry.objects.of(article).filter(APPROVED | Q(action=PULLED_BACK), revision__isnull=False)
     number = entries.values_list("revision", flat=True).first()
     return article.revisions.filter(number=number).first() if number else None
 

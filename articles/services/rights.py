@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import NotAllowed
-from articles.models import Article, Revision
+from articles.models import Article
+from articles.services.contributing import contributors
 from articles.services.recording import Person
 from articles.workflow import STEPS
 
@@ -22,6 +22,12 @@ EDIT_ANY = "articles.edit_any_article"
 
 READ_WITH = frozenset({"articles.view_article", ADD, CHANGE, EDIT_ANY, *(way.permission for way in STEPS.values())})
 """Whoever may do anything with articles may read them all; who may but keep tags or pictures reads none."""
+
+
+def reads_articles(by: Person) -> bool:
+    """Whether `by` may see what articles say, their headlines too."""
+    return any(map(by.has_perm, READ_WITH))  # type: ignore[union-attr]
+
 
 Refusal = str | Promise
 Rule = Callable[[Article, Person], Refusal | None]
@@ -53,12 +59,15 @@ def require_edit(article: Article, by: Person, changes: Mapping[str, Any]) -> No
     take no right.
     """
     own = changes.keys() - {"embargo_until"}
-    if article.status in Article.Status.visible():
+    is_approved = article.status not in Article.Status.unapproved()
+    if is_approved:
         own -= {"publish_at", "unpublish_at"}
     if own:
         require(CHANGE, by, article)
     if "author" in changes and changes["author"] != article.author:
         require(EDIT_ANY, by)
+        if is_approved:
+            require(REVIEW, by)
 
 
 def _own_draft(article: Article, by: Person) -> Refusal | None:
@@ -73,17 +82,12 @@ def _own_draft(article: Article, by: Person) -> Refusal | None:
 
 
 def _written_by_another(article: Article, by: Person) -> Refusal | None:
-    """Nobody reviews what is his own; under the two-person rule not even what he was the last to edit."""
-    if settings.ARTICLES_TWO_PERSON_RULE:
-        if by.pk in {article.author_id, _last_editor(article)}:
-            return _("Two people are needed: whoever wrote or last edited an article may not review it.")
-    elif article.author_id == by.pk and not getattr(by, "is_superuser", False):
-        return _("This is your own article; somebody else must review it.")
+    """Nobody reviews a text to which they contributed, whoever its author is by now."""
+    if article.author_id == by.pk:
+        return _("This is your own article; another person must review it.")
+    if by.pk in contributors(article):
+        return _("Two people are needed: you have contributed to this text since its last approval.")
     return None
-
-
-def _last_editor(article: Article) -> int | None:
-    return Revision.objects.filter(article=article).newest_first().values_list("author", flat=True).first()
 
 
 _RULES: Mapping[str, Rule] = {CHANGE: _own_draft, REVIEW: _written_by_another}

@@ -19,7 +19,6 @@ from scheduling.services import (
     LATEST,
     add_tasks,
     cancel_keys,
-    failed_times,
     pending_times,
     read_database_clock,
 )
@@ -61,7 +60,7 @@ def mend_tasks() -> int:
     """Find articles whose time is near but whose task is missing or wrong, and set it right; returns how many.
 
     `QuerySet.update`, `bulk_create` and other programs bypass `Article.save()`. An article somebody is editing is
-    passed over: its own save sets the tasks right. A task that failed for good is left to the person who retries it.
+    passed over: its own save sets the tasks right.
     """
     return sum(_mend(page) for page in _pages(_near(read_database_clock() + MENDING_WINDOW)))
 
@@ -92,9 +91,7 @@ def _suspects(page: Sequence[int]) -> list[int]:
 
 def _wrong(task_type: str, wanted: Times) -> set[str]:
     pending = pending_times(task_type, wanted)
-    wrong = {key for key, due in wanted.items() if pending.get(key) != due}
-    given_up = failed_times(task_type, wrong)
-    return {key for key in wrong if wanted[key] not in given_up.get(key, ())}
+    return {key for key, due in wanted.items() if pending.get(key) != due}
 
 
 def _wanted(page: Sequence[int]) -> dict[str, Times]:

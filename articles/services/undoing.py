@@ -39,7 +39,8 @@ def put_back(article: Article, *, step: Step, before: Standing, entry: int, by: 
         _refuse_if_out(article, step, now)
         _refuse_past(step, before, now)
         was_published = article.status == Status.PUBLISHED
-        with recorded(UNDONE, article, by=by):
+        with recorded(UNDONE, article, by=by) as notes:
+            notes.revision = article.revision
             for name in Standing.COLUMNS:
                 setattr(article, name, getattr(before, name))
             store(article)

@@ -14,29 +14,31 @@ from articles.services.announcing import announce_published
 from articles.services.publishing import Outcome, sort_missing
 from articles.services.recording import UPDATED, record_due
 from articles.services.references import tag_all
-from articles.services.revisions import adopt, is_seen, keep_or_drop, pin_all
-from articles.services.scheduling import checked_time
+from articles.services.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
+from articles.services.scheduling import checked_time, refuse_past
 from articles.services.steps import Person, taking
 from articles.services.uses import note_uses
 from articles.workflow import Step
 from scheduling.services import read_database_clock
 
 
-def schedule_update(article: Article, *, publish_at: datetime, by: Person) -> None:
+def schedule_update(article: Article, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
     """Have the newer text, once it is approved, take the place of the present one at `publish_at`.
 
-    A past time means at once. Raises `InvalidSchedule` for a time without a zone or one no database stores.
+    A past time means at once, see `refuse_past`. Raises `InvalidSchedule` for a time without a zone or one no database
+    stores.
     """
     moment = checked_time(publish_at)
     with taking(Step.SCHEDULE_UPDATE, article, by=by) as taken:
+        refuse_past(moment, taken.now, by=by, at_once=at_once)
         taken.notes.facts["update_at"] = moment.isoformat()
-        _set_time(article.update, moment)
+        _set_time(article, moment)
 
 
 def cancel_update(article: Article, *, by: Person) -> None:
     """Take the update's time away: an approved newer text keeps its approval, and waits."""
     with taking(Step.CANCEL_UPDATE, article, by=by):
-        _set_time(article.update, None)
+        _set_time(article, None)
 
 
 def publish_update(article: Article, *, by: Person) -> None:
@@ -103,6 +105,7 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
         articles[pk].title = revision.title
 
 
-def _set_time(update: Update, moment: datetime | None) -> None:
-    update.publish_at = moment
-    update.save()
+def _set_time(article: Article, moment: datetime | None) -> None:
+    article.update.publish_at = moment
+    article.update.save()
+    renumber(article)

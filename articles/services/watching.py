@@ -1,4 +1,4 @@
-"""Noticing that the clock's work goes wrong: tasks of articles that failed for good, or are overdue."""
+"""Noticing that the clock's work goes wrong: tasks of articles that fail, or are overdue."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from articles.models import Article, Notice, Release
 from articles.services.noticing import News, alarmed, tell
 from articles.services.release_tasks import RELEASE
 from articles.services.tasks import TASK_TYPES
-from scheduling.services import FoundTask, find_tasks
+from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
 
 LOOKED_AT = 200
 """Tasks of one type looked at in one pass."""
@@ -16,7 +16,13 @@ LOOKED_AT = 200
 
 def tell_of_trouble() -> int:
     """Tell those who look after it, once for each task; returns of how many tasks they were told."""
-    news = [*_news("failed", Notice.Kind.FAILED), *_news("overdue", Notice.Kind.OVERDUE), *_late_releases()]
+    news = [
+        *_news(FAILED, Notice.Kind.FAILED),
+        *_news(FAILING, Notice.Kind.FAILED),
+        *_news(OVERDUE, Notice.Kind.OVERDUE),
+        *_releases(FAILING, Notice.Kind.FAILED),
+        *_releases(OVERDUE, Notice.Kind.OVERDUE),
+    ]
     known = Notice.objects.filter(occasion__in=[item.occasion for item in news]).values_list("occasion", flat=True)
     fresh = [item for item in news if item.occasion not in set(known)] if news else []
     tell(fresh)
@@ -34,13 +40,13 @@ def _news(status: str, kind: Notice.Kind) -> list[News]:
     ]
 
 
-def _late_releases() -> list[News]:
-    """Of releases whose task failed for good, `mend_releases` tells."""
-    found = {_subject(task): task for task in find_tasks("overdue", task_type=RELEASE, limit=LOOKED_AT)}
+def _releases(status: str, kind: Notice.Kind) -> list[News]:
+    found = {_subject(task): task.log for task in find_tasks(status, task_type=RELEASE, limit=LOOKED_AT)}
     names = dict(Release.objects.filter(pk__in=found).values_list("pk", "name")) if found else {}
     return [
-        News(Notice.Kind.OVERDUE, None, name, alarmed(), occasion=f"overdue:{found[pk].log.task_id}", release_id=pk)
+        News(kind, None, name, alarmed(), _last_line(log.error), f"{status}:{log.task_id}", release_id=pk)
         for pk, name in names.items()
+        if (log := found[pk])
     ]
 
 

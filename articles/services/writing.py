@@ -19,6 +19,9 @@ Typed = Mapping[str, Sequence[str]]
 MOST_TYPED = 4_000_000
 """Characters of a form that are kept: the longest body with its mark-up, and some."""
 
+MOST_COPIES = 50
+"""Copies of one person; the oldest goes first."""
+
 
 def keep_copy(window: UUID, article: Article | None, *, by: Person, typed: Typed, number: int) -> datetime:
     """Keep what stands in a window's form, and return when; an older version than is kept already changes nothing.
@@ -33,7 +36,14 @@ def keep_copy(window: UUID, article: Article | None, *, by: Person, typed: Typed
     mine = WorkingCopy.objects.filter(pk=window, person=by.pk)
     if not mine.filter(number__lt=number).update(article=article, **values) and not mine.exists():
         _add(WorkingCopy(pk=window, person_id=_id(by), article=article, **values))
+        _drop_oldest_copies(by)
     return now
+
+
+def _drop_oldest_copies(by: Person) -> None:
+    mine = WorkingCopy.objects.filter(person=by.pk).order_by("-kept_at", "pk")
+    surplus = list(mine.values_list("pk", flat=True)[MOST_COPIES : MOST_COPIES + 100])
+    WorkingCopy.objects.filter(pk__in=surplus).delete()
 
 
 def drop_copy(window: UUID, *, by: Person) -> bool:

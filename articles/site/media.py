@@ -1,31 +1,111 @@
-"""Serving pictures to readers, from whichever storage holds them.
+"""Serving pictures, from whichever storage holds them, to whoever may see what shows them.
 
-Their names change with their content, so that browsers and proxies in front may keep them for ever. A web server in
-front may serve the folder `DATA_DIR/media` itself, and browsers may be sent elsewhere by `MEDIA_STORAGE`.
+Readers may see a picture while an article that is live shows it; the newsroom sees all, and who opened a preview link
+those of its text. That a picture is public is kept like a page, and ends with the article that proves it.
 """
 
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Iterator
 from uuid import UUID
 
+from django.conf import settings
 from django.core.files.storage import default_storage
-from django.http import FileResponse, Http404, HttpRequest
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-FOR_EVER = "public, max-age=31536000, immutable"
+from articles.caching.answers import Answer, name_tags, tell_caches
+from articles.caching.pages import ADDRESSES, kept
+from articles.caching.tags import article_tag, tagged
+from articles.models import Article, PreviewLink
+from articles.showing import text_of_link
+from headline.api.people import person_asking
+from scheduling.services import database_now
+
+BROWSERS = 60
+"""Seconds for which a browser need not ask again; nobody can take a picture back from it."""
+
+PREVIEW = "preview-"
+"""What the names of cookies begin with that hold the tokens of preview links."""
+
 NAME = re.compile(r"[\w-]+\.(jpeg|png|webp|avif)", re.ASCII)
+_MOST_PREVIEWS = 10  # of which a browser is believed to have the tokens
+_HARMLESS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
 
 
 @require_safe
-def media(request: HttpRequest, pk: UUID, name: str) -> FileResponse:
-    """One file of a picture. Who does not know its random id finds nothing."""
-    found = NAME.fullmatch(name)
-    if found is None:
+def media(request: HttpRequest, pk: UUID, name: str) -> HttpResponseBase:
+    """One file of a picture; for everybody else it does not exist."""
+    if NAME.fullmatch(name) is None:
         raise Http404
+    proof, ends = kept("media", str(pk), lambda: _proof(pk), most=ADDRESSES)
+    if isinstance(proof, Answer):
+        return _public(request, proof, ends - time.monotonic(), pk, name)
+    if not (_is_of_the_newsroom(request) or _is_previewed(request, pk)):
+        raise Http404
+    response = _file(pk, name)
+    response.headers["Cache-Control"] = "private, no-store"
+    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    return response
+
+
+def let_see_pictures(response: HttpResponse, link: PreviewLink, token: str) -> HttpResponse:
+    """From now on this browser is shown the pictures of the link's text, as long as the link is open."""
+    response.set_cookie(
+        f"{PREVIEW}{link.pk.hex}",
+        token,
+        path=settings.MEDIA_URL if settings.MEDIA_URL.startswith("/") else "/",
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+def _proof(pk: UUID) -> HttpResponseBase:
+    """Something to keep, tagged with a live article that shows the picture; "404" if there is none."""
+    for article in Article.objects.live(database_now()).filter(material_uses__material=pk).only("body", "cover"):
+        if str(pk) in [*article.cover, *article.pictures]:  # a use may be that of a text yet to come
+            return tagged(HttpResponse(str(article.pk)), article_tag(article.pk))
+    return HttpResponse(status=404)
+
+
+def _is_of_the_newsroom(request: HttpRequest) -> bool:
+    user = person_asking(request)
+    return bool(user.is_active and user.is_staff and user.has_perm("articles.view_material"))
+
+
+def _is_previewed(request: HttpRequest, pk: UUID) -> bool:
+    return any(str(pk) in text_of_link(link)[0].shown for link in _open_links(request))
+
+
+def _open_links(request: HttpRequest) -> Iterator[PreviewLink]:
+    tokens = [token for name, token in request.COOKIES.items() if name.startswith(PREVIEW)]
+    for token in tokens[-_MOST_PREVIEWS:]:
+        yield from PreviewLink.objects.signed(token).open_at(database_now()).with_text()
+
+
+def _public(request: HttpRequest, proof: Answer, left: float, pk: UUID, name: str) -> HttpResponseBase:
+    etag = f'"{pk.hex}-{name}"'  # a file's name changes with its content
+    response = get_conditional_response(request, etag) or _file(pk, name)
+    response.headers["ETag"] = etag
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    name_tags(response, proof.tags)
+    tell_caches(response, left, browsers=BROWSERS)
+    return response
+
+
+def _file(pk: UUID, name: str) -> HttpResponseBase:
+    kind = f"image/{name.rpartition('.')[2]}"
+    if settings.MEDIA_ACCEL_REDIRECT:
+        inside = f"{settings.MEDIA_ACCEL_REDIRECT}{pk}/{name}"
+        return HttpResponse(content_type=kind, headers={**_HARMLESS, "X-Accel-Redirect": inside})
     try:
         file = default_storage.open(f"{pk}/{name}")
     except FileNotFoundError as error:
         raise Http404 from error
-    headers = {"Cache-Control": FOR_EVER, "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox"}
-    return FileResponse(file, content_type=f"image/{found[1]}", headers=headers)
+    return FileResponse(file, content_type=kind, headers=_HARMLESS)

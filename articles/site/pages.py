@@ -9,6 +9,7 @@ from django.core.signing import BadSignature
 from django.db.models import Q
 from django.http import Http404, QueryDict
 
+from articles.caching.pages import LARGEST_PAGE
 from articles.illustrating import gather_covers
 from articles.models import Article
 from articles.models.article import ArticleQuerySet
@@ -16,8 +17,8 @@ from articles.parts import nearest
 from articles.places import Place, place_of
 from articles.site.scopes import Scope
 
-SIZE, LARGEST = 10, 50
-"""Articles on a page, unless `?page_size=` asks for another number, and at most."""
+SIZE = 10
+"""Articles on a page, unless `?page_size=` asks for another number."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,11 @@ def is_asked(asked: QueryDict) -> bool:
 
 
 def size_asked(asked: QueryDict) -> int:
-    """How many articles a query wants on a page, at most `LARGEST`. Raises `Http404` for what is no such number."""
+    """How many articles a query wants on a page, at most `LARGEST_PAGE`. Raises `Http404` for what is none."""
     text = asked.get("page_size", str(SIZE))
     if not (text.isascii() and text.isdecimal() and text.strip("0")):
         raise Http404
-    return min(int(text[:9]), LARGEST)
+    return min(int(text.lstrip("0")[:9]), LARGEST_PAGE)
 
 
 def _page(rows: Sequence[Article], *, has_more: bool, size: int, here: str) -> Page:

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from articles.caching.pages import SEARCHES, cached
+from articles.caching.pages import cached
 from articles.caching.tags import NEWS, tagged
 from articles.models import Channel
 from articles.models.article import ArticleQuerySet
@@ -69,7 +69,7 @@ class SearchForm(forms.Form):
 
 
 @require_safe
-@cached(*SearchForm.base_fields, "before", "older", most=SEARCHES)
+@cached(*SearchForm.base_fields, "before", "older")
 def search(request: HttpRequest) -> HttpResponseBase:
     """What was found, and the form. Whatever is typed, the worst that comes is an empty page that says why."""
     channels, asked = list(Channel.objects.enabled()), request.GET

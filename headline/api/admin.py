@@ -1,51 +1,160 @@
-"""The screens for the keys with which programs log in, in the look of the others."""
+"""The screen for the tokens of programs: everybody's own, and all of them for who may look after them."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
+from django import forms
 from django.contrib import admin
-from django.http import HttpRequest
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from rest_framework.authtoken.admin import TokenAdmin
-from rest_framework.authtoken.models import TokenProxy
 from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from articles.desk.choosing import ChoosingScreens
 from articles.models.people import named
 from articles.times import spoken_briefly
+from headline.api.models import ApiToken, Scope
+from headline.api.tokens import issue, revoke
 
-admin.site.unregister(TokenProxy)
+DAYS = ((7, _("a week")), (30, _("30 days")), (90, _("90 days")), (365, _("a year")))
 
 
-@admin.register(TokenProxy)
-class ProgramKeyAdmin(ChoosingScreens, TokenAdmin, ModelAdmin):  # type: ignore[misc]
-    """Who has a key; the key itself is shown on its own page alone."""
+class TokenForm(forms.ModelForm[ApiToken]):
+    """A new token."""
 
-    nothing_yet = _("A program logs in with such a key instead of a name and a password.")
-    list_display = ["owner", "begins", "made"]
-    list_filter = []
+    name = forms.CharField(label=_("Name"), max_length=80, widget=UnfoldAdminTextInputWidget)
+    scopes = forms.MultipleChoiceField(
+        label=_("May"), choices=Scope.choices, initial=list(Scope), widget=forms.CheckboxSelectMultiple
+    )
+    days = forms.TypedChoiceField(
+        label=_("Ends after"), choices=DAYS, coerce=int, initial=90, widget=UnfoldAdminSelectWidget
+    )
+
+    class Meta:
+        model = ApiToken
+        fields = ["name", "scopes", "user"]
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ChoosingScreens, ModelAdmin):
+    """Tokens are issued, looked at and revoked; the secret is shown once."""
+
+    form = TokenForm
+    keeps_history = False  # the audit log has it
+    nothing_yet = _("A program signs in with such a token instead of a name and a password.")
+    list_display = ["name", "owner", "may", "created", "used", "ends"]
     autocomplete_fields = ["user"]
+    readonly_fields = ["owner", "may", "created", "used", "ends"]
+    search_fields = ["name", "user__username"]
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """There is no key yet on the page that makes one."""
-        return ["user", "key"] if obj else ["user"]
+    def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> list[str]:
+        """An administrator chooses whose token it is; everybody else's is their own."""
+        if obj is not None:
+            return ["name", "owner", "may", "created", "used", "ends"]
+        return ["name", "scopes", "days", *(["user"] if _chooses_owner(request) else [])]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        """A key is not changed: it is deleted, and another made."""
-        return ["user", "key"] if obj else []
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> list[str]:
+        """A token is not changed: it is revoked, and another issued."""
+        return self.get_fields(request, obj) if obj is not None else []
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """The form; `user` is one's own unless another is chosen."""
+        form: Any = super().get_form(request, obj, change=change, **options)
+        if "user" in form.base_fields:
+            form.base_fields["user"].initial = request.user.pk
+        return form
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
+        """One's own, or all."""
+        tokens: QuerySet[ApiToken] = super().get_queryset(request).select_related("user")
+        return tokens if request.user.has_perm("headline_api.view_apitoken") else tokens.filter(user=request.user.pk)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """In the sidebar for those who look after all; everybody's own are in the menu of their name."""
+        return request.user.has_perm("headline_api.view_apitoken")
+
+    def has_view_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
+        """Everybody sees their own."""
+        return self._is_own(request, obj) or request.user.has_perm("headline_api.view_apitoken")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Everybody issues tokens, for themselves."""
+        return self._is_own(request, None)
+
+    def has_change_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
+        """Nobody changes one."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
+        """Everybody revokes their own."""
+        return self._is_own(request, obj) or request.user.has_perm("headline_api.delete_apitoken")
+
+    def _is_own(self, request: HttpRequest, obj: ApiToken | None) -> bool:
+        is_staff = request.user.is_active and request.user.is_staff
+        return is_staff and (obj is None or obj.user_id == request.user.pk)
+
+    def save_model(self, request: HttpRequest, obj: ApiToken, form: Any, change: bool) -> None:
+        """Issue it, and leave the secret for the page that shows it."""
+        asked = form.cleaned_data
+        owner = asked.get("user") or request.user
+        ends = timezone.now() + timedelta(days=asked["days"])
+        token, secret = issue(owner, by=request.user, name=asked["name"], scopes=asked["scopes"], expires_at=ends)
+        obj.pk, obj.user, obj.expires_at = token.pk, token.user, token.expires_at
+        obj.secret = secret  # type: ignore[attr-defined]
+
+    def response_add(self, request: HttpRequest, obj: ApiToken, post_url_continue: str | None = None) -> HttpResponse:
+        """The one page that shows the secret."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": gettext("The token “%s”") % obj.name,
+            "opts": self.model._meta,
+            "secret": obj.secret,  # type: ignore[attr-defined]
+            "until": spoken_briefly(obj.expires_at),
+        }
+        return TemplateResponse(request, "headline/token.html", context)
+
+    def delete_model(self, request: HttpRequest, obj: ApiToken) -> None:
+        """Revoke it."""
+        revoke(obj, by=request.user)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
+        """Revoke each."""
+        for token in queryset:
+            revoke(token, by=request.user)
 
     @admin.display(description=_("acts as"), ordering="user__username")
-    def owner(self, token: TokenProxy) -> str:
+    def owner(self, token: ApiToken) -> str:
         """In whose name a program acts with it."""
         return named(token.user)
 
-    @admin.display(description=_("key"))
-    def begins(self, token: TokenProxy) -> str:
-        """Its first letters, to tell it from others."""
-        return f"{token.key[:6]}…"
+    @admin.display(description=_("may"))
+    def may(self, token: ApiToken) -> str:
+        """Its scopes, in words."""
+        labels = dict(Scope.choices)
+        return gettext(", ").join(str(labels.get(scope, scope)) for scope in token.scopes)
 
-    @admin.display(description=_("made"), ordering="created")
-    def made(self, token: TokenProxy) -> str:
-        """Since when there is one."""
-        return spoken_briefly(token.created)
+    @admin.display(description=pgettext_lazy("of a token", "created"), ordering="created_at")
+    def created(self, token: ApiToken) -> str:
+        """When it was issued."""
+        return spoken_briefly(token.created_at)
+
+    @admin.display(description=_("last used"), ordering="last_used_at")
+    def used(self, token: ApiToken) -> str | None:
+        """When a program last signed in with it, to some minutes."""
+        return spoken_briefly(token.last_used_at) if token.last_used_at else None
+
+    @admin.display(description=_("expires"), ordering="expires_at")
+    def ends(self, token: ApiToken) -> str:
+        """When it signs nobody in any more."""
+        return spoken_briefly(token.expires_at)
+
+
+def _chooses_owner(request: HttpRequest) -> bool:
+    return isinstance(request.user, User) and request.user.is_superuser

@@ -1,9 +1,12 @@
-"""The memory behind the `Idempotency-Key` header."""
+"""The memory behind the `Idempotency-Key` header, and the tokens with which programs sign in."""
 
 from __future__ import annotations
 
+import hashlib
+import secrets
+from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
@@ -42,3 +45,63 @@ class IdempotentRequest(models.Model):
 
     def __str__(self) -> str:
         return str(self.key)
+
+
+class Scope(models.TextChoices):
+    """What a token may be used for, within what its owner may do."""
+
+    DESK_READ = "desk:read", _("read the newsroom")
+    DESK_WRITE = "desk:write", _("change the newsroom")
+    TASKS_READ = "tasks:read", _("read tasks")
+    TASKS_WRITE = "tasks:write", _("change tasks")
+
+
+class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+    """The words in which tokens are asked for."""
+
+    def issue(
+        self, user: Any, *, name: str, scopes: Collection[str] = tuple(Scope), expires_at: datetime
+    ) -> tuple[ApiToken, str]:
+        """A new token, and its secret, which is known only now."""
+        secret = secrets.token_urlsafe(32)
+        token = self.create(
+            user=user, name=name, scopes=sorted(scopes), expires_at=expires_at, digest=digest_of(secret)
+        )
+        return token, secret
+
+    def open_at(self, now: datetime) -> Self:
+        """Those that sign somebody in at `now`."""
+        return self.filter(expires_at__gt=now, user__is_active=True)
+
+    def with_secret(self, secret: str) -> Self:
+        """The one of this secret; none if there is none."""
+        return self.filter(digest=digest_of(secret))
+
+
+def digest_of(secret: str) -> str:
+    """What is stored of a secret; it is long and random, so one round of SHA-256 is enough."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class ApiToken(models.Model):
+    """A secret with which a program acts as its owner. It ends at its time and with the owner's password or account."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens", verbose_name=_("acts as")
+    )
+    name = models.CharField(_("name"), max_length=80, help_text=_("What it is for, such as the program that uses it."))
+    scopes = models.JSONField(_("may"), default=list)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires"))
+    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
+
+    objects = ApiTokenQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ("view", "delete")
+        verbose_name = _("API token")
+        verbose_name_plural = _("API tokens")
+
+    def __str__(self) -> str:
+        return self.name

@@ -55,7 +55,7 @@ class CursorPages(BasePagination):
         """The rows of the page that the request asks for."""
         self.url = request.build_absolute_uri()
         self.ordering: Sequence[str] = view.ordering  # type: ignore[union-attr]
-        size, self.cursor = self._page_size(request), self._cursor(request)
+        size, self.cursor = self.size_for(request), self._cursor(request)
         rows = self.first(queryset, size + 1)
         self.more = len(rows) > size
         self.rows = rows[:size][::-1] if self._is_backwards else rows[:size]
@@ -124,7 +124,8 @@ class CursorPages(BasePagination):
         except (signing.BadSignature, UnicodeError) as error:
             raise NotFound(_("Invalid cursor."), code="invalid_cursor") from error
 
-    def _page_size(self, request: Request) -> int:
+    def size_for(self, request: Request) -> int:
+        """How many rows a page has. Raises `ValidationError`."""
         text = request.query_params.get("page_size", str(self.page_size))
         if not (text.isascii() and text.isdigit() and text.strip("0")):
             raise ValidationError({"page_size": [_("A whole number from 1 to 50 is required.")]})

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.db.models import IntegerChoices
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import deep_import_string
+from drf_spectacular.settings import spectacular_settings
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
@@ -21,17 +24,46 @@ class ErrorSerializer(serializers.Serializer[Any]):
     detail = serializers.CharField(required=False, help_text=_("For people, unless single fields are to blame."))
 
 
+NOT_MODIFIED = _("`If-None-Match` or `If-Modified-Since` names the present version; there is no body.")
+
 DESCRIPTIONS = {
     "400": _("The request cannot be understood, or a value in it is invalid."),
     "401": _("Nobody is signed in."),
     "403": _("The signed-in user may not do this."),
     "404": _("There is no such thing, or not for you."),
     "409": _("The present state does not allow this, or a request with the same Idempotency-Key is running."),
+    "412": _("`If-Match` names another version than the present one."),
     "413": _("The body is too large."),
     "415": _("The body is not of the documented kind."),
     "422": _("The Idempotency-Key was used for another request before."),
     "429": _("Too many requests; `Retry-After` says when to come back."),
 }
+
+
+def name_numbers(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
+    """Say what the numbers of an enumeration are called, and use it wherever it is meant: for generated clients."""
+    schemas, shared = result["components"]["schemas"], {}
+    for name, path in spectacular_settings.ENUM_NAME_OVERRIDES.items():
+        kind = deep_import_string(path)
+        if name in schemas and issubclass(kind, IntegerChoices):
+            schemas[name]["x-enum-varnames"] = kind.names
+            shared[tuple(kind.values)] = {"$ref": f"#/components/schemas/{name}"}
+    for schema in _parameter_schemas(result):
+        if (reference := shared.get(tuple(schema.get("enum", ())))) is not None:
+            default = {key: schema[key] for key in ("default",) if key in schema}
+            schema.clear()
+            schema |= reference | default
+    # Beside its code, a refusal names each field with its messages; those of what is nested are nested.
+    schemas["Error"]["additionalProperties"] = {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}]}
+    return result
+
+
+def _parameter_schemas(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for item in result["paths"].values():
+        for operation in item.values():
+            for parameter in operation.get("parameters", ()):
+                yield parameter["schema"]
+                yield parameter["schema"].get("items", {})
 
 
 class Schema(AutoSchema):
@@ -42,26 +74,35 @@ class Schema(AutoSchema):
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation is not None:
             error = {"application/json": {"schema": self.resolve_serializer(ErrorSerializer, "response").ref}}
+            if self.method == "GET" and not self.view.get_authenticators():
+                operation["responses"]["304"] = {"description": str(NOT_MODIFIED)}
             for status in self._refusals(operation):
                 operation["responses"].setdefault(status, {"description": str(DESCRIPTIONS[status]), "content": error})
         return operation
 
     def get_override_parameters(self) -> list[Any]:
-        """The header that every POST of a signed-in user honours."""
-        if self.method != "POST" or not self.view.get_authenticators():
-            return []
-        description = (
-            "Any text chosen by the sender, at most 255 characters. Sent again with the same request within 24 hours, "
-            "it brings back the first answer and has no further effect."
-        )
-        schema = {"type": "string", "maxLength": KEY_LENGTH}
-        return [OpenApiParameter(HEADER, schema, OpenApiParameter.HEADER, description=description)]
+        """The headers that say for which version, and that once is enough."""
+        headers = []
+        if self.method == "POST" and self.view.get_authenticators():
+            description = (
+                "Any text chosen by the sender, at most 255 characters. Sent again with the same request within 24 "
+                "hours, it brings back the first answer and has no further effect."
+            )
+            schema = {"type": "string", "maxLength": KEY_LENGTH}
+            headers.append(OpenApiParameter(HEADER, schema, OpenApiParameter.HEADER, description=description))
+        if self._changes_a_version():
+            text = "The `ETag` of the version that is meant; if there is another by now, nothing is changed."
+            headers.append(OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description=text))
+        return headers
+
+    def _changes_a_version(self) -> bool:
+        is_versioned = getattr(self.view, "is_versioned", False) and getattr(self.view, "detail", False)
+        return bool(is_versioned and self.method != "GET")
 
     def _refusals(self, operation: dict[str, Any]) -> Iterator[str]:
         is_private, parameters = bool(self.view.get_authenticators()), operation.get("parameters", [])
         places = {parameter["in"] for parameter in parameters}
-        if places & {"query", "header"} or "requestBody" in operation:
-            yield "400"
+        yield "400"
         if is_private:
             yield from ("401", "403")
         if "path" in places or "cursor" in {parameter["name"] for parameter in parameters}:
@@ -70,6 +111,8 @@ class Schema(AutoSchema):
             yield from ("413", "415")
         if is_private and self.method != "GET":
             yield "409"
+        if self._changes_a_version():
+            yield "412"
         if is_private and self.method == "POST":
             yield "422"
         if self.view.get_throttles():

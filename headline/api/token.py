@@ -8,56 +8,80 @@ from django.contrib.auth import authenticate
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.authtoken.models import Token
+from rest_framework.exceptions import APIException
 from rest_framework.parsers import FormParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import ScopedRateThrottle
 from rest_framework.views import APIView
 
+from headline.accounts.attempts import TooManyTries
+from headline.api.models import Scope
 from headline.api.parsers import StrictJSONParser
+from headline.api.tokens import issue
+from scheduling.strict import Strict, refuse_unknown_parameters
 
 
-class CredentialsSerializer(serializers.Serializer[Any]):
+class Locked(APIException):
+    """No password is checked now."""
+
+    status_code = 429
+    default_code = "throttled"
+
+    def __init__(self, refusal: TooManyTries) -> None:
+        super().__init__(refusal.messages[0])
+        self.wait = refusal.wait  # DRF makes the header Retry-After of it
+
+
+class CredentialsSerializer(Strict):
     """A staff member's name and password; every wrong pair gets the same answer."""
 
     username = serializers.CharField(max_length=150, write_only=True)
     password = serializers.CharField(max_length=128, trim_whitespace=False, write_only=True)
+    name = serializers.CharField(
+        max_length=80, default="API", write_only=True, help_text=_("What the token is called in the newsroom's list.")
+    )
+    scopes = serializers.ListField(
+        child=serializers.ChoiceField(Scope.choices),
+        allow_empty=False,
+        default=sorted(Scope),
+        write_only=True,
+        help_text=_("What it may be used for; everything, if left out."),
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Add the user. Raises `ValidationError`, which does not say what was wrong."""
-        user = authenticate(self.context["request"], **attrs)
+        """Add the user. Raises `ValidationError`, which does not say what was wrong, and `Locked`."""
+        try:
+            user = authenticate(self.context["request"], username=attrs["username"], password=attrs["password"])
+        except TooManyTries as refusal:
+            raise Locked(refusal) from refusal
         if user is None or not getattr(user, "is_staff", False):
             message = _("No staff member has this name and password.")
             raise serializers.ValidationError(message, code="wrong_credentials")
-        return {"user": user}
+        return {"user": user, "name": attrs["name"], "scopes": attrs["scopes"]}
 
 
-class TokenSerializer(serializers.ModelSerializer[Token]):
+class TokenSerializer(serializers.Serializer[Any]):
     """The secret for the header `Authorization: Token …`."""
 
-    token = serializers.CharField(source="key", read_only=True)
-
-    class Meta:
-        model = Token
-        fields = ["token"]
+    token = serializers.CharField(read_only=True)
+    expires_at = serializers.DateTimeField(read_only=True)
 
 
 class TokenView(APIView):
-    """Gives staff the token with which programs sign in as them. It stays until an administrator deletes it."""
+    """Gives staff a token with which programs sign in as them. It is shown once, and ends with the password."""
 
     authentication_classes = ()
     permission_classes = ()
     parser_classes = (StrictJSONParser, FormParser)  # the latter because `curl -d` sends forms
-    throttle_classes = (ScopedRateThrottle,)
-    throttle_scope = "token"
 
     @extend_schema(
         operation_id="token_create", tags=["token"], request=CredentialsSerializer, responses=TokenSerializer
     )
     def post(self, request: Request) -> Response:
         """Trade a name and a password for a token."""
+        refuse_unknown_parameters(request.query_params, ())
         credentials = CredentialsSerializer(data=request.data, context={"request": request})
         credentials.is_valid(raise_exception=True)
-        token, _created = Token.objects.get_or_create(user=credentials.validated_data["user"])
-        return Response(TokenSerializer(token).data)
+        asked = credentials.validated_data
+        token, secret = issue(asked["user"], by=asked["user"], name=asked["name"], scopes=asked["scopes"])
+        return Response(TokenSerializer({"token": secret, "expires_at": token.expires_at}).data)

@@ -81,20 +81,31 @@ class DelayQueue(ABC):
         """Make everything due ready, in bounded steps; returns how many were moved."""
 
     @abstractmethod
-    def drained(self, topics: Collection[Topic]) -> set[Topic]:
-        """Those of `topics` in which nothing is ready: the sweep may give their overdue tasks out again."""
+    def ready(self, topics: Collection[Topic], limit: int) -> dict[Topic, list[int]]:
+        """The first `limit` ids that each of `topics` gives out next; one whose hints are not known is left out."""
+
+    @abstractmethod
+    def requeue(self, topic: Topic, task_ids: Sequence[int]) -> None:
+        """Give these ids out before all others of their topic, in their order, and wake the workers."""
 
     @abstractmethod
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
         """Sleep, but return early when a hint due before `before_ms` (None: any) arrives."""
 
     @abstractmethod
-    def tick(self, name: str, seconds: float) -> bool:
-        """True for one caller of all nodes in each period of `seconds`: who gets it does the periodic work."""
+    def passes(self, name: str) -> int | None:
+        """How often all nodes have done a periodic work; None when that was forgotten, -1 where nobody counts."""
+
+    @abstractmethod
+    def count_pass(self, name: str) -> None:
+        """Tell all nodes that it was done once more."""
 
     @abstractmethod
     def acquire(self, seconds: float) -> str | None:
-        """Take the refresh lock for `seconds` at most: a token, or None while another node holds it."""
+        """Take the refresh lock for `seconds` at most: a token, or None while another node holds it.
+
+        A holder that this node has seen for longer is overtaken, whatever the server's clock says.
+        """
 
     @abstractmethod
     def release(self, token: str) -> bool:
@@ -102,7 +113,7 @@ class DelayQueue(ABC):
 
     @abstractmethod
     def ping(self) -> None:
-        """Return quickly if the queue answers."""
+        """Return quickly if the queue answers and takes writes. Raises `QueueUnavailable`, or `QueueFull`."""
 
     @abstractmethod
     def facts(self) -> dict[str, str]:

@@ -6,7 +6,6 @@ Nothing is pushed anywhere and nothing wakes a worker, so workers look every `DA
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Collection, Iterable, Sequence
 
 from scheduling.clock import database_now
@@ -21,7 +20,6 @@ class DatabaseQueue(DelayQueue):
     name = "database"
 
     def __init__(self) -> None:
-        self._ticks: dict[str, float] = {}
         self._closed = threading.Event()
 
     def push(self, hints: Sequence[Hint], *, now_ms: int) -> Pushed:
@@ -46,18 +44,20 @@ class DatabaseQueue(DelayQueue):
     def promote(self, *, now_ms: int) -> int:
         return 0
 
-    def drained(self, topics: Collection[Topic]) -> set[Topic]:
-        return set()
+    def ready(self, topics: Collection[Topic], limit: int) -> dict[Topic, list[int]]:
+        return {}
+
+    def requeue(self, topic: Topic, task_ids: Sequence[int]) -> None:
+        pass
 
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
         self._closed.wait(min(seconds, conf.DATABASE_POLL_INTERVAL))
 
-    def tick(self, name: str, seconds: float) -> bool:
-        now = time.monotonic()
-        if now < self._ticks.get(name, float("-inf")):
-            return False
-        self._ticks[name] = now + seconds
-        return True
+    def passes(self, name: str) -> int | None:
+        return -1
+
+    def count_pass(self, name: str) -> None:
+        pass
 
     def acquire(self, seconds: float) -> str | None:
         return "database"

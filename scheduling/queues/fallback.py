@@ -45,14 +45,20 @@ class FallbackQueue(DelayQueue):
     def promote(self, *, now_ms: int) -> int:
         return self._ask(lambda queue: queue.promote(now_ms=now_ms))
 
-    def drained(self, topics: Collection[Topic]) -> set[Topic]:
-        return self._ask(lambda queue: queue.drained(topics))
+    def ready(self, topics: Collection[Topic], limit: int) -> dict[Topic, list[int]]:
+        return self._ask(lambda queue: queue.ready(topics, limit))
+
+    def requeue(self, topic: Topic, task_ids: Sequence[int]) -> None:
+        self._ask(lambda queue: queue.requeue(topic, task_ids))
 
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
         self._ask(lambda queue: queue.wait(seconds, before_ms=before_ms))
 
-    def tick(self, name: str, seconds: float) -> bool:
-        return self._ask(lambda queue: queue.tick(name, seconds))
+    def passes(self, name: str) -> int | None:
+        return self._ask(lambda queue: queue.passes(name))
+
+    def count_pass(self, name: str) -> None:
+        self._ask(lambda queue: queue.count_pass(name))
 
     def acquire(self, seconds: float) -> str | None:
         return self._ask(lambda queue: queue.acquire(seconds))

@@ -1,12 +1,13 @@
 """The queue on Redis: a disposable index of the next few minutes. The only module that imports redis.
 
-Keys, with the prefix `sched` and the topic in braces, so that a topic lives in one slot of a cluster:
+Keys, with the prefix of `scheduling.identity` and the topic in braces, so that it lives in one slot of a cluster:
 
     sched:future:{type:priority}   ZSET of ids, score = due in epoch milliseconds
     sched:ready:{type:priority}    LIST of ids that are due
     sched:topics                   SET of "type:priority"
     sched:lock:refresh             STRING, the token of the node that refreshes
-    sched:tick:<name>              STRING that lives for one period of a periodic work
+    sched:passes:<name>            STRING, how often a periodic work was done
+    sched:ping                     STRING that lives for a second: whether Redis takes writes
     sched:wake                     channel; message = "due_ms type:priority"
 """
 
@@ -26,19 +27,21 @@ from urllib.parse import unquote, urlsplit
 import redis
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
-from redis.exceptions import RedisClusterException, RedisError, ResponseError
+from redis.exceptions import OutOfMemoryError, RedisClusterException, RedisError, ResponseError
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from scheduling.conf import conf
-from scheduling.exceptions import QueueUnavailable
-from scheduling.queues import topics, wake
+from scheduling.exceptions import QueueFull, QueueUnavailable
+from scheduling.identity import key_prefix
+from scheduling.queues import neighbours, topics, wake
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 
 logger = logging.getLogger(__name__)
 
 _LUA = Path(__file__).parent / "lua"
 _TAKE = (_LUA / "take.lua").read_text()
+_OVERTAKE = (_LUA / "overtake.lua").read_text()
 _RELEASE = (_LUA / "release.lua").read_text()
 _FACTS = {"redis_version": "server", "maxmemory_policy": "memory"}  # to the section of INFO that tells it
 _ERROR_LENGTH = 200  # characters of a client's error; some describe the whole client
@@ -100,7 +103,8 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except (RedisError, RedisClusterException, OSError) as error:
-        raise QueueUnavailable(f"Redis does not serve: {shorten(str(error), _ERROR_LENGTH)}") from error
+        kind = QueueFull if isinstance(error, OutOfMemoryError) else QueueUnavailable
+        raise kind(f"Redis does not serve: {shorten(str(error), _ERROR_LENGTH)}") from error
 
 
 class RedisQueue(DelayQueue):
@@ -114,6 +118,8 @@ class RedisQueue(DelayQueue):
         self._wake_ups: wake.WakeUps | None = None
         self._topics: set[Topic] = set()
         self._topics_read_at = float("-inf")
+        self._rival: bytes | None = None  # the holder of the refresh lock, when we last wanted it
+        self._rival_since = 0.0
 
     def push(self, hints: Sequence[Hint], *, now_ms: int) -> Pushed:
         by_topic: defaultdict[Topic, list[Hint]] = defaultdict(list)
@@ -167,14 +173,23 @@ class RedisQueue(DelayQueue):
             pipeline.exists(self._future(topic), self._ready(topic))
         return [topic for topic, found in zip(asked, pipeline.execute() if asked else [], strict=True) if not found]
 
-    def drained(self, topics: Collection[Topic]) -> set[Topic]:
+    def ready(self, topics: Collection[Topic], limit: int) -> dict[Topic, list[int]]:
         asked = list(topics)
         with _answering():
             pipeline = self._client(conf.POP_TIMEOUT).pipeline(transaction=False)
             for topic in asked:
-                pipeline.llen(self._ready(topic))
-            lengths = pipeline.execute(raise_on_error=False)
-        return {topic for topic, length in zip(asked, lengths, strict=True) if length == 0}
+                pipeline.lrange(self._ready(topic), 0, limit - 1)
+            answers = pipeline.execute(raise_on_error=False)
+        lists = {topic: answer for topic, answer in zip(asked, answers, strict=True) if isinstance(answer, list)}
+        return {topic: [int(member) for member in members if member.isdigit()] for topic, members in lists.items()}
+
+    def requeue(self, topic: Topic, task_ids: Sequence[int]) -> None:
+        if task_ids:
+            with _answering():
+                client = self._client(conf.POP_TIMEOUT)
+                client.sadd(self._key("topics"), topics.encode(topic))
+                client.lpush(self._ready(topic), *reversed(task_ids))
+                client.publish(self._key("wake"), wake.message(topic, 0))
 
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
         deadline = time.monotonic() + seconds
@@ -192,29 +207,42 @@ class RedisQueue(DelayQueue):
                 self._forget_wake_ups()
                 raise
 
-    def tick(self, name: str, seconds: float) -> bool:
+    def passes(self, name: str) -> int | None:
         with _answering():
-            client = self._client(conf.POP_TIMEOUT)
-            return bool(client.set(self._key(f"tick:{name}"), 1, nx=True, px=int(seconds * 1000)))
+            count = self._client(conf.POP_TIMEOUT).get(self._key(f"passes:{name}"))
+        return None if count is None or not count.isdigit() else int(count)
+
+    def count_pass(self, name: str) -> None:
+        with _answering():
+            self._client(conf.POP_TIMEOUT).incr(self._key(f"passes:{name}"))
 
     def acquire(self, seconds: float) -> str | None:
-        token = secrets.token_hex(16)
+        token, key = secrets.token_hex(16), self._key("lock:refresh")
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
-            return token if client.set(self._key("lock:refresh"), token, nx=True, px=int(seconds * 1000)) else None
+            neighbours.sign(client)
+            if client.set(key, token, nx=True, px=int(seconds * 1000)):
+                return token
+            holder = client.get(key)
+            if holder != self._rival:
+                self._rival, self._rival_since = holder, time.monotonic()
+            elif time.monotonic() - self._rival_since > seconds:
+                return token if client.eval(_OVERTAKE, 1, key, holder, token, int(seconds * 1000)) else None
+        return None
 
     def release(self, token: str) -> bool:
         with _answering():
             return bool(self._client(conf.POP_TIMEOUT).eval(_RELEASE, 1, self._key("lock:refresh"), token))
 
     def ping(self) -> None:
-        with _answering():
-            self._client(conf.PUSH_TIMEOUT).ping()
+        with _answering():  # a server at its memory limit would still answer a PING
+            self._client(conf.PUSH_TIMEOUT).set(self._key("ping"), 1, px=1000)
 
     def facts(self) -> dict[str, str]:
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
-            return {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
+            found = {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
+            return found | {"neighbours": ", ".join(neighbours.others(client))}
 
     def close(self) -> None:
         self._forget_wake_ups()
@@ -228,7 +256,7 @@ class RedisQueue(DelayQueue):
         return self._clients[timeout]
 
     def _key(self, name: str) -> str:
-        return f"{conf.KEY_PREFIX}:{name}"
+        return f"{key_prefix()}:{name}"
 
     def _future(self, topic: Topic) -> str:
         return self._key(f"future:{{{topics.encode(topic)}}}")
@@ -237,39 +265,25 @@ class RedisQueue(DelayQueue):
         return self._key(f"ready:{{{topics.encode(topic)}}}")
 
     def _push(self, by_topic: dict[Topic, list[Hint]], now_ms: int) -> Pushed:
+        """All in one round trip, since a request waits for it; what more is due than one step moves, the workers do."""
         pipeline = self._client(conf.PUSH_TIMEOUT).pipeline(transaction=False)
         pipeline.sadd(self._key("topics"), *map(topics.encode, by_topic))
         for topic, hints in by_topic.items():
             for start in range(0, len(hints), _ZADD_CHUNK):
                 members = {str(hint.task_id): hint.due_ms for hint in hints[start : start + _ZADD_CHUNK]}
                 pipeline.zadd(self._future(topic), members)
-        added = sum(pipeline.execute()[1:])
-        return Pushed(added, self._announce(by_topic, now_ms))
-
-    def _announce(self, by_topic: dict[Topic, list[Hint]], now_ms: int) -> int:
-        """Make what is due ready, and wake the workers for each topic whose next task is one of ours."""
-        moved, news, left = 0, {}, set(by_topic)
-        while left:
-            answers = self._take(left, now_ms, 0)
-            for topic, (count, next_due, *_) in answers.items():
-                moved += count
-                earliest = min(hint.due_ms for hint in by_topic[topic])
-                if count or (next_due and earliest <= float(next_due)):
-                    news[topic] = earliest
-            left = {topic for topic, answer in answers.items() if answer[0] >= conf.PROMOTE_LIMIT}
-        for topic, due_ms in news.items():  # one by one: pipelines of a cluster refuse to publish
-            self._client(conf.PUSH_TIMEOUT).publish(self._key("wake"), wake.message(topic, due_ms))
-        return moved
+        for topic, hints in by_topic.items():
+            earliest = min(hint.due_ms for hint in hints)
+            self._queue_take(pipeline, topic, now_ms, 0, self._key("wake"), earliest, wake.message(topic, earliest))
+        answers = pipeline.execute()
+        return Pushed(sum(answers[1 : -len(by_topic)]), sum(answer[0] for answer in answers[-len(by_topic) :]))
 
     def _take(self, wanted: Collection[Topic], now_ms: int, limit: int) -> dict[Topic, list[Any]]:
         """Run take.lua for each topic in one round trip; a topic whose keys are not ours to use is passed over."""
         asked = list(wanted)
         pipeline = self._client(conf.POP_TIMEOUT).pipeline(transaction=False)
         for topic in asked:
-            # Not by `eval`, which pipelines of a cluster refuse, although all keys are in one slot.
-            pipeline.execute_command(
-                "EVAL", _TAKE, 2, self._future(topic), self._ready(topic), now_ms, conf.PROMOTE_LIMIT, limit
-            )
+            self._queue_take(pipeline, topic, now_ms, limit)
         answers = dict(zip(asked, pipeline.execute(raise_on_error=False) if asked else [], strict=True))
         for topic, answer in list(answers.items()):
             if isinstance(answer, ResponseError) and "WRONGTYPE" in str(answer):
@@ -278,6 +292,11 @@ class RedisQueue(DelayQueue):
             elif isinstance(answer, Exception):
                 raise answer
         return answers
+
+    def _queue_take(self, pipeline: Any, topic: Topic, now_ms: int, limit: int, *news: str | int) -> None:
+        # Not by `eval`, which pipelines of a cluster refuse, although all keys are in one slot.
+        keys = self._future(topic), self._ready(topic)
+        pipeline.execute_command("EVAL", _TAKE, len(keys), *keys, now_ms, conf.PROMOTE_LIMIT, limit, *news)
 
     def _known_topics(self) -> set[Topic]:
         """All topics; who listens hears of new ones by their wake-ups and reads the set once in a while only."""

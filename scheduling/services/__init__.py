@@ -6,10 +6,19 @@ Every function works in the caller's transaction or opens one; the queue only he
 from scheduling.clock import database_now, read_database_clock
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
-from scheduling.services.finding import FAILED, OVERDUE, FoundTask, find_tasks
+from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll
-from scheduling.services.looking import failed_times, pending_times
-from scheduling.services.measuring import LateHours, Lateness, Workers, lateness_by_hour, workers, works_without_redis
+from scheduling.services.looking import pending_times
+from scheduling.services.measuring import (
+    LateHours,
+    Lateness,
+    Refused,
+    Workers,
+    lateness_by_hour,
+    refused_work,
+    workers,
+    works_without_redis,
+)
 from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
 from scheduling.validation import EARLIEST, LATEST
@@ -17,12 +26,14 @@ from scheduling.validation import EARLIEST, LATEST
 __all__ = [
     "EARLIEST",
     "FAILED",
+    "FAILING",
     "FoundTask",
     "LATEST",
     "LateHours",
     "Lateness",
     "OVERDUE",
     "RefreshReport",
+    "Refused",
     "RunReport",
     "Workers",
     "add_task",
@@ -34,13 +45,13 @@ __all__ = [
     "complete_task",
     "database_now",
     "fail_task",
-    "failed_times",
     "find_tasks",
     "lateness_by_hour",
     "pending_times",
     "poll",
     "read_database_clock",
     "refresh",
+    "refused_work",
     "reschedule_task",
     "retry_task",
     "run_due",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
 
 from scheduling.clock import read_database_clock
@@ -87,8 +87,9 @@ def _add(drafts: Sequence[Draft]) -> list[TaskInfo]:
     for tries_left in reversed(range(_COLLISIONS)):
         try:
             with transaction.atomic():
-                tasks, changed = _store(drafts, now=read_database_clock())
-                announce_on_commit(changed)
+                now = read_database_clock()
+                tasks, changed = _store(drafts, now=now)
+                announce_on_commit(changed, now=now)
             return tasks
         except IntegrityError:
             if not tries_left:
@@ -163,12 +164,15 @@ _MOVED = ["execute_time", "parameters", "priority", "version", "attempts", "prom
 
 
 def update_rows(tasks: Sequence[TaskInfo], now: datetime) -> None:
-    """Write tasks that `move` changed, and their records."""
+    """Write tasks that `move` changed, whose rows the caller has locked, and their records."""
     if not tasks:
         return
-    TaskInfo.objects.bulk_update(tasks, [*_MOVED, "leased_until", "lease_token"], batch_size=_ROWS_PER_STATEMENT)
+    # `bulk_update` would write a CASE with a branch for each row, whose cost grows with the square of their number.
+    target = ["task_id"] if connection.features.supports_update_conflicts_with_target else None
+    upsert = {"batch_size": _ROWS_PER_STATEMENT, "update_conflicts": True, "unique_fields": target}
+    TaskInfo.objects.bulk_create(tasks, update_fields=[*_MOVED, "leased_until", "lease_token"], **upsert)
     logs = [_log_of(task, now) for task in tasks]
-    TaskInfoLog.objects.bulk_update(logs, [*_MOVED, "updated_at", "error"], batch_size=_ROWS_PER_STATEMENT)
+    TaskInfoLog.objects.bulk_create(logs, update_fields=[*_MOVED, "updated_at", "error"], **upsert)
 
 
 def insert_rows(tasks: Sequence[TaskInfo], now: datetime) -> None:

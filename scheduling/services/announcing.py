@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import partial
 
 from django.db import transaction
 
-from scheduling.clock import clock
 from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.models import TaskInfo
@@ -17,11 +18,14 @@ from scheduling.queues import Hint, get_queue, to_milliseconds
 logger = logging.getLogger(__name__)
 
 
-def announce_on_commit(tasks: Iterable[TaskInfo]) -> None:
-    """Once the surrounding transaction is committed, push the hints of `tasks` that fall within the window."""
-    known = list(tasks)
-    written_ms = max((to_milliseconds(task.promised_at) for task in known), default=0)
-    transaction.on_commit(partial(_push, [Hint.of(task) for task in known], written_ms), robust=True)
+def announce_on_commit(tasks: Iterable[TaskInfo], *, now: datetime) -> None:
+    """Once the surrounding transaction is committed, push the hints of `tasks` that fall within the window.
+
+    `now` is by the database's clock, read in this transaction: this machine's may be wrong by any amount.
+    """
+    hints = [Hint.of(task) for task in tasks]
+    now_ms, read_at = to_milliseconds(now), time.monotonic()
+    transaction.on_commit(lambda: _push(hints, now_ms + int((time.monotonic() - read_at) * 1000)), robust=True)
 
 
 def withdraw_on_commit(tasks: Iterable[TaskInfo]) -> None:
@@ -29,9 +33,7 @@ def withdraw_on_commit(tasks: Iterable[TaskInfo]) -> None:
     transaction.on_commit(partial(_discard, [Hint.of(task) for task in tasks]), robust=True)
 
 
-def _push(hints: Sequence[Hint], written_ms: int) -> None:
-    # This process's clock may lag; the database's, read when the tasks were written, is a lower bound.
-    now_ms = max(int(clock.timestamp() * 1000), written_ms)
+def _push(hints: Sequence[Hint], now_ms: int) -> None:
     near = [hint for hint in hints if hint.due_ms <= now_ms + conf.PRELOAD_WINDOW * 1000]
     try:
         get_queue().push(near, now_ms=now_ms)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
+from django.db.models import F
 from django.utils.translation import gettext as _
 
+from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask, TaskNotPending
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, delete_by_ids
@@ -14,6 +16,9 @@ from scheduling.services.adding import move, update_rows
 from scheduling.services.announcing import announce_on_commit, withdraw_on_commit
 from scheduling.transactions import retried
 from scheduling.validation import checked_key, checked_task_type, checked_time
+
+Status = TaskInfoLog.Status
+_REARMED = 1000  # tasks in one pass
 
 
 def cancel_task(task_id: int) -> bool:
@@ -65,32 +70,76 @@ def reschedule_task(task_id: int, execute_time: datetime) -> TaskInfo:
     now = read_database_clock()
     move(task, now=now, execute_time=moment)
     update_rows([task], now)
-    announce_on_commit([task])
+    announce_on_commit([task], now=now)
     return task
 
 
 @retried
 def retry_task(task_id: int) -> TaskInfo:
-    """Give a task that failed for good, or was cancelled, another full set of attempts, starting at once.
+    """Give a task that failed, or was cancelled, another full set of attempts, starting at once.
 
-    It keeps its id and record. Raises `TaskNotPending` when it was executed, is pending or unknown, and
-    `InvalidTask` when another pending task has its key by now.
+    It keeps its id and record. Raises `TaskNotPending` when it was executed, waits for its first attempt or is unknown,
+    and `InvalidTask` when another pending task has its key by now.
     """
-    closed = TaskInfoLog.objects.filter(status__in=[TaskInfoLog.Status.FAILED, TaskInfoLog.Status.CANCELLED])
+    closed = TaskInfoLog.objects.filter(status__in=[Status.FAILED, Status.CANCELLED])
     log = closed.select_for_update().filter(task_id=task_id).first()
     if log is None:
-        raise TaskNotPending(_("Only a task that failed or was cancelled can be retried; this one is neither."))
-    if log.key is not None and TaskInfo.objects.filter(task_type=log.task_type, key=log.key).exists():
+        return _hurry(task_id)
+    if _is_superseded(log):
         raise InvalidTask(
             _("Another task for %(type)r with key %(key)r is pending already.")
             % {"type": log.task_type, "key": log.key}
         )
     now = read_database_clock()
-    task = TaskInfo(**{field.attname: getattr(log, field.attname) for field in TaskInfoLog.identity_fields()})
-    move(task, now=now, execute_time=now)
-    task.save(force_insert=True)
-    closed.filter(task_id=task_id).update(
-        status=TaskInfoLog.Status.SCHEDULED, version=task.version, attempts=0, promised_at=now, updated_at=now
-    )
+    return _reopen(log, now=now, execute_time=now, promised_at=now)
+
+
+def _hurry(task_id: int) -> TaskInfo:
+    """Make a task that waits for another attempt due now; how late it is still counts from when it was due."""
+    failing = by_ids([task_id]).failing().filter(lease_token="")
+    task = failing.select_for_update(skip_locked=True).first()
+    if task is None:
+        raise TaskNotPending(_("Only a task that failed or was cancelled can be retried; this one is neither."))
+    task.execute_time, task.attempts, task.leased_until = read_database_clock(), 0, None
+    task.save(update_fields=["execute_time", "attempts", "leased_until"])
+    TaskInfoLog.objects.filter(task_id=task_id).update(attempts=0)
     announce_on_commit([task])
+    return task
+
+
+def rearm() -> int:
+    """Make recoverable tasks pending again that were given up when that was still possible; returns how many."""
+    failed = TaskInfoLog.objects.filter(status=Status.FAILED, task_type__in=registry.recoverable_types())
+    return sum(_rearm(task_id) for task_id in list(failed.values_list("task_id", flat=True)[:_REARMED]))
+
+
+@retried
+def _rearm(task_id: int) -> bool:
+    failed = TaskInfoLog.objects.filter(status=Status.FAILED, task_id=task_id)
+    log = failed.select_for_update(skip_locked=True).first()
+    if log is None:
+        return False
+    now = read_database_clock()
+    if _is_superseded(log):
+        reason = _("Another task does the same.")
+        failed.update(status=Status.CANCELLED, error=reason, version=F("version") + 1, updated_at=now)
+        return False
+    _reopen(log, now=now, execute_time=log.execute_time, promised_at=log.promised_at)
+    return True
+
+
+def _is_superseded(log: TaskInfoLog) -> bool:
+    """Whether another task with the same key is pending."""
+    return log.key is not None and TaskInfo.objects.filter(task_type=log.task_type, key=log.key).exists()
+
+
+def _reopen(log: TaskInfoLog, *, now: datetime, execute_time: datetime, promised_at: datetime) -> TaskInfo:
+    """Make the task of a locked, closed record pending again."""
+    task = TaskInfo(**{field.attname: getattr(log, field.attname) for field in TaskInfoLog.identity_fields()})
+    move(task, now=promised_at, execute_time=execute_time)
+    task.save(force_insert=True)
+    TaskInfoLog.objects.filter(task_id=log.task_id).update(
+        status=Status.SCHEDULED, version=task.version, attempts=0, promised_at=promised_at, updated_at=now
+    )
+    announce_on_commit([task], now=now)
     return task

@@ -1,4 +1,4 @@
-"""What happens to a task that went wrong: a retry with backoff and jitter, and in the end a record that stays."""
+"""What happens to a task that failed: a retry with backoff and jitter, and in the end a record that stays."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from scheduling.services.announcing import announce_on_commit
 logger = logging.getLogger(__name__)
 
 _ERROR_LENGTH = 4000  # characters of an error that are kept
+_DOUBLINGS = 100  # of the first wait at most: far beyond any `MAX_BACKOFF`, and still a number
 
 
 def max_attempts(task_type: str) -> int:
@@ -26,9 +27,10 @@ def max_attempts(task_type: str) -> int:
 def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
     """Write down that an attempt failed, in the caller's transaction, which holds the row; `attempts` includes it.
 
-    True if the task will be tried again, False if it is closed as failed.
+    True if the task will be tried again, False if it is closed as failed, which a recoverable one never is.
     """
-    again = task.attempts < max_attempts(task.task_type)
+    recoverable = registry.is_recoverable(task.task_type)
+    again = recoverable or task.attempts < max_attempts(task.task_type)
     now = read_database_clock()
     kept = {"attempts": task.attempts, "error": error[-_ERROR_LENGTH:], "worker": worker}
     log = TaskInfoLog.objects.filter(task_id=task.task_id)
@@ -37,12 +39,12 @@ def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
         task.leased_until, task.lease_token = None, ""
         task.save(update_fields=["execute_time", "attempts", "leased_until", "lease_token"])
         log.change(now=now, **kept)
-        announce_on_commit([task])
+        announce_on_commit([task], now=now)
     else:
         by_ids([task.task_id]).delete()
         log.change(now=now, status=TaskInfoLog.Status.FAILED, **kept)
     logger.log(
-        logging.WARNING if again else logging.ERROR,
+        logging.WARNING if again and not recoverable else logging.ERROR,
         "%s: attempt %d failed, %s: %s",
         task,
         task.attempts,
@@ -54,5 +56,5 @@ def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
 
 def backoff(attempts: int) -> timedelta:
     """The wait after so many attempts: exponential, half of it random so that failures do not come back in step."""
-    longest = min(conf.BACKOFF * 2 ** (attempts - 1), conf.MAX_BACKOFF)
+    longest = min(conf.BACKOFF * 2.0 ** min(attempts - 1, _DOUBLINGS), conf.MAX_BACKOFF)
     return timedelta(seconds=random.uniform(longest / 2, longest))  # noqa: S311 (spreads load, guards nothing)

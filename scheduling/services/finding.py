@@ -10,15 +10,15 @@ from itertools import islice
 
 from scheduling.clock import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet, by_ids, topics_with_tasks
-from scheduling.services.measuring import overdue_before
+from scheduling.services.measuring import COUNT_LIMIT, overdue_before
 
-PENDING, OVERDUE, FAILED, ALL = "pending", "overdue", "failed", "all"
+PENDING, OVERDUE, FAILING, FAILED, ALL = "pending", "overdue", "failing", "failed", "all"
 CLOSED = {
     "executed": TaskInfoLog.Status.EXECUTED,
     "cancelled": TaskInfoLog.Status.CANCELLED,
     FAILED: TaskInfoLog.Status.FAILED,
 }
-STATUSES = (PENDING, OVERDUE, *CLOSED, ALL)
+STATUSES = (PENDING, OVERDUE, FAILING, *CLOSED, ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,15 @@ class FoundTask:
 
     @property
     def status(self) -> str:
-        """One of `STATUSES` but "overdue" and "all"."""
+        """One of `STATUSES` but "overdue", "failing" and "all"."""
         return next((name for name, status in CLOSED.items() if status == self.log.status), PENDING)
 
     @property
     def next_attempt(self) -> datetime | None:
-        """When a pending task runs: later than it was due if it has failed before."""
-        return self.task.execute_time if self.task else None
+        """When a pending task runs: later than it was due if it failed or the database refused it."""
+        if self.task is None or self.task.leased_until is None or self.task.lease_token:
+            return self.task.execute_time if self.task else None
+        return max(self.task.execute_time, self.task.leased_until)
 
 
 def find_task(task_id: int) -> FoundTask | None:
@@ -45,7 +47,12 @@ def find_task(task_id: int) -> FoundTask | None:
 
 
 def find_tasks(status: str = PENDING, *, task_type: str = "", key: str = "", limit: int) -> list[FoundTask]:
-    """Up to `limit` tasks of a status: pending ones soonest first, closed ones latest first, all newest first."""
+    """Up to `limit` tasks of a status: pending ones soonest first, closed ones latest first, all newest first.
+
+    Failing ones are pending still after an attempt that failed; those that failed most often come first.
+    """
+    if status == FAILING:
+        return _failing(task_type, key)[:limit]
     if status in (PENDING, OVERDUE):
         before = overdue_before(read_database_clock()) if status == OVERDUE else None
         ids = [task.task_id for task in _soonest(task_type, key, before, limit)]
@@ -55,6 +62,13 @@ def find_tasks(status: str = PENDING, *, task_type: str = "", key: str = "", lim
     if status != ALL:
         logs = logs.filter(status=CLOSED[status]).order_by("-updated_at", "-task_id")
     return _found(_narrowed(logs, task_type, key)[:limit])
+
+
+def _failing(task_type: str, key: str) -> list[FoundTask]:
+    tried = {task.task_id: task for task in TaskInfo.objects.failing().order_by("-attempts", "task_id")[:COUNT_LIMIT]}
+    logs = _narrowed(TaskInfoLog.objects.filter(task_id__in=tried).exclude(error=""), task_type, key)
+    found = [FoundTask(log, tried[log.task_id]) for log in logs] if tried else []
+    return sorted(found, key=lambda item: (-item.log.attempts, item.log.task_id))
 
 
 def _narrowed(logs: TaskInfoLogQuerySet, task_type: str, key: str) -> TaskInfoLogQuerySet:
@@ -68,7 +82,7 @@ def _soonest(task_type: str, key: str, before: datetime | None, limit: int) -> I
     for found_type, priority, _ in topics_with_tasks():
         tasks = TaskInfo.objects.topic(found_type, priority)
         tasks = tasks.filter(key=key) if key else tasks
-        tasks = tasks.due(before).free(read_database_clock()) if before else tasks
+        tasks = tasks.due(before).unclaimed(read_database_clock()) if before else tasks
         if not task_type or task_type == found_type:
             heads.append(tasks.oldest_first()[:limit])
     return islice(heapq.merge(*heads, key=lambda task: (task.execute_time, task.task_id)), limit)

@@ -44,6 +44,7 @@ def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None 
 
 def _spend_hints(task_type: str, limit: int) -> None:
     """Keep the ready list from growing: what is leased from SQL needs its hint no more."""
+    clock.measure_if_stale()
     try:
         get_queue().pop([task_type], limit, now_ms=int(clock.timestamp() * 1000))
     except QueueUnavailable as error:
@@ -86,6 +87,17 @@ def fail_task(task_id: int, *, lease_token: str, error: str) -> bool:
     Raises `LeaseLost` as `complete_task` does.
     """
     return record_failure(_leased(task_id, lease_token), error, worker="outside")
+
+
+@retried
+def postpone_task(task_id: int, *, lease_token: str, seconds: float) -> None:
+    """Give a leased task back that trouble kept from running: nobody takes it up for some seconds, no attempt counts.
+
+    Raises `LeaseLost` as `complete_task` does.
+    """
+    task = _leased(task_id, lease_token)
+    until = read_database_clock() + timedelta(seconds=seconds)
+    by_ids([task_id]).update(attempts=max(task.attempts - 1, 0), leased_until=until, lease_token="")
 
 
 def _leased(task_id: int, lease_token: str) -> TaskInfo:

@@ -18,12 +18,3 @@ def pending_times(task_type: str, keys: Collection[str]) -> dict[str, datetime]:
     retried = [task_id for task_id, _, _, attempts in rows if attempts]
     asked = dict(TaskInfoLog.objects.filter(task_id__in=retried).values_list("task_id", "execute_time"))
     return {key: asked.get(task_id, due) for task_id, key, due, _ in rows if key is not None}
-
-
-def failed_times(task_type: str, keys: Collection[str]) -> dict[str, set[datetime]]:
-    """Key to the due times of its tasks that were given up, for those of the keys that have any."""
-    failed = TaskInfoLog.objects.filter(task_type=task_type, key__in=keys, status=TaskInfoLog.Status.FAILED)
-    times: dict[str, set[datetime]] = {}
-    for key, due in failed.values_list("key", "execute_time"):
-        times.setdefault(str(key), set()).add(due)
-    return times

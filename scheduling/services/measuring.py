@@ -14,7 +14,9 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Q
 
+from scheduling.clock import is_read_only
 from scheduling.conf import conf
+from scheduling.failures import Trouble
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, WorkerHeartbeat, topics_with_tasks
 
 COUNT_LIMIT = 10_000  #: where counting stops: more than that is "very many" to a monitor
@@ -100,7 +102,7 @@ def due_by_topic(before: datetime) -> Counter[Topic]:
 
 def overdue_by_topic(now: datetime) -> Counter[Topic]:
     """How many tasks of each topic should have run `OVERDUE_ALARM` ago and are not leased to a program."""
-    counts = {topic: tasks.free(now)[:COUNT_LIMIT].count() for topic, tasks in _due(overdue_before(now))}
+    counts = {topic: tasks.unclaimed(now)[:COUNT_LIMIT].count() for topic, tasks in _due(overdue_before(now))}
     return Counter({topic: count for topic, count in counts.items() if count})
 
 
@@ -110,7 +112,7 @@ def overdue_tasks(now: datetime) -> TaskInfoQuerySet:
     topics = [Q(task_type=task_type, priority=priority) for (task_type, priority), _ in _due(before)]
     if not topics:
         return TaskInfo.objects.none()
-    return TaskInfo.objects.filter(Q(*topics, _connector=Q.OR)).due(before).free(now)
+    return TaskInfo.objects.filter(Q(*topics, _connector=Q.OR)).due(before).unclaimed(now)
 
 
 def overdue_before(now: datetime) -> datetime:
@@ -130,6 +132,46 @@ def failed_by_type() -> Counter[str]:
     """How many tasks of each type have failed for good and wait for a person; `COUNT_LIMIT` in all at most."""
     failed = TaskInfoLog.objects.filter(status=TaskInfoLog.Status.FAILED)
     return Counter(failed.values_list("task_type", flat=True)[:COUNT_LIMIT])
+
+
+def failing_by_type() -> Counter[str]:
+    """How many pending tasks of each type have failed at least once; `COUNT_LIMIT` in all at most."""
+    tried = list(TaskInfo.objects.failing().values_list("task_id", flat=True)[:COUNT_LIMIT])
+    logs = TaskInfoLog.objects.filter(task_id__in=tried).exclude(error="") if tried else TaskInfoLog.objects.none()
+    return Counter(logs.values_list("task_type", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What the database, or a worker's machine, refuses at this moment."""
+
+    trouble: Trouble
+    task_types: frozenset[str]  #: what cannot run; empty: nothing can
+    since: datetime | None
+    error: str  #: the database's own words, which may name tables and values
+
+
+def refused_work(now: datetime) -> list[Refused]:
+    """What is refused, by the heartbeats of the workers that live; also by a database that can only be read."""
+    found: defaultdict[Trouble, list[dict[str, str]]] = defaultdict(list)
+    for rows in WorkerHeartbeat.objects.filter(seen_at__gte=alive_since(now)).values_list("refused", flat=True):
+        for row in rows or ():
+            found[_trouble(row["trouble"])].append(row)
+    refused = [_refused(trouble, rows) for trouble, rows in found.items()]
+    if Trouble.READ_ONLY not in found and is_read_only():
+        refused.append(Refused(Trouble.READ_ONLY, frozenset(), None, ""))
+    return sorted(refused, key=lambda one: (one.since or now, one.trouble))
+
+
+def _trouble(value: str) -> Trouble:
+    """A worker of another version may know more kinds."""
+    return Trouble(value) if value in Trouble.values else Trouble.REFUSED
+
+
+def _refused(trouble: Trouble, rows: Sequence[dict[str, str]]) -> Refused:
+    first = min(rows, key=lambda row: row["since"])
+    types = frozenset(row["task_type"] for row in rows)
+    return Refused(trouble, types, datetime.fromisoformat(first["since"]), first["error"])
 
 
 @dataclass(frozen=True, slots=True)

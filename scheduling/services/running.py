@@ -3,11 +3,16 @@
 The row lock is the lease. A worker that dies loses its locks with its connection, and the sweep gives the tasks
 on. A task is first run on trust. One that is well overdue, or has been tried before, may be the one that killed
 its worker: then the attempt is committed before it runs, and from the second attempt on it runs alone.
+
+What counts as a failure, `scheduling.failures` says. A batch that fails by a task's own fault is halved until that
+task is alone. What the database refuses is left as it was for a few seconds; whether it refuses everything, the next
+few tasks of the batch show.
 """
 
 from __future__ import annotations
 
 import logging
+import random
 import time
 import traceback
 from collections import defaultdict
@@ -15,21 +20,26 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from django.db import DatabaseError
 from django.db.models import F
+from django.db.models.functions import Greatest
 
 from scheduling import registry
+from scheduling.breakers import Breakers
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
+from scheduling.failures import Trouble, trouble_of
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids
 from scheduling.queues import DelayQueue, Hint, get_queue, to_milliseconds
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services.failing import max_attempts, record_failure
-from scheduling.transactions import is_database_trouble, retried
+from scheduling.transactions import retried
 
 logger = logging.getLogger(__name__)
 
 _BEGINS_WITHIN = timedelta(seconds=1)  # from the moment an attempt was counted; afterwards its worker may be dead
 _GLANCES, _GLANCE = 5, 0.005  # how often a claimed row that is locked is tried again, and seconds between
+_SAMPLE = 3  # tasks of a refused batch that are tried alone before all of it is left for later
 
 
 @dataclass(slots=True)
@@ -39,6 +49,7 @@ class RunReport:
     executed: int = 0
     failed: int = 0  #: attempts that raised
     dropped: int = 0  #: tasks that had become void
+    refused: int = 0  #: tasks that the database refused to run; they are as they were
     late_max: timedelta = field(default_factory=timedelta)
     popped: int = 0  #: hints taken from the queue
     next_due_ms: int | None = None  #: when the next hint becomes due, as far as the queue knows
@@ -47,6 +58,7 @@ class RunReport:
         self.executed += other.executed
         self.failed += other.failed
         self.dropped += other.dropped
+        self.refused += other.refused
         self.late_max = max(self.late_max, other.late_max)
         self.popped += other.popped
         self.next_due_ms = other.next_due_ms
@@ -70,19 +82,23 @@ def run_once(
     worker: str = "",
     queue: DelayQueue | None = None,
     now_ms: int | None = None,
+    breakers: Breakers | None = None,
 ) -> RunReport:
     """One round, with what it did. `task_types` narrows it to some of the types that have a handler.
 
-    `now_ms` is by the database's clock; without it this process's own, corrected, saves the question.
+    `now_ms` is by the database's clock; without it this process's own, corrected, saves the question. `breakers` are
+    what a worker knows of earlier refusals; types that rest are left alone. Raises when the connection is lost.
     """
+    queue, breakers = queue or get_queue(), breakers or Breakers()
+    _uncount(breakers)
     types = registry.task_types() if task_types is None else registry.task_types() & set(task_types)
-    queue = queue or get_queue()
-    popped = queue.pop(types, limit, now_ms=now_ms or int(clock.timestamp() * 1000))
+    popped = queue.pop(breakers.closed(types), limit, now_ms=now_ms or int(clock.timestamp() * 1000))
     report = RunReport(next_due_ms=popped.next_due_ms)
-    for ids in popped.ids.values():
+    for (task_type, _priority), ids in popped.ids.items():
         report.popped += len(ids)
         for start in range(0, len(ids), conf.BATCH_SIZE):
-            report += Round(worker, queue).run(ids[start : start + conf.BATCH_SIZE])
+            if breakers.closed([task_type]):
+                report += Round(worker, queue, breakers, task_type).run(ids[start : start + conf.BATCH_SIZE])
     report.next_due_ms = popped.next_due_ms
     return report
 
@@ -90,37 +106,111 @@ def run_once(
 class Round:
     """The work on one batch of popped ids."""
 
-    def __init__(self, worker: str, queue: DelayQueue) -> None:
+    def __init__(self, worker: str, queue: DelayQueue, breakers: Breakers | None = None, task_type: str = "") -> None:
         self.worker = worker
         self.queue = queue
+        self.breakers = breakers or Breakers()
+        self.task_type = task_type
         self.report = RunReport()
+        self.refusals: list[tuple[Trouble, BaseException]] = []
+        self.refused: set[int] = set()
 
     def run(self, ids: Sequence[int]) -> RunReport:
         """Run the tasks behind `ids`, fresh ones as one batch, suspects apart."""
         suspects = self._run_together(ids, trusted=True)
-        self._run_together([task_id for task_id, counted in suspects.items() if counted], trusted=False)
+        self._run_counted([task_id for task_id, counted in suspects.items() if counted])
         for task_id in [task_id for task_id, counted in suspects.items() if not counted]:
-            alone = self._run_together([task_id], trusted=True)
-            self._run_together(list(alone), trusted=False)
+            self._run_counted(list(self._run_together([task_id], trusted=True)))
+        self._conclude()
         return self.report
 
+    def _run_counted(self, ids: Sequence[int]) -> None:
+        """Run tasks whose attempt is counted already; what of them is refused will be uncounted."""
+        self.breakers.uncounted.update(ids)
+        self._run_together(ids, trusted=False)
+
     def _run_together(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
-        """Run a batch; if that raises, each task alone. Returns the suspects found, and whether they may run now."""
+        """Run a batch, and less of it if that fails. Returns the suspects found, and whether they may run now.
+
+        The parts run outside the `except` block: what they raise has nothing to do with the first error.
+        """
         if not ids:
             return {}
         try:
-            return self._attempt(ids, trusted=trusted)
-        except Exception as error:
-            if is_database_trouble(error):
+            suspects = self._attempt(ids, trusted=trusted)
+        except Exception as raised:
+            error = raised
+        else:
+            self.breakers.uncounted.difference_update(ids)
+            return suspects
+        trouble = trouble_of(error)
+        if trouble is None:
+            return self._blame(ids, error, trusted=trusted)
+        if trouble.ends_connection:
+            raise error
+        return self._bear(ids, trouble, error, trusted=trusted)
+
+    def _blame(self, ids: Sequence[int], error: BaseException, *, trusted: bool) -> dict[int, bool]:
+        """One of these tasks raised by its own fault: find it by halves, and count its attempt."""
+        if len(ids) > 1:
+            logger.warning("a batch of %d failed (%s); its halves are run apart", len(ids), error)
+            return self._run_halves(ids, trusted=trusted)
+        text = "".join(traceback.format_exception(error))
+        try:
+            self.report.failed += _record_failure(ids[0], text, trusted, self.worker)
+        except DatabaseError as refusal:
+            trouble = trouble_of(refusal)
+            if trouble is None or trouble.ends_connection:
                 raise
-            if len(ids) == 1:
-                self.report.failed += _record_failure(ids[0], traceback.format_exc(), trusted, self.worker)
-                return {}
-            logger.warning("a batch of %d failed (%s); its tasks are run one by one", len(ids), error)
-        suspects: dict[int, bool] = {}
-        for task_id in ids:
+            return self._bear(ids, trouble, refusal, trusted=trusted)
+        self.breakers.uncounted.discard(ids[0])
+        return {}
+
+    def _run_halves(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
+        middle = len(ids) // 2
+        halves = ids[:middle], ids[middle:]
+        return {
+            task_id: counted
+            for half in halves
+            for task_id, counted in self._run_together(half, trusted=trusted).items()
+        }
+
+    def _bear(self, ids: Sequence[int], trouble: Trouble, error: BaseException, *, trusted: bool) -> dict[int, bool]:
+        """The database refused these tasks. If one of a few runs alone, so may others; else all are left for later."""
+        self.refusals.append((trouble, error))
+        self.refused.update(ids)
+        left, suspects = list(ids), dict[int, bool]()
+        for task_id in random.sample(ids, min(_SAMPLE, len(ids))) if len(ids) > 1 else ():
+            handled = self.report.handled
+            left.remove(task_id)
+            self.refused.discard(task_id)
             suspects |= self._run_together([task_id], trusted=trusted)
+            if self.report.handled > handled:
+                self.refused.difference_update(left)
+                return suspects | self._run_halves(left, trusted=trusted)
         return suspects
+
+    def _conclude(self) -> None:
+        """Leave what was refused for later, and let the breaker know."""
+        self.report.refused = len(self.refused)
+        if not self.refusals:
+            if self.report.handled and (closed := self.breakers.succeeded(self.task_type)):
+                logger.warning(
+                    "%s: runs again; it was refused since %s", self.task_type, f"{closed.since:%H:%M:%S} UTC"
+                )
+            return
+        trouble, error = self.refusals[-1]
+        some_ran = self.report.handled > 0
+        pause = self.breakers.refused(self.task_type, trouble, error, times=len(self.refusals), some_ran=some_ran)
+        logger.error(
+            "%s: %d tasks were refused and are tried again in %.1f s. %s (%s)",
+            self.task_type, len(self.refused), pause, trouble.label, error,
+        )  # fmt: skip
+        try:
+            _leave_for_later(self.refused, pause)
+            _uncount(self.breakers)
+        except DatabaseError as refusal:
+            logger.error("nor could that be noted: %s", refusal)
 
     def _attempt(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
         outcome = _run_transaction(ids, trusted, self.worker)
@@ -170,7 +260,7 @@ def _run_transaction(ids: Sequence[int], trusted: bool, worker: str) -> Outcome:
 
 
 def _set_suspects_apart(tasks: Sequence[TaskInfo], report: RunReport, worker: str) -> dict[int, bool]:
-    """Count an attempt of tasks that may have killed a worker before; give up on those that did so too often.
+    """Count an attempt of tasks that may have killed a worker before, and record those that did so too often.
 
     Until the attempt begins nobody else may count it as his: that would look like one worker dying after the other.
     What was counted before is counted again only when it is alone, immediately before it runs.
@@ -178,15 +268,24 @@ def _set_suspects_apart(tasks: Sequence[TaskInfo], report: RunReport, worker: st
     now = clock.now()
     suspicious = timedelta(seconds=conf.SUSPECT_AFTER)
     suspects = [task for task in tasks if task.attempts or now - task.due > suspicious]
+    deaths = _deaths([task for task in suspects if task.attempts >= max_attempts(task.task_type)])
     counted: set[int] = set()
     for task in suspects:
-        if task.attempts >= max_attempts(task.task_type):
-            record_failure(task, f"Its worker died {task.attempts} times while running it.", worker=worker)
+        if dead := deaths.get(task.task_id):
+            times = "once" if dead == 1 else f"{dead} times"
+            record_failure(task, f"Its worker died {times} while running it.", worker=worker)
             report.failed += 1
         elif not task.attempts or len(tasks) == 1:
             counted.add(task.task_id)
     by_ids(counted).update(attempts=F("attempts") + 1, leased_until=now + _BEGINS_WITHIN)
     return {task.task_id: task.task_id in counted for task in suspects}
+
+
+def _deaths(tasks: Sequence[TaskInfo]) -> dict[int, int]:
+    """How many attempts of each task were counted since the last one of which the record tells: those were crashes."""
+    ids = [task.task_id for task in tasks]
+    recorded = dict(TaskInfoLog.objects.filter(task_id__in=ids).values_list("task_id", "attempts")) if ids else {}
+    return {task.task_id: task.attempts - recorded.get(task.task_id, 0) for task in tasks}
 
 
 def _settle(
@@ -222,3 +321,24 @@ def _record_failure(task_id: int, error: str, trusted: bool, worker: str) -> int
     task.attempts += trusted
     record_failure(task, error, worker=worker)
     return 1
+
+
+@retried
+def _leave_for_later(ids: Collection[int], seconds: float) -> None:
+    """Nobody takes up what was refused before that; when it was due, and so how late it is, stays as it was."""
+    free = [task.task_id for task in by_ids(ids).filter(lease_token="").locked()]
+    by_ids(free).update(leased_until=read_database_clock() + timedelta(seconds=seconds))
+
+
+def _uncount(breakers: Breakers) -> None:
+    """Take attempts back that were counted beforehand and came to nothing because the database was in trouble."""
+    if breakers.uncounted:
+        breakers.uncounted = _uncount_free(breakers.uncounted)
+
+
+@retried
+def _uncount_free(ids: Collection[int]) -> set[int]:
+    """Returns those that another worker has in hand, for the next time."""
+    free = {task.task_id for task in by_ids(ids).locked()}
+    by_ids(free).update(attempts=Greatest(F("attempts"), 1) - 1)
+    return set(by_ids(set(ids) - free).values_list("task_id", flat=True))

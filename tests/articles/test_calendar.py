@@ -17,6 +17,7 @@ from articles.roles import Role
 from articles.services.moving import Moment, time_of
 from tests.articles.factories import (
     APPROVED,
+    approve,
     make_article,
     make_channel,
     make_editor,
@@ -151,7 +152,7 @@ def test_a_newer_text_is_called_by_the_headline_it_brings_and_found_by_both(desk
     editor = User.objects.get()
     services.edit(article, by=editor, changes={"title": "New"})
     services.submit(article, by=editor)
-    services.approve(article, by=editor)
+    approve(article)
     services.schedule_update(article, publish_at=MONDAY, by=editor)
     assert shown(desk) == [("update", "New", ())]
     assert "instead of “Old”" in desk.get(f"{CALENDAR}?date=2030-06-03").text

@@ -15,7 +15,16 @@ from icalendar import Calendar
 
 from articles import services
 from articles.models import Article, CalendarFeed
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, make_release, soon
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_person,
+    make_release,
+    soon,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -128,7 +137,7 @@ def newer_text(editor: User) -> Article:
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), author=make_person("bob"))
     services.edit(article, by=editor, changes={"title": "New"})
     services.submit(article, by=editor)
-    services.approve(article, by=editor)
+    approve(article)
     services.schedule_update(article, publish_at=soon(days=1).replace(microsecond=0), by=editor)
     return article
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from django.core.checks import run_checks
 
 from articles.review import Opinion, Subject
 from articles.workflow import Verdict
+from tests.harness import Server, start_redis
 
 HERE = "tests.articles.test_checks"
 
@@ -60,8 +64,6 @@ def test_the_settings_as_they_come_are_good(settings: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "complaint"),
     [
-        ("REVIEW_APPROVES", "sometimes", "E001"),
-        ("REVIEW_APPROVES", True, "E001"),
         ("REVIEW_TIMEOUT", 0, "E002"),
         ("REVIEW_TIMEOUT", -1.5, "E002"),
         ("REVIEW_TIMEOUT", float("nan"), "E002"),
@@ -105,3 +107,49 @@ def test_proxies_that_nobody_tells_or_that_may_get_the_old_again_are_named(setti
     assert [message.id for message in run_checks()] == ["articles.W010"]
     settings.REDIS_CACHE_URL = "redis://127.0.0.1/1"
     assert run_checks() == []
+
+
+@pytest.fixture
+def cache_server(tmp_path: Path, settings: Any) -> Iterator[Server]:
+    """A Redis for the cache."""
+    server = start_redis(tmp_path)
+    settings.REDIS_CACHE_URL = f"{server.url}/1"
+    backend = {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": settings.REDIS_CACHE_URL}
+    settings.CACHES = {**settings.CACHES, "responses": backend}
+    yield server
+    server.kill()
+
+
+def found_for_production() -> set[str]:
+    messages = run_checks(include_deployment_checks=True)
+    return {str(message.id) for message in messages} & {"articles.W011", "articles.W012"}
+
+
+@pytest.mark.parametrize(
+    ("limit", "policy", "complaints"),
+    [
+        ("0", "noeviction", {"articles.W012"}),
+        ("50mb", "noeviction", {"articles.W012"}),
+        ("0", "allkeys-lru", {"articles.W012"}),
+        ("50mb", "allkeys-lru", set()),
+        ("50mb", "volatile-ttl", set()),
+    ],
+)
+def test_a_cache_that_cannot_make_room_is_named_in_production(
+    cache_server: Server, settings: Any, limit: str, policy: str, complaints: set[str]
+) -> None:
+    settings.SCHEDULING_REDIS_URL = "redis://elsewhere:6379/0"
+    with redis.Redis.from_url(cache_server.url) as client:
+        client.config_set("maxmemory", limit)
+        client.config_set("maxmemory-policy", policy)
+    assert found_for_production() == complaints
+    assert not {"W011", "W012"} & set(found())
+
+
+def test_a_server_for_both_is_named_in_production(cache_server: Server, settings: Any) -> None:
+    settings.SCHEDULING_REDIS_URL = f"{cache_server.url}/0"
+    assert "articles.W011" in found_for_production()
+    cache_server.kill()
+    assert found_for_production() == {"articles.W011"}
+    settings.SCHEDULING_REDIS_URL = settings.REDIS_CACHE_URL = ""
+    assert found_for_production() == set()

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 
 from articles import services
 from articles.models import Article, Channel, Release, Tag
-from tests.articles.factories import APPROVED, make_article, make_editor, make_release, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
 from tests.articles.readers import Change, Readers, Sight, ask_at_once, is_true
 from tests.conftest import Site, StartManage, serving
 from tests.harness import base_dir, eventually, free_port, start_varnish
@@ -195,7 +195,7 @@ def prepare(newsroom: Newsroom) -> Release:
     newsroom.histories["Headline-new"] = [Change(False)]
     services.edit(old, by=newsroom.alice, changes={"title": "Headline-new"})
     services.submit(old, by=newsroom.alice)
-    services.approve(old, by=newsroom.alice)
+    approve(old)
     return make_release(*(newsroom.add(name, shown=False) for name in ("first", "second")), by=newsroom.alice)
 
 

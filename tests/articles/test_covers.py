@@ -21,7 +21,7 @@ from articles import services
 from articles.diffing import compare
 from articles.exceptions import UnknownMaterial, WrongCover
 from articles.models import Article, CoverMode, Material, MaterialUse, Word
-from tests.articles.factories import make_article, make_channel, make_editor, soon
+from tests.articles.factories import approve, make_article, make_channel, make_editor, soon
 from tests.articles.pictures import make_material, shown
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
@@ -187,7 +187,7 @@ def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Ma
     article.refresh_from_db()
     assert article.cover == ids(materials[:1])
     services.submit(article, by=editor)
-    services.approve(article, by=make_editor("bob"))
+    approve(article)
     if by_the_clock:
         services.schedule_update(article, publish_at=soon(), by=editor)
         with transaction.atomic():

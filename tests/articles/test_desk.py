@@ -24,6 +24,7 @@ from articles.roles import Role
 from articles.workflow import Step
 from tests.articles.factories import (
     APPROVED,
+    approve,
     make_article,
     make_channel,
     make_editor,
@@ -317,7 +318,7 @@ def test_many_articles_are_moved_by_the_same_span(desk: Client) -> None:
     assert "Minutes" in bulk(desk, "move", *articles, draft).text
     page = bulk(desk, "move", *articles, draft, minutes="30")
     assert "Done with 2 articles. 1 was left as it is." in page.text
-    assert "It waits for no time that could be moved." in page.text
+    assert "“Not yet” is “Draft” and waits for no time." in page.text
     assert [publish_tasks(article) for article in articles] == [[first + timedelta(minutes=n + 30)] for n in range(2)]
 
 
@@ -453,7 +454,7 @@ def test_a_channel_that_a_newer_text_names_is_neither_disabled_nor_deleted(desk:
     services.edit(article, by=alice, changes={"channel": channel})
     if is_approved:
         services.submit(article, by=alice)
-        services.approve(article, by=alice)
+        approve(article)
     address = reverse("admin:articles_channel_change", args=[channel.pk])
     page = desk.post(address, {"name": "Politics", "slug": "politics", "position": 0})
     assert "This channel has articles" in page.text

@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 
 from articles import services
 from articles.models import Article, Channel, Tag
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, soon
 from tests.articles.pictures import make_material
 
 pytestmark = pytest.mark.django_db
@@ -196,7 +196,7 @@ def test_a_corrected_article_keeps_its_name_in_the_feed() -> None:
     before = json.loads(Client().get("/feed/json/").content)["items"][0]
     services.edit(article, by=alice, changes={"title": "Harbour tunnel reopens", "slug": "tunnel"})
     services.submit(article, by=alice)
-    services.approve(article, by=alice)
+    approve(article)
     services.publish_update(article, by=alice)
     after = json.loads(Client().get("/feed/json/").content)["items"][0]
     assert after["id"] == before["id"]

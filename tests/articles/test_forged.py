@@ -69,7 +69,7 @@ def forged(garbage: str, article: Article) -> Iterator[Sent]:
     for model, action in (("article", "approve"), ("queuedarticle", "claim"), ("notice", "mark_read")):
         yield "post", f"/admin/articles/{model}/", {**choice, "action": action}
     yield "post", "/admin/auth/group/", {**choice, "action": "delete_selected"}
-    yield "post", "/admin/authtoken/tokenproxy/add/", {"user": garbage}
+    yield "post", "/admin/headline_api/apitoken/add/", {"user": garbage}
     if len(garbage) < 4000:  # others are no address
         for screen in (f"{ARTICLES}{garbage}/history/", f"{RELEASES}{garbage}/change/"):
             yield "get", screen, {}

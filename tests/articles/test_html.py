@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from pytest_django import Settings
 
 from articles.embeds import with_players
-from articles.html import add_paragraphs, clean_html, foreign_tags
+from articles.html import add_paragraphs, clean_html, foreign_tags, plain_text
 
 
 @pytest.mark.parametrize(
@@ -116,3 +118,58 @@ def test_blank_lines_part_paragraphs_of_plain_text(text: str, html: str) -> None
 def test_endless_white_space_is_read_once() -> None:
     """Read anew from each of its characters, it would take minutes."""
     assert clean_html("c" + " " * 1_000_000) == "c"
+
+
+# Deep nesting
+
+DEEP = ["<ul><li>", "<rt>", "<div>", "<blockquote>", "<table><tr><td>", "<b>", "<a><b><div>", "<DIV\n>", "<x-y>"]
+
+
+@pytest.mark.parametrize("tags", DEEP)
+def test_deep_nesting_costs_no_more_than_its_length(tags: str) -> None:
+    flat, deep = "<p>x</p>" * 25_000, tags * (200_000 // len(tags))
+
+    assert _seconds(deep) < 40 * _seconds(flat)
+
+
+def test_unclosed_formatting_does_not_multiply() -> None:
+    text = "".join(f"<p><b class=c{number}>x</p>" for number in range(20_000))
+
+    assert len(clean_html(text)) < 12 * len(text)
+
+
+@pytest.mark.parametrize("tags", DEEP)
+def test_no_text_is_lost_by_the_limits(tags: str) -> None:
+    text = "".join(f"{tags} {number} " for number in range(300))
+
+    assert [int(word) for word in plain_text(text).split()] == list(range(300))
+    assert plain_text(clean_html(text)).split() == plain_text(text).split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>" + "<b>x</b> <i>y</i>" * 200 + "</p>",
+        "<ul>" + "<li><b>x</b></li>" * 300 + "</ul>",
+        "<blockquote><p>x</p></blockquote>" * 300,
+        "<table><tbody>" + "<tr><td>x</td></tr>" * 300 + "</tbody></table>",
+        "<ul><li>" * 20 + "x" + "</li></ul>" * 20,
+    ],
+)
+def test_what_articles_really_hold_is_not_limited(text: str) -> None:
+    assert clean_html(text) == text
+
+
+def test_tags_that_authors_forgot_to_close_lose_nothing_but_formatting() -> None:
+    shown = clean_html("<p>one" * 300 + '<a href="https://a.example">link</a><img src="https://a.example/1.jpg">')
+
+    assert shown.count("<p>") == 300
+    assert 'href="https://a.example"' in shown
+    assert "<img" in shown
+
+
+def _seconds(text: str) -> float:
+    """Of the processor: other programs do not count."""
+    begun = process_time()
+    clean_html(text)
+    return process_time() - begun

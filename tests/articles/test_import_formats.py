@@ -213,7 +213,10 @@ def test_a_post_of_wordpress_becomes_an_article(tmp_path: Path) -> None:
         ),
     )  # fmt: skip
 
-    assert run_import(file).lines == [counts(created=1)]
+    assert run_import(file).lines == [
+        "note: 1 record: its post format (Aside) is left out",
+        counts(created=1),
+    ]
 
     article = Article.objects.get()
     assert (article.title, article.slug, article.summary) == ("Ships & Tides", "港口", "Short.")
@@ -302,12 +305,12 @@ def test_pages_and_attachments_are_left_out_and_counted(tmp_path: Path) -> None:
 
 
 def test_a_broken_post_is_named_and_the_others_get_in(tmp_path: Path) -> None:
-    file = write_wxr(tmp_path / "export.xml", post(11, title=""), post(12), post(13, status="limbo"))
+    file = write_wxr(tmp_path / "export.xml", post(11, title="x" * 201), post(12), post(13, status="limbo"))
 
     result = run_import(file)
 
     assert (result.code, result.summary) == (1, counts(created=1, failed=2))
-    assert result.remarks[0] == "item 1 (post 11): failed: title: is empty"
+    assert result.remarks[0] == "item 1 (post 11): failed: title: has 201 characters; shorten it to 200"
     assert result.remarks[1].startswith('item 3 (post 13): failed: status: "limbo" is not known')
 
 

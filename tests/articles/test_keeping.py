@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from articles import services
 from articles.models import Article, AuditEntry, Presence, Update, WorkingCopy
 from articles.services.recording import door
+from articles.services.writing import MOST_COPIES
 from articles.workflow import Step
 from tests.articles.factories import APPROVED, make_article, make_editor, make_person, soon
 from tests.articles.test_desk import form_address, form_of, logged_in, press
@@ -233,6 +234,43 @@ def test_who_may_not_write_keeps_nothing() -> None:
 def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
     alice = make_editor()
     assert keep(logged_in(alice), alice, **wrong)[1] == 400
+
+
+@pytest.mark.django_db
+def test_deeply_nested_json_is_refused() -> None:
+    alice = make_editor()
+
+    answer = logged_in(alice).post(
+        f"/admin/articles/article/copies/{uuid4()}/", '{"typed":' + "[" * 100_000, content_type="application/json"
+    )
+
+    assert answer.status_code == 400
+    assert not WorkingCopy.objects.exists()
+
+
+@pytest.mark.django_db
+def test_half_an_emoji_is_replaced_and_does_not_block_the_form() -> None:
+    alice = make_editor()
+    client = logged_in(alice)
+
+    window, status = keep(client, alice, typed={"title": ["Tides \ud83d \U0001f30a"]})
+
+    assert status == 200
+    assert WorkingCopy.objects.get().title == "Tides \ufffd \U0001f30a"
+    assert "Tides \ufffd" in client.get(f"{ADD}?restore={window}").text
+
+
+@pytest.mark.django_db
+def test_one_person_has_a_limited_number_of_copies_and_the_latest_stay() -> None:
+    alice, bob = make_editor(), make_editor("bob")
+    client = logged_in(alice)
+    keep(logged_in(bob), bob)
+
+    windows = [keep(client, alice)[0] for _number in range(MOST_COPIES + 5)]
+
+    left = {str(pk) for pk in WorkingCopy.objects.filter(person=alice).values_list("pk", flat=True)}
+    assert left == set(windows[5:])
+    assert WorkingCopy.objects.filter(person=bob).count() == 1
 
 
 @pytest.mark.django_db

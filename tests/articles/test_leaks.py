@@ -10,7 +10,7 @@ from django.test import Client
 
 from articles import services
 from articles.models import Article, Channel, Tag
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,7 +42,7 @@ def shown() -> Article:
     for changes in ({"title": f"{SECRET} approved"}, {"body": f"{SECRET} drafted"}):
         services.edit(article, by=editor, changes=changes)
         services.submit(article, by=editor)
-        services.approve(article, by=editor)
+        approve(article)
     services.edit(article, by=editor, changes={"summary": SECRET, "slug": SECRET})
     return article
 

@@ -32,7 +32,7 @@ from articles.exceptions import (
 from articles.models import Article, AuditEntry, CoverMode, Material, MaterialUse, Word
 from articles.review.images import inspect
 from articles.roles import Role
-from tests.articles.factories import make_article, make_editor, make_member, make_release, soon
+from tests.articles.factories import approve, make_article, make_editor, make_member, make_release, soon
 from tests.articles.pictures import GPS, make_material, picture, sent, shown
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
@@ -250,7 +250,7 @@ def test_what_a_release_can_roll_back_to_is_in_use() -> None:
     article = make_article(body=shown(old), status=Article.Status.PUBLISHED, publish_at=soon(days=-1))
     services.edit(article, by=editor, changes={"body": shown(new)})
     services.submit(article, by=editor)
-    services.approve(article, by=editor)
+    approve(article)
     release = make_release(Article.objects.get(), by=editor)
     services.publish_release_now(release, by=editor)
     with pytest.raises(MaterialUsed):

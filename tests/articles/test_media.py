@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +16,11 @@ from moto.server import ThreadedMotoServer
 
 from articles import services
 from articles.exceptions import NotStored
-from articles.models import Material
+from articles.models import Article, Material
 from headline.env import WrongEnvironment
-from headline.media import storage
-from tests.articles.factories import make_editor
-from tests.articles.pictures import make_material, picture, sent
+from headline.media import accel_redirect, storage
+from tests.articles.factories import make_article, make_editor, soon
+from tests.articles.pictures import make_material, picture, sent, shown
 from tests.conftest import Manage, Site
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
@@ -58,11 +59,12 @@ def in_bucket(bucket: Bucket, settings: Any) -> Bucket:
 def test_pictures_are_served_behind_gunicorn(site: Site) -> None:
     """R5.7"""
     material = make_material(make_editor())
+    make_article(body=shown(material), status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
     for name in material.names:
         with urlopen(f"{site.url}{material.address(name)}") as answer:
             assert answer.read() == material.read(name)
         assert answer.headers["Content-Type"] == f"image/{name.rpartition('.')[2]}"
-        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        assert re.fullmatch(r"public, max-age=[1-5]?\d", answer.headers["Cache-Control"])
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
@@ -81,7 +83,8 @@ def test_pictures_live_in_a_bucket(in_bucket: Bucket, client: Client) -> None:
     kept = {item.key: item.Object() for item in in_bucket.objects.objects.all()}
     assert kept.keys() == {f"desk/{material.path(name)}" for name in material.names}
     smallest = kept[f"desk/{material.pk}/320.webp"]
-    assert (smallest.content_type, smallest.cache_control) == ("image/webp", "public, max-age=31536000, immutable")
+    assert (smallest.content_type, smallest.cache_control) == ("image/webp", "public, max-age=3600")
+    client.force_login(editor)
     answer = client.get(material.thumbnail)
     assert b"".join(answer.streaming_content) == smallest.get()["Body"].read()  # type: ignore[attr-defined]
     assert client.get(material.address("missing.webp")).status_code == 404
@@ -129,3 +132,14 @@ def test_browsers_are_sent_where_the_pictures_are_public(settings: Any) -> None:
     settings.MEDIA_URL = media.url
     material = make_material(make_editor())
     assert material.thumbnail == f"https://cdn.example.org/news/{material.pk}/320.webp"
+
+
+@pytest.mark.parametrize(("value", "path"), [("", ""), ("/protected", "/protected/"), ("/a/b/", "/a/b/")])
+def test_the_internal_location_of_a_web_server_ends_with_a_slash(value: str, path: str) -> None:
+    assert accel_redirect("MEDIA_ACCEL_REDIRECT", value) == path
+
+
+@pytest.mark.parametrize("value", ["protected", "https://example.org/", "/a b/", "/"])
+def test_what_is_no_internal_location_stops_the_start(value: str) -> None:
+    with pytest.raises(WrongEnvironment, match="MEDIA_ACCEL_REDIRECT"):
+        accel_redirect("MEDIA_ACCEL_REDIRECT", value)

@@ -23,7 +23,7 @@ def make_named(name: str, first: str = "", last: str = "", **options: Any) -> Us
     """A person with a full name."""
     person = make_person(name, **options)
     person.first_name, person.last_name = first, last
-    person.save()
+    User.objects.bulk_update([person], ["first_name", "last_name"])
     return person
 
 

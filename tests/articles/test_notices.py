@@ -24,7 +24,15 @@ from articles.services.watching import tell_of_trouble
 from headline.desk import navigation
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.worker import Worker
-from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, soon
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_editor,
+    make_member,
+    make_person,
+    soon,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -57,7 +65,7 @@ def test_an_author_is_told_of_a_refusal_and_why(author: User) -> None:
 
 
 def test_an_author_is_told_of_an_approval(author: User) -> None:
-    services.approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
+    approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW))
     assert told(author) == [(Kind.APPROVED, "Mayor resigns")]
 
 
@@ -103,7 +111,7 @@ def test_nobody_is_told_what_he_did_himself() -> None:
 def test_what_is_undone_is_not_told(author: User) -> None:
     article = make_article(author=author, status=Status.MANUAL_REVIEW)
     with transaction.atomic():
-        services.approve(article, by=make_editor())
+        approve(article)
         transaction.set_rollback(True)
     assert not Notice.objects.exists()
 
@@ -111,7 +119,7 @@ def test_what_is_undone_is_not_told(author: User) -> None:
 def test_each_person_chooses_what_comes_in_the_desk_and_what_by_mail(author: User) -> None:
     NoticeChoice.objects.create(person=author, desk=[Kind.REFUSED], mail=[Kind.APPROVED])
     alice = make_editor()
-    services.approve(make_article(author=author, status=Status.MANUAL_REVIEW), by=alice)
+    approve(make_article(author=author, status=Status.MANUAL_REVIEW))
     services.refuse(make_article(author=author, status=Status.MANUAL_REVIEW), by=alice, reason="Thin")
     services.publish_now(make_article(author=author, status=APPROVED), by=alice)
 

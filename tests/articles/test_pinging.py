@@ -20,7 +20,15 @@ from articles.models import Article, Tag
 from articles.services.pinging import PING
 from scheduling.errands import run_errands
 from scheduling.models import TaskInfo, TaskInfoLog
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_release,
+    soon,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -81,7 +89,7 @@ def test_the_hub_hears_of_publication_update_withdrawal_restoration_and_end(hub:
     assert heard(hub) == site
     services.edit(article, by=alice, changes={"title": "Newer"})
     services.submit(article, by=alice)
-    services.approve(article, by=alice)
+    approve(article)
     assert heard(hub) == []
     services.publish_update(article, by=alice)
     assert heard(hub) == site
@@ -165,7 +173,7 @@ def test_the_hub_hears_nothing_of_what_is_done_to_an_article_that_was_taken_off(
     services.edit(article, by=alice, changes={"title": "Newer"})
     services.schedule_update(article, publish_at=soon(hours=1), by=alice)
     services.submit(article, by=alice)
-    services.approve(article, by=alice)
+    approve(article)
     services.publish_update(article, by=alice)
     assert Article.objects.get().title == "Newer"
     services.kill(article, by=alice, notice="Never mind.")

@@ -11,9 +11,10 @@ from django.test import Client
 from playwright.sync_api import Page as Window
 from playwright.sync_api import expect
 
+from articles.caching.pages import LARGEST_PAGE as LARGEST
 from articles.models import Article, Tag
 from articles.places import place_of
-from articles.site.pages import LARGEST, SIZE
+from articles.site.pages import SIZE
 from tests.articles.factories import APPROVED, make_article, make_channel, make_person, soon
 
 pytestmark = pytest.mark.django_db

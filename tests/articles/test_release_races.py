@@ -17,7 +17,7 @@ from articles.models import Article, AuditEntry, Release, Update
 from articles.services.release_tasks import RELEASE
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import database_now, refresh, run_due, sweep
-from tests.articles.factories import APPROVED, make_article, make_editor, make_release, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
 from tests.articles.test_races import together
 from tests.conftest import StartManage
 from tests.harness import eventually
@@ -81,7 +81,7 @@ def test_of_20_with_one_that_fails_none_is_published_and_mended_all_are_by_one_c
         assert release.status == Release.Status.FAILED
         with pytest.raises(ReleaseNotReady):
             services.publish_release_now(release, by=irene)
-        services.approve(Article.objects.get(status=Status.MANUAL_REVIEW), by=irene)
+        approve(Article.objects.get(status=Status.MANUAL_REVIEW))
         services.schedule_release(release, publish_at=soon(), by=irene)
         eventually(work)
     assert set(seen) == {0, 20}
@@ -193,7 +193,7 @@ def test_a_worker_killed_in_mid_release_leaves_nothing_and_the_next_one_does_all
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(days=-1), published_at=soon(days=-1))
     services.edit(out, by=irene, changes={"body": "Better"})
     Update.objects.update(status=Status.MANUAL_REVIEW)
-    services.approve(Article.objects.get(), by=irene)
+    approve(Article.objects.get())
     new = [make_article(f"No. {number}", status=APPROVED) for number in range(20)]
     release = make_release(*new, Article.objects.get(pk=out.pk), by=irene)
     services.schedule_release(release, publish_at=soon(), by=irene)

@@ -33,6 +33,7 @@ from scheduling.registry import Drop, Verdict
 from scheduling.services import read_database_clock
 from tests.articles.factories import (
     APPROVED,
+    approve,
     make_article,
     make_editor,
     make_member,
@@ -65,7 +66,7 @@ def with_newer_text(article: Article, text: str, by: User) -> Article:
     """The article, with an approved newer text that waits."""
     services.edit(article, by=by, changes={"body": text})
     Update.objects.filter(article=article).update(status=Status.MANUAL_REVIEW)
-    services.approve(Article.objects.get(pk=article.pk), by=by)
+    approve(Article.objects.get(pk=article.pk))
     return Article.objects.get(pk=article.pk)
 
 
@@ -145,7 +146,7 @@ def test_a_failed_release_is_mended_and_published(irene: User) -> None:
     bad = make_article("Bad", status=Status.MANUAL_REVIEW)
     release = due(make_release(make_article("Good", status=APPROVED), bad, by=irene), irene)
     let_go_out(release)
-    services.approve(bad, by=irene)
+    approve(bad)
     assert services.preflight(release) == []
     assert live_titles() == set()
 
@@ -160,7 +161,7 @@ def test_a_failed_release_may_be_scheduled_again(irene: User) -> None:
     bad = make_article(status=Status.MANUAL_REVIEW)
     release = due(make_release(bad, by=irene), irene)
     let_go_out(release)
-    services.approve(bad, by=irene)
+    approve(bad)
     due(release, irene)
     assert let_go_out(release) is None
     assert live_titles() == {bad.title}
@@ -294,7 +295,7 @@ def test_a_newer_text_approved_while_its_article_is_off_still_waits_for_the_rele
     release = make_release(article, by=irene)
     services.withdraw(article, by=irene)
     Update.objects.update(status=Status.MANUAL_REVIEW)
-    services.approve(Article.objects.get(), by=irene)
+    approve(Article.objects.get())
     services.restore(Article.objects.get(), by=irene)
     assert Article.objects.get().body == ""
     services.publish_release_now(release, by=irene)
@@ -405,18 +406,20 @@ def test_a_scheduled_release_has_one_task_at_its_time(irene: User) -> None:
     assert release_tasks(release) == []
 
 
-def test_a_task_that_is_missing_is_mended_and_one_given_up_fails_the_release(irene: User) -> None:
+@pytest.mark.parametrize("log_status", TaskInfoLog.Status.values)
+def test_a_task_that_is_missing_is_made_again_whatever_its_record_says(irene: User, log_status: int) -> None:
+    """E1: a release that failed once is never given up."""
     release = make_release(make_article(status=APPROVED), by=irene)
     Release.objects.update(status=Release.Status.SCHEDULED, publish_at=soon(minutes=5))
     assert [mend_releases(), mend_releases()] == [1, 0]
     assert len(release_tasks(release)) == 1
 
     TaskInfo.objects.all().delete()
-    TaskInfoLog.objects.filter(task_type=RELEASE).update(status=TaskInfoLog.Status.FAILED)
+    TaskInfoLog.objects.filter(task_type=RELEASE).update(status=log_status)
     assert [mend_releases(), mend_releases()] == [1, 0]
+    assert len(release_tasks(release)) == 1
     release.refresh_from_db()
-    assert release.status == Release.Status.FAILED
-    assert Notice.objects.filter(kind=Notice.Kind.FAILED, release=release, person=irene).exists()
+    assert release.status == Release.Status.SCHEDULED
 
 
 def test_a_release_that_nobody_runs_is_reported_once(irene: User) -> None:
@@ -550,7 +553,7 @@ def test_a_roll_back_puts_every_member_where_it_stood_before(irene: User) -> Non
     updated = published("Updated")
     services.edit(updated, by=irene, changes={"body": "Better"}, correction="It was worse.")
     Update.objects.update(status=Status.MANUAL_REVIEW)
-    services.approve(Article.objects.get(pk=updated.pk), by=irene)
+    approve(Article.objects.get(pk=updated.pk))
     release = make_release(new, Article.objects.get(pk=updated.pk), by=irene)
     services.add_member(release, article=off, action=Action.WITHDRAW, by=irene)
     before = state(new, updated, off)

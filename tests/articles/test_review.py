@@ -9,19 +9,25 @@ import pytest
 from django.contrib.auth.models import User
 
 from articles import services
-from articles.models import Article, Word
+from articles.models import Article, ReviewPolicy, Word
 from articles.review import Opinion, Subject
 from articles.services import reviewing
 from articles.services.judging import REVIEW
 from articles.workflow import Verdict
 from scheduling.models import TaskInfo
-from tests.articles.factories import make_article, make_editor, publish_tasks, soon
+from tests.articles.factories import approve, let_the_machine_approve, make_article, make_editor, publish_tasks, soon
 from tests.conftest import Manage
 
 pytestmark = pytest.mark.django_db
 
 Status = Article.Status
 Level = Word.Level
+
+
+@pytest.fixture(autouse=True)
+def _machine_approves() -> None:
+    """Most tests here are about what the machine finds; where it may not approve anything, they say so."""
+    let_the_machine_approve()
 
 
 @pytest.fixture
@@ -92,19 +98,33 @@ def test_an_innocent_phrase_passes(editor: User) -> None:
     assert submitted(editor, "平台独立运行，台独").status == Status.REJECTED
 
 
-def test_with_nothing_to_judge_by_a_person_decides(editor: User, settings: Any) -> None:
-    """R5.1"""
-    word("平台独立", Level.ALLOW)
-    assert submitted(editor).status == Status.MANUAL_REVIEW
-    settings.REVIEW_APPROVES = "always"
+def test_no_word_decides_who_approves(editor: User) -> None:
+    """R5.1 S4"""
+    ReviewPolicy.objects.all().delete()
+    for level in Level:
+        word(f"casino {level}", level)
+        assert submitted(editor).status == Status.MANUAL_REVIEW
+    let_the_machine_approve()
+    Word.objects.all().delete()
     assert submitted(editor).status == Status.APPROVED
 
 
-def test_a_newsroom_may_want_a_person_for_everything(editor: User, settings: Any) -> None:
+def test_a_newsroom_may_want_a_person_for_everything(editor: User) -> None:
     word("casino")
-    settings.REVIEW_APPROVES = "never"
+    let_the_machine_approve(ReviewPolicy.Machine.NEVER)
     assert submitted(editor).status == Status.MANUAL_REVIEW
     assert submitted(editor, "New casino").status == Status.REJECTED
+
+
+def test_with_the_two_person_rule_the_machine_never_approves(editor: User, settings: Any) -> None:
+    """S4"""
+    settings.ARTICLES_TWO_PERSON_RULE = True
+    assert submitted(editor).status == Status.MANUAL_REVIEW
+    settings.REVIEW_AT_ONCE = 0
+    article = submitted(editor)
+    reviewing.conclude(article.pk)
+    article.refresh_from_db()
+    assert article.status == Status.MANUAL_REVIEW
 
 
 class Passing:
@@ -227,14 +247,14 @@ def test_new_words_pull_back_what_waits_and_leave_its_time(editor: User) -> None
         untouched.refresh_from_db()
         assert untouched.status == status
 
-    services.approve(waiting, by=make_editor("bob"))
+    approve(waiting)
     assert publish_tasks(waiting) == [due]
 
 
 def test_words_that_a_reviewer_accepted_do_not_pull_an_article_back_but_blocking_them_does(editor: User) -> None:
     lottery = word("lottery", Level.REVIEW)
     article = submitted(editor, "Lottery winner found", publish_at=soon(hours=1))
-    services.approve(article, by=make_editor("bob"))
+    approve(article)
     word("casino")
     assert reviewing.review_again() == 0
     lottery.level = Level.BLOCK

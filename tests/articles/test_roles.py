@@ -18,13 +18,13 @@ from rest_framework.test import APIClient
 
 from articles import services
 from articles.desk.steps import take
-from articles.exceptions import ArticleError, NotAllowed
+from articles.exceptions import ArticleError, NotAllowed, ReasonMissing
 from articles.models import Article, AuditEntry, Claim, Notice, Revision
 from articles.roles import ROLES, Role
 from articles.services.recording import EDIT
 from articles.workflow import Step
 from scheduling.models import TaskInfo, TaskInfoLog
-from tests.articles.factories import make_article, make_editor, make_member, make_person, soon
+from tests.articles.factories import approve, make_article, make_editor, make_member, make_person, soon
 from tests.articles.test_desk import answer_to, is_asked
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -69,7 +69,7 @@ def by_python(person: User, article: Article, action: str, moment: datetime) -> 
         if action == EDIT:
             services.edit(article, by=person, changes={"title": NEW_TITLE})
         else:
-            take(Step(action), article, by=person, publish_at=moment, reason=REASON)
+            take(Step(action), article, by=person, publish_at=moment, reason=REASON, revision=1)
     except ArticleError as refusal:
         return refusal.code
     return DONE
@@ -77,7 +77,7 @@ def by_python(person: User, article: Article, action: str, moment: datetime) -> 
 
 def by_command(person: User, article: Article, action: str, moment: datetime) -> str:
     errors = StringIO()
-    options = ["--by", person.username, "--at", moment.isoformat(), "--reason", REASON]
+    options = ["--by", person.username, "--at", moment.isoformat(), "--reason", REASON, "--revision", "1"]
     try:
         call_command("article", action, str(article.pk), *options, stdout=StringIO(), stderr=errors)
     except SystemExit as end:
@@ -92,6 +92,7 @@ def by_api(person: User, article: Article, action: str, moment: datetime) -> str
         answer = client.patch(address, {"title": NEW_TITLE})
     else:
         body = {Step.SCHEDULE: {"publish_at": moment}, Step.REFUSE: {"reason": REASON}, Step.KILL: {"notice": REASON}}
+        body[Step.APPROVE] = {"revision": 1}
         answer = client.post(f"{address}{PATHS.get(Step(action), action)}/", body.get(Step(action)))
     assert answer.status_code in ({200} if "code" not in answer.json() else {403, 409})
     return str(answer.json().get("code", DONE))
@@ -100,7 +101,7 @@ def by_api(person: User, article: Article, action: str, moment: datetime) -> str
 def by_admin(person: User, article: Article, action: str, moment: datetime) -> str:
     client = Client()
     client.force_login(person)
-    sent = {"title": article.title, "slug": article.slug, "author": article.author_id, "reason": REASON}
+    sent = {"title": article.title, "slug": article.slug, "author": article.author_id, "reason": REASON, "base": 1}
     sent["title"] = NEW_TITLE if action == EDIT else article.title
     time = moment if action == Step.SCHEDULE else article.publish_at
     button = "_save" if action == EDIT else f"_step_{action}"
@@ -234,7 +235,7 @@ def test_nobody_reviews_his_own_article(door: str, role: Role) -> None:
 def test_the_reason_says_why_not() -> None:
     nadia = make_member(Role.REVIEWER)
     with pytest.raises(NotAllowed, match="your own article"):
-        services.approve(article_in(Status.MANUAL_REVIEW, nadia), by=nadia)
+        services.approve(article_in(Status.MANUAL_REVIEW, nadia), by=nadia, revision=1)
     wen = make_member(Role.AUTHOR)
     with pytest.raises(NotAllowed, match="somebody else"):
         services.submit(article_in(Status.DRAFT, nadia), by=wen)
@@ -259,36 +260,52 @@ def test_a_publisher_moves_the_time_of_an_article_but_not_its_text() -> None:
 
 
 @pytest.mark.parametrize("is_superuser", [False, True])
-def test_under_the_two_person_rule_nobody_approves_what_he_edited_last(
-    settings: LazySettings, is_superuser: bool
+@pytest.mark.parametrize("rule", [False, True])
+def test_nobody_approves_what_he_has_edited_since_the_last_approval(
+    settings: LazySettings, rule: bool, is_superuser: bool
 ) -> None:
-    settings.ARTICLES_TWO_PERSON_RULE = True
+    settings.ARTICLES_TWO_PERSON_RULE = rule
     irene, other = make_member(Role.CHIEF), make_person("other")
     User.objects.filter(pk=irene.pk).update(is_superuser=is_superuser)
     irene.refresh_from_db()
     article = article_in(Status.MANUAL_REVIEW, other)
     services.edit(article, by=irene, changes={"title": NEW_TITLE})
-    with pytest.raises(NotAllowed, match="Two people"):
-        services.approve(article, by=irene)
-
     services.edit(article, by=make_editor(), changes={"title": "Mayor goes"})
-    services.approve(article, by=irene)
+    with pytest.raises(NotAllowed, match="Two people"):
+        approve(article, by=irene)
+    approve(article)
+
+    services.edit(article, by=make_editor("bob"), changes={"title": "Mayor is gone"})
+    services.submit(article, by=other)
+    approve(article, by=irene)
 
 
-def test_an_administrator_may_review_alone_unless_two_people_are_asked_for(settings: LazySettings) -> None:
-    root = make_person("root", is_superuser=True)
-    services.approve(article_in(Status.MANUAL_REVIEW, root), by=root)
-
-    settings.ARTICLES_TWO_PERSON_RULE = True
+@pytest.mark.parametrize("rule", [False, True])
+def test_an_administrator_approves_alone_by_an_override_that_is_recorded(settings: LazySettings, rule: bool) -> None:
+    settings.ARTICLES_TWO_PERSON_RULE = rule
+    root, chief = make_person("root", is_superuser=True), make_member(Role.CHIEF)
+    article = article_in(Status.MANUAL_REVIEW, root)
     with pytest.raises(NotAllowed):
-        services.approve(article_in(Status.MANUAL_REVIEW, root), by=root)
+        services.approve(article, by=root, revision=1)
+    with pytest.raises(ReasonMissing):
+        services.approve(article, by=root, revision=1, override=" ")
+    with pytest.raises(NotAllowed, match="Only an administrator"):
+        services.approve(article, by=chief, revision=1, override="Nobody else is here.")
+    services.approve(article, by=root, revision=1, override="Nobody else is here.")
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.action, entry.user_id, entry.facts) == (
+        Step.APPROVE,
+        root.pk,
+        {"override": "Nobody else is here."},
+    )
+    assert "override by an administrator: Nobody else is here." in entry.differences()
 
 
 def test_a_reviewer_who_was_removed_reviews_nothing() -> None:
     nadia, article = make_member(Role.REVIEWER), article_in(Status.MANUAL_REVIEW, make_person("other"))
     Group.objects.get(name=Role.REVIEWER).user_set.remove(nadia)
     with pytest.raises(NotAllowed):
-        services.approve(article, by=User.objects.get(pk=nadia.pk))
+        services.approve(article, by=User.objects.get(pk=nadia.pk), revision=1)
 
 
 def test_migrating_makes_a_group_for_each_role() -> None:

@@ -175,12 +175,13 @@ def test_mending_finds_an_article_whose_end_was_set_behind_its_back() -> None:
     assert unpublish_tasks(article) == [end]
 
 
-def test_mending_leaves_what_was_given_up_to_a_person() -> None:
-    article = make_article(status=APPROVED, publish_at=soon(minutes=-1))
+def test_mending_gives_up_nothing_that_a_record_calls_failed() -> None:
+    """E1"""
+    article = make_article(status=APPROVED, publish_at=(due := soon(minutes=-1)))
     TaskInfo.objects.all().delete()
     TaskInfoLog.objects.update(status=TaskInfoLog.Status.FAILED)
-    assert mend_tasks() == 0
-    assert publish_tasks(article) == []
+    assert mend_tasks() == 1
+    assert publish_tasks(article) == [due]
 
 
 def test_mending_does_not_hurry_a_task_that_is_being_retried() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -19,7 +19,15 @@ from articles.models import Article, SearchEntry, Tag
 from articles.places import place_of
 from articles.search import finding, mend_index
 from articles.site.pages import SIZE
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_person,
+    soon,
+)
 from tests.articles.imports import run_import, write_lines
 from tests.conftest import Manage
 
@@ -102,7 +110,7 @@ def test_the_search_is_true_after_every_change() -> None:
     services.edit(article, by=alice, changes={"title": "Harbour tunnel closed"})
     assert (found("bridge"), found("tunnel")) == ([HARBOUR], [])
     services.submit(article, by=alice)
-    services.approve(article, by=alice)
+    approve(article)
     assert (found("bridge"), found("tunnel")) == ([HARBOUR], [])
     services.publish_update(article, by=alice)
     assert (found("bridge"), found("tunnel")) == ([], ["Harbour tunnel closed"])
@@ -118,7 +126,7 @@ def test_an_update_whose_time_comes_is_found_at_once() -> None:
     alice, article = make_editor(), live()
     services.edit(article, by=alice, changes={"body": "<p>The tunnel</p>"})
     services.submit(article, by=alice)
-    services.approve(article, by=alice)
+    approve(article)
     services.schedule_update(article, publish_at=soon(seconds=-1), by=alice)
     assert found("tunnel") == []
     with transaction.atomic():
@@ -267,7 +275,7 @@ def test_all_that_has_a_common_word_is_found_window_by_window_whichever_way_is_s
     with CaptureQueriesContext(connection) as read:
         assert walked("/api/v1/articles/", q="rain", page_size="3") == common
     monkeypatch.setattr(finding, "_WALK", 0)
-    cache.clear()  # or the second asking would get the answers of the first
+    caches["responses"].clear()  # or the second asking would get the answers of the first
     with CaptureQueriesContext(connection) as indexed:
         assert walked("/api/v1/articles/", q="rain", page_size="3") == common
     assert [any("MATCH" in query["sql"] for query in way.captured_queries) for way in (read, indexed)] == [False, True]

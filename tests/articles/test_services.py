@@ -18,6 +18,7 @@ from articles.exceptions import (
     MaterialUsed,
     NotAllowed,
     NotEditable,
+    NotMoved,
     ReasonMissing,
     StaleEdit,
     UnknownMaterial,
@@ -26,7 +27,16 @@ from articles.exceptions import (
 from articles.models import Article
 from articles.review import Opinion
 from articles.workflow import STEPS, Position, Step, Subject, Verdict, steps_from
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    let_the_machine_approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_person,
+    soon,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +44,7 @@ Status = Article.Status
 
 CALLS: dict[Step, Callable[..., Any]] = {
     Step.SUBMIT: services.submit,
-    Step.APPROVE: services.approve,
+    Step.APPROVE: lambda article, *, by: services.approve(article, by=by, revision=1),
     Step.REFUSE: lambda article, *, by: services.refuse(article, by=by, reason="Too long."),
     Step.SCHEDULE: lambda article, *, by: services.schedule(article, publish_at=soon(hours=1), by=by),
     Step.CANCEL_SCHEDULE: services.cancel_schedule,
@@ -85,7 +95,7 @@ def test_nobody_takes_a_step_without_its_permission(step: Step) -> None:
 
 def test_a_superuser_needs_no_permission() -> None:
     article = make_article(status=Status.MANUAL_REVIEW)
-    services.approve(article, by=make_person("root", is_superuser=True))
+    approve(article, by=make_person("root", is_superuser=True))
     assert article.status == Status.MANUALLY_APPROVED
 
 
@@ -105,6 +115,7 @@ def test_the_review_decides_at_submit(
     verdict: Verdict, status: Status, editor: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R5.1"""
+    let_the_machine_approve()
     monkeypatch.setattr("articles.services.judging.review", lambda text: Opinion(verdict, "Because."))
     article = make_article()
     services.submit(article, by=editor)
@@ -116,7 +127,7 @@ def test_an_approval_keeps_the_chosen_time(editor: User) -> None:
     chosen = soon(hours=1)
     article = make_article(publish_at=chosen)
     services.submit(article, by=editor)
-    services.approve(article, by=editor)
+    approve(article)
     assert (article.status, article.publish_at) == (Status.MANUALLY_APPROVED, chosen)
 
 
@@ -292,7 +303,12 @@ def test_a_value_changed_back_after_a_reload_is_saved() -> None:
 def test_every_error_has_a_code_and_a_sentence() -> None:
     kinds = ArticleError.__subclasses__()
     assert len({kind.code for kind in kinds}) == len(kinds)
-    naming = [AltMissing(["Harbour"]), MaterialUsed(["Harbour"]), UnknownMaterial(["Harbour"])]
+    naming = [
+        AltMissing(["Harbour"]),
+        MaterialUsed(["Harbour"]),
+        NotMoved({7: "“Harbour” is out."}),
+        UnknownMaterial(["Harbour"]),
+    ]
     assert all("Harbour" in str(error) for error in naming)
     errors = [*naming, *(kind() for kind in kinds if kind not in map(type, naming))]
     assert all(str(error).endswith(".") for error in errors)

@@ -18,7 +18,16 @@ from articles.models import Article, Claim
 from articles.roles import Role
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock
-from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, make_release, soon
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_editor,
+    make_member,
+    make_person,
+    make_release,
+    soon,
+)
 from tests.conftest import StartManage
 
 pytestmark = pytest.mark.django_db
@@ -89,7 +98,7 @@ def test_newer_texts_and_releases_that_would_not_go_out_are_at_risk_too() -> Non
         services.edit(article, by=editor, changes={"title": newer})
         services.submit(article, by=editor)
         if newer == "Approved":
-            services.approve(article, by=editor)
+            approve(article)
         services.schedule_update(article, publish_at=soon(hours=2), by=editor)
     for name, member in (("Lame", make_article("Unready")), ("Ready", make_article("Fine", status=APPROVED))):
         release = make_release(member, by=editor, name=name)

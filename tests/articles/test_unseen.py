@@ -27,7 +27,15 @@ from articles.services.previewing import make_preview_link
 from articles.services.recording import Standing
 from articles.services.undoing import latest_entry, put_back
 from articles.workflow import Step
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_release,
+    soon,
+)
 from tests.articles.imports import run_import, write_lines
 from tests.articles.pictures import make_material
 from tests.harness import eventually
@@ -100,7 +108,7 @@ def newer_text(article: Article, editor: User, **changes: Any) -> None:
     article = Article.objects.get(pk=article.pk)
     services.edit(article, by=editor, changes=changes or {"title": "Zanzibar"})
     services.submit(article, by=editor)
-    services.approve(article, by=editor)
+    approve(article)
 
 
 def same_text_again(article: Article, editor: User) -> None:
@@ -284,7 +292,7 @@ def by_a_release(article: Article, editor: User) -> None:
 def by_a_correction(article: Article, editor: User) -> None:
     services.edit(article, by=editor, changes={}, correction="It was Zanzibar.")
     services.submit(article, by=editor)
-    services.approve(article, by=editor)
+    approve(article)
     services.publish_update(article, by=editor)
 
 
@@ -391,7 +399,7 @@ def test_what_comes_out_after_its_time_is_dated_when_it_came_out(editor: User) -
     held = make_article("Held", status=APPROVED, publish_at=past, embargo_until=soon(hours=1))
     late, with_others = (make_article(title, status=APPROVED) for title in ("Late", "With others"))
     for article, deed in (
-        (refused, lambda: services.approve(refused, by=editor)),
+        (refused, lambda: approve(refused)),
         (held, lambda: services.set_embargo(held, until=None, by=editor)),
         (late, lambda: services.schedule(late, publish_at=past, by=editor)),
         (with_others, lambda: services.schedule_many([with_others], publish_at=past, by=editor)),
@@ -405,7 +413,7 @@ def test_what_is_written_before_it_goes_live_is_as_old_as_that(editor: User) -> 
     article = make_article(status=APPROVED, publish_at=soon(minutes=1))
     services.edit(article, by=editor, changes={"title": "Zanzibar"}, correction="It was Sansibar.")
     services.submit(article, by=editor)
-    services.approve(article, by=editor)
+    approve(article)
     assert Article.objects.get(pk=article.pk).title == "Zanzibar"
     services.schedule(article, publish_at=soon(seconds=0.3), by=editor)
     address = f"/api/v1/articles/{article.pk}/"
@@ -431,7 +439,7 @@ def test_what_was_mended_while_the_article_was_off_is_as_old_as_its_return(artic
     services.withdraw(article, by=editor)
     services.edit(article, by=editor, changes={}, correction="It was Sansibar.")
     services.submit(article, by=editor)
-    services.approve(article, by=editor)
+    approve(article)
     before = soon()
     services.restore(article, by=editor)
     again, second = corrections()

@@ -1,10 +1,11 @@
-"""A man in the middle between the workers and Redis who can lose one reply: what was popped reaches nobody."""
+"""A man in the middle between the workers and a server, who can lose a reply of Redis or swallow what is connected."""
 
 from __future__ import annotations
 
 import re
 import socket
 import threading
+from contextlib import suppress
 from types import TracebackType
 
 from tests.harness import free_port
@@ -21,11 +22,22 @@ class Proxy:
         self.port = free_port()
         self.lost = threading.Event()
         self._armed = threading.Event()
+        self._word = b""
         self._listener = socket.create_server((_HOST, self.port))
+        self._ends: list[socket.socket] = []  # client and server of each connection
+        self._swallowed: set[socket.socket] = set()  # ends of connections through which nothing passes any more
 
     def lose_next_ids(self) -> None:
         """Drop the next answer that gives ids out, and with it the connection; `lost` is set when it happened."""
         self._armed.set()
+
+    def swallow(self) -> None:
+        """Pass nothing more on of what is connected by now, as a firewall does that has forgotten it."""
+        self._swallowed.update(self._ends)
+
+    def swallow_on(self, word: bytes) -> None:
+        """Do that as soon as somebody sends this word."""
+        self._word = word
 
     def __enter__(self) -> Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -35,6 +47,8 @@ class Proxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._listener.close()
+        for end in self._ends:
+            _close(end)
 
     def _accept(self) -> None:
         while True:
@@ -43,12 +57,17 @@ class Proxy:
             except OSError:
                 return
             server = socket.create_connection((_HOST, self.target))
+            self._ends += client, server
             for pair in ((client, server, False), (server, client, True)):
                 threading.Thread(target=self._forward, args=pair, daemon=True).start()
 
     def _forward(self, source: socket.socket, sink: socket.socket, is_reply: bool) -> None:
         try:
             while data := source.recv(65536):
+                if self._word and not is_reply and self._word in data:
+                    self.swallow()
+                if source in self._swallowed:
+                    continue
                 if is_reply and self._armed.is_set() and _IDS_GIVEN_OUT.search(data):
                     self._armed.clear()
                     self.lost.set()
@@ -56,5 +75,13 @@ class Proxy:
                 sink.sendall(data)
         except OSError:
             pass
-        for end in (source, sink):
-            end.close()
+        if source not in self._swallowed:  # of which neither end hears that the other has gone
+            _close(source)
+            _close(sink)
+
+
+def _close(end: socket.socket) -> None:
+    """Also for the thread that reads from it."""
+    with suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()

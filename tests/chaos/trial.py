@@ -49,7 +49,7 @@ class Trial:
 
     def run(self, faults: Sequence[Fault]) -> None:
         """Empty the stores, let the tasks become due, do the faults one after the other, wait for the end."""
-        self._reset()
+        self.reset()
         begin = time.time() + _LEAD
         self.load(
             {"task_type": "articles.publish", "count": self.tasks // 2, "due": begin, "over": self.seconds},
@@ -84,7 +84,8 @@ class Trial:
         before, during, after = self._lateness()
         return Report(tasks, self._lost(), self._doubled(), self._early(), before, during, after, self._in_hand())
 
-    def _reset(self) -> None:
+    def reset(self) -> None:
+        """Empty the stores."""
         connection = self.stand.connect()
         with connection.cursor() as cursor:
             cursor.execute("SET foreign_key_checks = 0")

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
-from articles.models import Article, Material, Release, ReleaseMember
+from articles.models import Article, Channel, Material, Release, ReleaseMember
 from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
 from tests.articles.pictures import picture, sent
@@ -165,6 +165,7 @@ def update_steps(article: int) -> Iterator[tuple[str, int | str | None, Any, int
     yield "desk_articles_kill", article, {"notice": "It was invented."}, 200
     yield "desk_articles_revive", article, None, 200
     yield "desk_articles_embargo", article, {"until": NOON}, 200
+    make_article(channel=Channel.objects.get(), status=Status.APPROVED, publish_at=soon(hours=1))
     yield "desk_articles_move", None, {"channel": "politics", "shift": "00:30:00"}, 200
 
 
@@ -200,6 +201,59 @@ def test_every_operation_answers_as_documented(admin: APIClient, document: dict[
         assert response.status_code == status, f"{operation_id}: {response.content.decode()}"
         check_answer(document, operation, response)
     assert called == documented.keys()
+
+
+def test_what_readers_have_already_and_what_is_gone_is_documented(document: dict[str, Any]) -> None:
+    """A4"""
+    client, documented = APIClient(), operations(document)
+    live = make_article(status=Status.PUBLISHED, publish_at=soon(minutes=-1))
+    killed = make_article(
+        status=Status.KILLED, publish_at=soon(hours=-1), published_at=soon(hours=-1), kill_notice="No."
+    )
+    for name, address in (("articles_retrieve", f"{live.pk}/"), ("articles_list", "")):
+        url = f"/api/v1/articles/{address}"
+        again = client.get(url, headers={"If-None-Match": client.get(url)["ETag"]})
+        assert again.status_code == 304
+        check_answer(document, documented[name][2], again)
+    gone = client.get(f"/api/v1/articles/{killed.pk}/")
+    assert (gone.status_code, gone.json()) == (410, {"detail": "No.", "code": "killed"})
+    check_answer(document, documented["articles_retrieve"][2], gone)
+    followed = client.get("/api/v1/articles/?updated_since=2000-01-01T00:00:00Z")
+    assert followed.json()["checkpoint"]
+    check_answer(document, documented["articles_list"][2], followed)
+
+
+def test_errors_of_fields_and_conflicts_are_documented(admin: APIClient, document: dict[str, Any]) -> None:
+    """A4"""
+    documented, article = operations(document), make_article(status=Status.APPROVED)
+    for name, body, status in (
+        ("desk_articles_schedule", {"publish_at": "soon", "at": 1}, 400),
+        ("desk_articles_move", {"articles": [0, "x"], "shift": "1"}, 400),
+        ("desk_articles_withdraw", None, 409),
+    ):
+        path, method, operation = documented[name]
+        answer = getattr(admin, method)(filled(path, article.pk) if "{" in path else path, body)
+        assert answer.status_code == status
+        check_answer(document, operation, answer)
+    stale = admin.patch(f"/api/v1/desk/articles/{article.pk}/", {"title": "x"}, headers={"If-Match": '"x"'})
+    assert stale.status_code == 412
+    check_answer(document, documented["desk_articles_partial_update"][2], stale)
+    assert all("429" in operation["responses"] for _path, _method, operation in documented.values())
+
+
+def test_an_id_of_a_task_is_text_everywhere(document: dict[str, Any]) -> None:
+    """A4"""
+    found = [
+        parameter["schema"]["type"]
+        for item in document["paths"].values()
+        for operation in item.values()
+        for parameter in operation.get("parameters", ())
+        if parameter["name"] == "task_id"
+    ]
+    components = document["components"]["schemas"].values()
+    found += [part["properties"]["task_id"]["type"] for part in components if "task_id" in part.get("properties", {})]
+    assert len(found) > 5
+    assert set(found) == {"string"}
 
 
 def test_every_refusal_is_as_documented(admin: APIClient, document: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from django.conf import settings
 from articles.models import Article
 from scheduling.models import TaskInfo, TaskInfoLog
 from tests.articles.factories import make_article, soon
-from tests.conftest import Manage
+from tests.conftest import Manage, database_environment
 from tests.harness import Process, eventually
 
 Crontab = Callable[[str], str]
@@ -81,6 +81,31 @@ def test_secrets_are_for_the_owners_eyes_alone(crontab: Crontab, installed: Path
     assert stat.S_IMODE(settings.CRON_ENVIRONMENT.stat().st_mode) == 0o600
     assert "sqlite" not in installed.read_text()
     assert "mysql" not in installed.read_text()
+
+
+def test_rotated_secrets_are_named_until_they_are_installed(crontab: Crontab, manage: Manage) -> None:
+    """O3"""
+    crontab("add")
+    assert "headline.W002" not in manage("check").stderr
+    warned = manage("check", env={"METRICS_TOKEN": "hunter2"}).stderr
+    assert "METRICS_TOKEN" in warned and "crontab add" in warned and "hunter2" not in warned
+
+
+def test_the_jobs_read_the_file_that_holds_the_environment(installed: Path, manage: Manage, tmp_path: Path) -> None:
+    """O3: nothing is copied, so a rotated secret counts from the next minute on."""
+    file, path = tmp_path / "headline.env", f"{installed.parent}:{os.environ['PATH']}"
+    names = ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "DATA_DIR", "DJANGO_DEBUG")
+    given = {**database_environment(), "PATH": path}
+    file.write_text("".join(f"{name}={given[name]}\n" for name in names if name in given))
+    done = manage("crontab", "add", env={"PATH": path, "ENV_FILE": str(file)})
+    assert done.returncode == 0, done.stderr
+    assert not settings.CRON_COPY.exists()
+    assert all(f"ENV_FILE={file} " in command for command in _commands(installed))
+    refused = manage("crontab", "add", env={"PATH": path, "ENV_FILE": str(file), "METRICS_TOKEN": "hunter2"})
+    assert refused.returncode == 1
+    assert "METRICS_TOKEN" in refused.stderr and "hunter2" not in refused.stderr
+    manage("crontab", "remove", env={"PATH": path, "ENV_FILE": str(file)})
+    assert file.exists()
 
 
 def test_an_installed_job_publishes_what_is_due(crontab: Crontab, installed: Path) -> None:

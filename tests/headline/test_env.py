@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headline import env
+from headline import access, env
 from tests.harness import base_dir, python
 
 Given = Callable[..., None]
@@ -18,7 +18,9 @@ Given = Callable[..., None]
 DEPLOYED = {
     "DJANGO_SECRET_KEY": "a-long-and-random-text-for-this-one-test-of-a-deployment-0123456789",
     "SITE_URL": "https://news.example.org",
+    "PROXY_COUNT": "1",
 }
+STARTS_AS_IT_IS = {"DJANGO_DEBUG", "PATH"}
 
 
 @pytest.fixture
@@ -94,12 +96,67 @@ def test_a_wrong_value_stops_the_start_with_one_sentence(name: str, value: str, 
 def _manage_check(variables: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
     """`manage.py check` with these variables alone: what a person sees who starts Headline with them."""
     environment = {"PATH": os.environ["PATH"], **variables}
+    if "DJANGO_SECRET_KEY" not in variables and not STARTS_AS_IT_IS & variables.keys():
+        environment |= {"DJANGO_DEBUG": "on"}
     command = [python, "manage.py", "check", *options]
     return subprocess.run(command, env=environment, cwd=base_dir, capture_output=True, text=True, check=False)
 
 
-def test_a_fresh_clone_needs_no_variable_at_all() -> None:
-    assert _manage_check({}).returncode == 0
+def test_trying_out_needs_one_variable_alone() -> None:
+    assert _manage_check({"DJANGO_DEBUG": "on"}).returncode == 0
+
+
+PUBLIC = {"SITE_URL": "https://news.example.org"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "fault"),
+    [
+        ({"PATH": os.environ["PATH"]}, "DJANGO_SECRET_KEY is missing"),
+        ({**PUBLIC, "DJANGO_DEBUG": ""}, "DJANGO_SECRET_KEY is missing"),
+        ({**PUBLIC, "DJANGO_DEBUG": "off"}, "DJANGO_SECRET_KEY is missing"),
+        ({**PUBLIC, "DJANGO_DEBUG": "on"}, "DJANGO_DEBUG is on for the public host 'news.example.org'"),
+        ({**DEPLOYED, "DJANGO_DEBUG": "on"}, "DJANGO_DEBUG is on for the public host"),
+        ({"DJANGO_DEBUG": "on", "DJANGO_ALLOWED_HOSTS": "localhost,*"}, "for the public host '*'"),
+        ({"DJANGO_DEBUG": "on", "DJANGO_ALLOWED_HOSTS": ".example.org"}, "for the public host '.example.org'"),
+        ({"DJANGO_DEBUG": "on", "SITE_URL": "http://8.8.8.8:8000"}, "for the public host '8.8.8.8'"),
+        ({"DJANGO_DEBUG": "on", "SITE_URL": "http://[2606:4700::1111]"}, "for the public host"),
+        (
+            {**PUBLIC, "DJANGO_SECRET_KEY": "insecure-key-for-development-on-one-machine-only"},
+            "DJANGO_SECRET_KEY is the key of Headline's source code",
+        ),
+    ],
+)
+def test_nothing_public_starts_open(variables: dict[str, str], fault: str) -> None:
+    """S13: who said neither, or both, is told what to set."""
+    done = _manage_check(variables)
+    assert done.returncode == 1
+    (sentence,) = done.stderr.splitlines()
+    assert fault in sentence and "set it to a long random text" in sentence.replace(
+        "set DJANGO_SECRET_KEY to a long", "set it to a long"
+    )
+
+
+@pytest.mark.parametrize(
+    "host", ["http://127.0.0.1:9000", "http://192.168.1.5:8000", "http://[::1]:8000", "http://web:80"]
+)
+def test_headline_may_be_tried_out_in_one_s_own_network(host: str) -> None:
+    assert _manage_check({"DJANGO_DEBUG": "on", "SITE_URL": host}).returncode == 0
+
+
+def test_a_server_that_nobody_set_up_does_not_start() -> None:
+    """S13: by another door than manage.py."""
+    environment = {"PATH": os.environ["PATH"], "SITE_URL": "https://news.example.org"}
+    command = [python, "-c", "import headline.wsgi"]
+    done = subprocess.run(command, env=environment, cwd=base_dir, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "DJANGO_SECRET_KEY is missing" in done.stderr
+
+
+def test_keys_of_before_still_count(given: Given) -> None:
+    """O3"""
+    given(DJANGO_SECRET_KEY="new", DJANGO_SECRET_KEY_FALLBACKS="old, older")
+    assert access.secret_keys(debug=False) == ("new", ["old", "older"])
 
 
 def test_a_deployment_passes_djangos_own_checks_without_a_warning() -> None:
@@ -237,7 +294,7 @@ def test_variables_may_stand_in_a_file_and_the_real_environment_wins(tmp_path: P
     code = "from django.conf import settings; print(settings.TIME_ZONE, settings.LANGUAGE_CODE)"
     done = subprocess.run(
         [python, "manage.py", "shell", "--no-imports", "-c", code],
-        env={"PATH": os.environ["PATH"], "ENV_FILE": str(file), "LANGUAGE_CODE": "en"},
+        env={"PATH": os.environ["PATH"], "DJANGO_DEBUG": "on", "ENV_FILE": str(file), "LANGUAGE_CODE": "en"},
         cwd=base_dir,
         capture_output=True,
         text=True,
@@ -263,7 +320,8 @@ def test_debug_is_off_as_soon_as_there_is_a_secret_key() -> None:
 
 @pytest.mark.parametrize("url", ["sqlite:///{}/new.sqlite3", "mysql://nobody:hunter2@127.0.0.1:1/headline"])
 def test_a_database_that_is_away_or_empty_is_told_in_one_sentence(url: str, tmp_path: Path) -> None:
-    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url.format(tmp_path), "DATA_DIR": str(tmp_path)}
+    environment = {"PATH": os.environ["PATH"], "DJANGO_DEBUG": "on", "DATA_DIR": str(tmp_path)}
+    environment["DATABASE_URL"] = url.format(tmp_path)
     command = [python, "manage.py", "audit", "list"]
     done = subprocess.run(command, env=environment, cwd=base_dir, capture_output=True, text=True, check=False)
     (sentence,) = done.stderr.splitlines()

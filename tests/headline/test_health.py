@@ -107,7 +107,9 @@ def test_overdue_tasks_are_told_apart_by_who_should_run_them(client: Client, wor
         add(-60, task_type)
     add(-1)
     leased = add(-60)
-    TaskInfo.objects.filter(pk=leased.pk).update(leased_until=read_database_clock() + timedelta(minutes=1))
+    TaskInfo.objects.filter(pk=leased.pk).update(
+        leased_until=read_database_clock() + timedelta(minutes=1), lease_token="held"
+    )
     report = ready(client)
     assert (report["overdue"], report["overdue_unclaimed"]) == (2, 2)
     assert (report["status"], report["problems"]) == ("degraded", ["overdue", "overdue_unclaimed"])

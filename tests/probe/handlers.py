@@ -8,9 +8,12 @@ import signal
 import time
 from collections.abc import Sequence
 
+from django.conf import settings
+from django.db import OperationalError
+
 from scheduling.clock import read_database_clock
 from scheduling.models import TaskInfo
-from scheduling.registry import handler
+from scheduling.registry import handler, healer
 from tests.probe.models import Effect
 
 logger = logging.getLogger(__name__)
@@ -43,6 +46,21 @@ def fail(tasks: Sequence[TaskInfo]) -> None:
     note(tasks)
     if any(_misbehaves(task) for task in tasks):
         raise ProbeError("this task refuses to work")
+
+
+@handler("probe.refused")
+def refused(tasks: Sequence[TaskInfo]) -> None:
+    """Do the work and then meet a database that has no room for it."""
+    note(tasks)
+    raise OperationalError(1114, "The table 'probe_effect' is full")
+
+
+@healer
+def reconcile() -> int:
+    """Repairs nothing, and fails if the settings ask for that."""
+    if getattr(settings, "PROBE_RECONCILERS_FAIL", False):
+        raise ProbeError("this reconciler refuses to work")
+    return 0
 
 
 @handler("probe.errand", errand=True)

@@ -70,7 +70,9 @@ def test_pending_tasks_are_listed_soonest_first_with_their_last_error(operator: 
 
 def test_the_list_narrows_to_what_is_overdue(operator: Client, add: Add) -> None:
     overdue, leased, fresh = add(-60), add(-60), add(0)
-    TaskInfo.objects.filter(pk=leased.pk).update(leased_until=read_database_clock() + timedelta(seconds=60))
+    TaskInfo.objects.filter(pk=leased.pk).update(
+        leased_until=read_database_clock() + timedelta(seconds=60), lease_token="held"
+    )
     assert rows(operator, TASKS, overdue="yes") == [overdue.pk]
     assert len(re.findall(r">\s*overdue\s*<", operator.get(TASKS).text)) == 1
     cancel_task(overdue.pk)
@@ -199,7 +201,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(operator: Client, add
 def test_tasks_are_named_as_their_application_names_them(
     operator: Client, add: Add, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handler = registry.Handler(print, label="Publication", namer=lambda keys: {"7": "Harbour bridge"})
+    handler = registry.Handler(print, label="Publication", namer=lambda keys, to: {"7": "Harbour bridge"})
     monkeypatch.setitem(registry._handlers, TYPE, handler)
     task = add(600, key="7")
     for address in (TASKS, RECORDS, f"{TASKS}{task.pk}/change/", f"{RECORDS}{task.pk}/change/"):

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def program() -> APIClient:
     """A program that may operate tasks and do nothing else."""
-    user = User.objects.create_user("robot")
+    user = User.objects.create_user("robot", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename="operate_tasks"))
     client = APIClient()
     client.force_authenticate(user)

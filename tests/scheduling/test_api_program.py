@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import Permission, User
-from rest_framework.authtoken.models import Token
 
+from headline.api.tokens import issue
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import read_database_clock
 from tests.conftest import Site
@@ -22,10 +22,10 @@ class Curl:
     """`curl` with a program's token; each call returns the HTTP status and the JSON of the answer."""
 
     def __init__(self, site: Site) -> None:
-        user = User.objects.create_user("encoder")
+        user = User.objects.create_user("encoder", is_staff=True)
         user.user_permissions.add(Permission.objects.get(codename="operate_tasks"))
         self.address = f"{site.url}/api/v1/tasks/"
-        self.token = Token.objects.create(user=user).key
+        self.token = issue(user, by=user, name="encoder")[1]
 
     def __call__(self, method: str, path: str = "", body: Any = None, *headers: str) -> tuple[int, Any]:
         command = ["curl", "--silent", "--show-error", "--request", method, "--write-out", "\n%{http_code}"]

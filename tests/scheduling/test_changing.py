@@ -10,15 +10,20 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from scheduling.exceptions import InvalidTask, NaiveTime, TaskNotPending, TimeOutOfRange
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue
 from scheduling.services import (
+    add_tasks,
     cancel_key,
     cancel_keys,
     cancel_task,
     cancel_tasks,
+    poll,
+    pruning,
+    read_database_clock,
     refresh,
     reschedule_task,
     retry_task,
@@ -214,3 +219,42 @@ def test_of_many_who_cancel_at_once_one_is_told_yes(queue: DelayQueue, add: Add)
     """R1.17"""
     task = add(30)
     assert sorted(race(*[lambda: cancel_task(task.task_id)] * 6)) == [False] * 5 + [True]
+
+
+def test_many_keyed_tasks_are_moved_without_a_branch_for_each(
+    queue: DelayQueue, add: Add, travel: Travel, notes: Notes
+) -> None:
+    """E12: the cost of a CASE with a branch for each row grows with the square of their number."""
+
+    def wanted(seconds: float, parameters: Any) -> list[dict[str, Any]]:
+        due = read_database_clock() + timedelta(seconds=seconds)
+        values = {"task_type": TYPE, "execute_time": due, "parameters": parameters, "priority": 3}
+        return [{**values, "key": f"{number}"} for number in range(50)]
+
+    before = add_tasks(wanted(60, "old"))
+    poll(TYPE, 3)
+    with CaptureQueriesContext(connection) as asked:
+        after = add_tasks(wanted(0, {"new": "\U0001f600"}))
+    assert not [query["sql"] for query in asked if "CASE" in query["sql"]]
+    assert [task.task_id for task in after] == [task.task_id for task in before]
+    logs = list(TaskInfoLog.objects.values_list("version", "priority", "status", "execute_time"))
+    assert logs == [(2, 3, Status.SCHEDULED, after[0].execute_time)] * 50
+    travel(1)
+    assert run_due(100) == 50
+    assert notes.flat == [{"new": "\U0001f600"}] * 50
+    assert set(TaskInfoLog.objects.values_list("status", flat=True)) == {Status.EXECUTED}
+
+
+def test_pruning_waits_for_no_other_status(add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E12: one batch is removed in a minute; where that many are executed, the others' turn never came."""
+    monkeypatch.setattr(pruning, "BATCH", 2)
+    ids = [add(0).task_id for _ in range(6)]
+    for task_id, status in zip(ids, [1, 1, 1, 1, 2, 3], strict=True):
+        TaskInfoLog.objects.filter(pk=task_id).update(status=status)
+    TaskInfo.objects.all().delete()
+    pending = add(0).task_id
+    turns = pruning.prune(read_database_clock() + timedelta(days=1))
+    assert next(turns) == 4
+    assert sorted(TaskInfoLog.objects.values_list("status", flat=True)) == [0, 1, 1]
+    assert list(turns) == [2]
+    assert list(TaskInfoLog.objects.values_list("pk", flat=True)) == [pending]

@@ -10,8 +10,10 @@ import pytest
 import redis
 from django.core.checks import Tags, run_checks
 from django.db import connection
+from django.db.models import Model
 from pytest_django import DjangoDbBlocker
 
+from articles.models import Article
 from tests.conftest import Manage
 from tests.harness import Server, free_port, start_redis
 
@@ -34,6 +36,8 @@ SETTINGS_NOBODY_CAN_MEAN = [
     ("PRELOAD_WINOW", 300, "W003"),
     ("KEY_PREFIX", "news{1}", "E004"),
     ("KEY_PREFIX", "", "E004"),
+    ("SILENCE", 4, "E002"),
+    ("ERRAND_THREADS", 0, "E001"),
     ("REDIS_URL", "http://localhost:6379", "E005"),
     ("REDIS_URL", "localhost", "E005"),
 ]
@@ -57,6 +61,24 @@ def test_settings_that_make_no_sense_are_named(settings: Any, name: str, value: 
     """R3.5"""
     setattr(settings, f"SCHEDULING_{name}", value)
     assert found() == [f"scheduling.{complaint}"]
+
+
+class ReadsFromReplica:
+    """A router as Django's documentation has it."""
+
+    def db_for_read(self, model: type[Model], **hints: object) -> str:
+        return "replica" if model is Article else "default"
+
+    def db_for_write(self, model: type[Model], **hints: object) -> str:
+        return "default"
+
+
+def test_a_model_that_is_read_from_a_replica_is_named(settings: Any) -> None:
+    """E13: readers would see an article by the replica's clock."""
+    settings.DATABASE_ROUTERS = ["tests.scheduling.test_checks.ReadsFromReplica"]
+    assert found() == ["scheduling.E015"]
+    settings.DATABASE_ROUTERS = []
+    assert found() == []
 
 
 @pytest.mark.parametrize("name", ["SWEEP_GRACE", "LOG_RETENTION_DAYS", "SUSPECT_AFTER"])

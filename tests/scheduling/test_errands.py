@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from scheduling.errands import run_errands
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import add_task, poll, read_database_clock, refresh
 from scheduling.worker import Worker
+from tests.conftest import StartManage
 from tests.harness import eventually
 from tests.probe.models import Effect
 
@@ -112,3 +114,52 @@ def test_an_errand_of_any_priority_is_run() -> None:
     task = add_task("probe.errand", execute_time=read_database_clock(), parameters={}, priority=7)
     Worker().drain()
     assert Effect.objects.filter(task_id=task.task_id).count() == 1
+
+
+def is_leased(task_id: int) -> bool:
+    return TaskInfo.objects.filter(task_id=task_id, leased_until__isnull=False).exists()
+
+
+def test_many_slow_errands_of_one_type_keep_no_other_type_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """E11: as a bulk action with 1,500 articles kept a purge of the CDN waiting."""
+    go_on = threading.Event()
+    slow = registry.Handler(lambda tasks: go_on.wait(30) and None, errand=True)
+    monkeypatch.setitem(registry._handlers, "test.bulk", slow)
+    bulk = [add("test.bulk") for _ in range(10)]
+    with working():
+        eventually(lambda: TaskInfo.objects.filter(pk__in=bulk, leased_until__isnull=False).count() == 2)
+        task_id = add("probe.errand")
+        eventually(lambda: Effect.objects.filter(task_id=task_id).exists())
+        assert TaskInfo.objects.filter(pk__in=bulk).count() == 10
+        assert TaskInfo.objects.filter(pk__in=bulk, leased_until__isnull=False).count() == 2
+        go_on.set()
+        eventually(lambda: not TaskInfo.objects.exists(), 30)
+
+
+def test_an_errand_that_outlasts_its_worker_is_given_back(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    """E11: the next worker need not wait for the lease to run out, and the attempt does not count."""
+    settings.SCHEDULING_STOP_TIMEOUT = 0.4
+    go_on = threading.Event()
+    slow = registry.Handler(lambda tasks: go_on.wait(30) and None, errand=True)
+    monkeypatch.setitem(registry._handlers, "test.bulk", slow)
+    task_id = add("test.bulk")
+    with working():
+        eventually(lambda: is_leased(task_id))
+        began = next(thread for thread in threading.enumerate() if thread.name == "test.bulk")
+    assert not is_leased(task_id)
+    assert TaskInfo.objects.get(pk=task_id).attempts == 0
+    go_on.set()
+    began.join()
+    assert TaskInfo.objects.get(pk=task_id).attempts == 0  # the late one has lost it
+    run_errands(["test.bulk"])
+    assert TaskInfoLog.objects.get(pk=task_id).status == Status.EXECUTED
+
+
+def test_a_worker_with_an_errand_that_hangs_ends_when_told_to(start_manage: StartManage) -> None:
+    """E11: and gives it back."""
+    worker = start_manage("poll", "--forever")
+    task_id = add("probe.errand", seconds=60)
+    eventually(lambda: is_leased(task_id), 30)
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(10) == 0
+    assert not is_leased(task_id)

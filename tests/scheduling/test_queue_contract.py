@@ -8,6 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -16,6 +18,8 @@ from scheduling.exceptions import QueueUnavailable
 from scheduling.ids import new_task_id
 from scheduling.models import TaskInfo
 from scheduling.queues import DelayQueue, Hint, Topic, make_queue
+from scheduling.queues.redis import RedisQueue
+from tests.chaos.proxy import Proxy
 from tests.harness import free_port
 
 A: Topic = ("contract.a", 0)
@@ -89,9 +93,19 @@ def test_more_than_one_step_can_move_becomes_ready_in_order(queue: DelayQueue) -
     assert queue.pop([A[0]], 5000, now_ms=now).ids[A] == ids
 
 
-def test_a_tick_is_given_to_one_caller_in_each_period(queue: DelayQueue) -> None:
-    assert [queue.tick("x", 60) for _ in range(3)] == [True, False, False]
-    assert queue.tick("y", 60)
+def test_passes_are_counted_for_all_nodes_unless_nobody_counts(queue: DelayQueue) -> None:
+    before = queue.passes("x")
+    queue.count_pass("x")
+    assert (before, queue.passes("x"), queue.passes("y")) in [(None, 1, None), (-1, -1, -1)]
+
+
+def test_what_is_given_out_next_is_known_and_can_be_preceded(queue: DelayQueue) -> None:
+    first, second = put(queue, now_ms() - 20, now_ms() - 10)
+    put(queue, now_ms() + 60_000)
+    queue.requeue(A, [8, 9])
+    queue.requeue(A, [])
+    assert queue.ready([A, B], 3) in [{A: [8, 9, first], B: []}, {}]
+    assert {first, second} <= set(queue.pop([A[0]], 10, now_ms=now_ms()).ids[A])
 
 
 def test_waiting_ends_after_its_time(queue: DelayQueue) -> None:
@@ -139,6 +153,20 @@ class TestRedisAlone:
             thread.join()
         assert len([token for token in tokens if token]) == 1
 
+    def test_a_holder_that_outstays_its_time_is_overtaken_whatever_the_clock_of_redis_says(self, keys: object) -> None:
+        """E6: the key would expire in an hour, as it would after Redis' clock was set back by one."""
+        late, other, third = make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL)
+        first = late.acquire(0.2)
+        assert first is not None
+        keys.client.pexpire("sched:lock:refresh", 3_600_000)  # type: ignore[attr-defined]
+        assert other.acquire(0.2) is None
+        time.sleep(0.25)
+        assert third.acquire(0.2) is None  # it has not seen for how long
+        second = other.acquire(0.2)
+        assert second is not None
+        assert not late.release(first)
+        assert other.release(second)
+
     def test_a_lock_that_ran_out_goes_to_another_and_the_late_holder_cannot_release_it(self, keys: object) -> None:
         """R1.10, R4.7"""
         late, other = make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL)
@@ -151,3 +179,16 @@ class TestRedisAlone:
         assert not late.release(first)
         assert late.acquire(30) is None
         assert other.release(second)
+
+    def test_a_push_waits_no_longer_than_a_push_may(self, settings: Any) -> None:
+        """E12: Redis takes the hints and falls silent when it is asked what became ready."""
+        settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 0.2, 20.0
+        with Proxy(urlsplit(conf.REDIS_URL).port or 6379) as proxy:
+            queue = RedisQueue(f"redis://127.0.0.1:{proxy.port}/0")
+            queue.ping()
+            proxy.swallow_on(b"EVAL")
+            began = time.monotonic()
+            with pytest.raises(QueueUnavailable):
+                put(queue, now_ms())
+            assert time.monotonic() - began < conf.POP_TIMEOUT / 2
+            queue.close()

@@ -61,6 +61,25 @@ def test_tasks_of_the_same_instant_are_all_loaded_across_pages(keys: Keys, setti
     assert refresh().loaded == 13
 
 
+def test_each_page_of_one_instant_costs_the_same(mariadb: None, keys: Keys, settings: Any) -> None:
+    """E12: a page that read all that came before it would make a million tasks of one instant take minutes."""
+    due = read_database_clock() + timedelta(seconds=60)
+    add_tasks({"task_type": TYPE, "execute_time": due, "parameters": None} for _ in range(1000))
+    read = []
+    for size in (1000, 20):
+        settings.SCHEDULING_PAGE_SIZE = size
+        with connection.cursor() as cursor:
+            cursor.execute("FLUSH STATUS")
+            refresh()
+            cursor.execute(
+                "SELECT SUM(VARIABLE_VALUE) FROM information_schema.SESSION_STATUS"
+                " WHERE VARIABLE_NAME LIKE 'HANDLER_READ%'"
+            )
+            read.append(int(cursor.fetchone()[0]))
+    in_one_page, in_fifty = read
+    assert in_fifty < 2 * in_one_page
+
+
 def test_what_was_ready_is_ready_again_after_redis_lost_all(keys: Keys, add: Add, travel: Travel) -> None:
     """R1.6"""
     ids = [add(0).task_id for _ in range(3)]
@@ -217,6 +236,50 @@ def test_the_sweep_leaves_a_backlog_alone(keys: Keys, add: Add, travel: Travel) 
     travel(5)
     assert sweep() == 0
     assert keys.ready() == ids
+
+
+def test_the_sweep_finds_a_lost_hint_while_its_topic_is_busy(keys: Keys, add: Add, travel: Travel) -> None:
+    """E7: and queues neither it nor the backlog twice."""
+    lost = [add(0).task_id for _ in range(3)]
+    keys.client.delete("sched:ready:{test.note:0}")
+    travel(5)
+    backlog = [add(0).task_id for _ in range(3)]
+    imported = add(-86_400).task_id
+    assert sweep() == 3
+    assert keys.ready() == [*lost, *backlog, imported]
+    travel(5)
+    assert sweep() == 0
+    assert keys.ready() == [*lost, *backlog, imported]
+
+
+def test_the_sweep_looks_at_no_more_of_a_busy_topic_than_one_batch(
+    keys: Keys, add: Add, travel: Travel, settings: Any
+) -> None:
+    """E7"""
+    settings.SCHEDULING_BATCH_SIZE = 4
+    lost = [add(0).task_id for _ in range(6)]
+    keys.client.delete("sched:ready:{test.note:0}")
+    travel(5)
+    next_one = add(0).task_id
+    assert sweep() == 4
+    assert keys.ready() == [*lost[:4], next_one]
+    assert sweep() == 0  # what is oldest is known; the others follow when it has run
+    keys.client.lpop("sched:ready:{test.note:0}", 4)
+    TaskInfo.objects.filter(pk__in=lost[:4]).delete()
+    assert sweep() == 2
+    assert keys.ready() == [*lost[4:], next_one]
+
+
+def test_what_is_ready_and_gone_hides_no_lost_hint(keys: Keys, add: Add, travel: Travel) -> None:
+    """E7: bad members and ids of tasks that were cancelled meanwhile."""
+    lost = add(0).task_id
+    keys.client.delete("sched:ready:{test.note:0}")
+    travel(5)
+    next_one = add(0).task_id
+    keys.client.lpush("sched:ready:{test.note:0}", "nonsense", "99", "-1")
+    assert sweep() == 1
+    assert int(keys.client.lindex("sched:ready:{test.note:0}", 0)) == lost
+    assert int(keys.client.lindex("sched:ready:{test.note:0}", -1)) == next_one
 
 
 def test_the_sweep_leaves_running_and_leased_tasks_alone(keys: Keys, add: Add, travel: Travel) -> None:

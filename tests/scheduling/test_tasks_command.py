@@ -77,7 +77,9 @@ def test_only_what_is_long_due_and_free_is_overdue(add: Add) -> None:
     add(60)
     add(-1)
     overdue, leased = add(-60), add(-60, task_type="other")
-    TaskInfo.objects.filter(pk=leased.pk).update(leased_until=read_database_clock() + timedelta(seconds=30))
+    TaskInfo.objects.filter(pk=leased.pk).update(
+        leased_until=read_database_clock() + timedelta(seconds=30), lease_token="held"
+    )
     assert ids("--status", "overdue") == [overdue.pk]
 
 

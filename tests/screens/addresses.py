@@ -30,7 +30,7 @@ LISTS = {
     "workers": "scheduling_workerheartbeat",
     "users": "auth_user",
     "groups": "auth_group",
-    "tokens": "authtoken_tokenproxy",
+    "tokens": "headline_api_apitoken",
     "my-settings": "articles_preferences",
 }
 """Name to model, for the screens that the admin makes of a model."""
@@ -159,7 +159,7 @@ def _forms() -> dict[str, str]:
         "user-password": reverse("admin:auth_user_password_change", args=[user]),
         "user-delete": reverse("admin:auth_user_delete", args=[user]),
         "group": _change("auth_group", group),
-        "token-new": reverse("admin:authtoken_tokenproxy_add"),
+        "token-new": reverse("admin:headline_api_apitoken_add"),
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.staticfiles import finders
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -55,7 +55,7 @@ def loaded(address: str) -> list[Path]:
 
 
 def is_cheap(name: str, address: str) -> Iterator[str]:
-    cache.clear()
+    caches["responses"].clear()
     with CaptureQueriesContext(connection) as queries:
         Client().get(address)
     if len(queries) > MOST_STATEMENTS:

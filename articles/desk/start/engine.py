@@ -10,11 +10,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from articles.models import Article
+from articles.services.rights import reads_articles
 from articles.services.steps import Person
 from articles.services.tasks import TASK_TYPES
 from articles.times import spoken_exactly
 from scheduling import registry
-from scheduling.services import FAILED, FoundTask, Workers, find_tasks, workers, works_without_redis
+from scheduling.services import (
+    FAILED,
+    FAILING,
+    FoundTask,
+    Refused,
+    Workers,
+    find_tasks,
+    refused_work,
+    workers,
+    works_without_redis,
+)
 
 OPERATE = "scheduling.operate_tasks"
 LOOK = "scheduling.view_taskinfo"
@@ -34,17 +45,21 @@ class Health:
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that was given up."""
+    """A task that failed: dead, or tried again at `next_attempt`."""
 
     task_id: int
     name: str
     due: str
     error: str
     article_id: int | None
+    attempts: int
+    next_attempt: str
 
 
 def health(by: Person, now: datetime) -> Health:
     """How the engine is; the command that mends it is shown to those who look after it."""
+    if refused := refused_work(now):
+        return _refusing(refused, by)
     found = workers(now)
     if not found.count:
         return _without_worker(found, by)
@@ -58,12 +73,35 @@ def health(by: Person, now: datetime) -> Health:
 
 
 def failures(by: Person) -> list[Failure]:
-    """The latest tasks that were given up and wait for a person; for those who look after articles or tasks."""
+    """Tasks that fail and are tried again, and dead ones that wait for a person; for those who look after either."""
     if not any(by.has_perm(right) for right in (OPERATE, LOOK, "articles.publish_article")):  # type: ignore[union-attr]
         return []
-    found = find_tasks(FAILED, limit=SHOWN)
-    titles = _titles(found)
+    found = [*find_tasks(FAILING, limit=SHOWN), *find_tasks(FAILED, limit=SHOWN)][:SHOWN]
+    titles = _titles(found) if reads_articles(by) else {}
     return [_failure(task, titles) for task in found]
+
+
+def _refusing(refused: list[Refused], by: Person) -> Health:
+    """What the database refuses, in a sentence for each trouble; its own words are for those who look after it."""
+    sentences = [_spoken(one) for one in refused]
+    advice = _(
+        "Nothing is lost: what is due is tried again every few seconds and goes out by itself once this is repaired. "
+        "Approved articles still appear at their second."
+    )
+    words = "; ".join(dict.fromkeys(one.error for one in refused if one.error))
+    return Health(False, " ".join(sentences), advice, words if _looks_after_tasks(by) else "")
+
+
+def _spoken(refused: Refused) -> str:
+    sentence = str(refused.trouble.label)
+    if not refused.task_types:
+        return sentence
+    kinds = sorted(registry.label_of(task_type) for task_type in refused.task_types)
+    return _("%(sentence)s Held up: %(kinds)s.") % {"sentence": sentence, "kinds": _(", ").join(kinds)}
+
+
+def _looks_after_tasks(by: Person) -> bool:
+    return by.has_perm(LOOK) or by.has_perm(OPERATE)  # type: ignore[union-attr]
 
 
 def _without_worker(found: Workers, by: Person) -> Health:
@@ -74,7 +112,7 @@ def _without_worker(found: Workers, by: Person) -> Health:
         "Approved articles still appear at their second, but nobody notes it: no mails are sent, and nothing else that "
         "follows from it is done."
     )
-    if by.has_perm(LOOK) or by.has_perm(OPERATE):  # type: ignore[union-attr]
+    if _looks_after_tasks(by):
         return Health(False, sentence, f"{advice} {_('Start one with:')}", START_COMMAND)
     return Health(False, sentence, f"{advice} {_('Tell whoever looks after the server.')}")
 
@@ -116,6 +154,8 @@ def _failure(task: FoundTask, titles: Mapping[int, str]) -> Failure:
         due=spoken_exactly(task.log.execute_time),
         error=task.log.error.strip().rpartition("\n")[2],
         article_id=pk if title else None,
+        attempts=task.log.attempts,
+        next_attempt=spoken_exactly(task.next_attempt) if task.next_attempt else "",
     )
 
 

@@ -43,8 +43,9 @@ class BodyField(forms.CharField):
         return clean_html(add_paragraphs(value)) if isinstance(value, str) else value
 
     def to_python(self, value: Any) -> str:
-        """Cleaned; what cleaning takes out, the form tells."""
-        return clean_html(super().to_python(value) or "")
+        """Cleaned, unless it is refused for its length anyway; what cleaning takes out, the form tells."""
+        text = super().to_python(value) or ""
+        return text if self.max_length and len(text) > self.max_length else clean_html(text)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Whether readers would notice."""

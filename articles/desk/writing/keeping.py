@@ -133,11 +133,17 @@ def _sent(request: HttpRequest) -> dict[str, Any] | None:
         sent = json.loads(request.body)
         number, typed = int(sent["number"]), sent["typed"]
         article, person = sent["article"] and int(sent["article"]), int(sent["person"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None
     if not isinstance(typed, dict) or not all(_are_texts(texts) for texts in typed.values()):
         return None
-    return {"number": number, "typed": typed, "article": article, "person": person}
+    whole = {_whole(name): [_whole(text) for text in texts] for name, texts in typed.items()}
+    return {"number": number, "typed": whole, "article": article, "person": person}
+
+
+def _whole(text: str) -> str:
+    """With a question mark for half a character (a lone surrogate), which could be neither stored nor shown."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _are_texts(found: object) -> bool:

@@ -14,6 +14,7 @@ from articles.desk.writing.keeping import addresses, window_of
 from articles.desk.writing.timing import quick_times
 from articles.desk.writing.words import SCREEN_WORDS
 from articles.models import Article
+from headline.browsers import nonce_for
 from scheduling.services import read_database_clock
 
 MODULES = ("toolbar", "kept", "embeds", "pictures", "told", "keeping")
@@ -34,6 +35,11 @@ def writing_media() -> PlainMedia:
         ],
     )
     return cast(PlainMedia, prose_editor_admin_media + own)
+
+
+def marked(media: PlainMedia, request: HttpRequest) -> PlainMedia:
+    """The same, with the nonce by which the browser takes the import map, which stands in the page's text, for ours."""
+    return cast(PlainMedia, Media.from_media(media, nonce=nonce_for(request)))
 
 
 def told(request: HttpRequest, article: Article | None) -> dict[str, Any]:

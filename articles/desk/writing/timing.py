@@ -19,6 +19,7 @@ from unfold.admin import ModelAdmin
 from articles.desk.numbers import whole_number
 from articles.desk.timefield import ZonedTimeField, two_times
 from articles.models import Article
+from articles.services.scheduling import PAST
 from articles.times import spoken_exactly, zone_label
 from scheduling.services import read_database_clock
 
@@ -123,7 +124,7 @@ def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, li
 
 def _late(live: datetime, now: datetime) -> Iterator[str]:
     if live <= now:
-        yield _("This time is past: the article goes live as soon as it is approved.")
+        yield str(PAST["publish_at"])
 
 
 def _neighbours(request: HttpRequest, live: datetime) -> Iterator[str]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils.translation import gettext as _
 
 from articles.desk.steps import take
 from articles.exceptions import ArticleError, ArticleGone
@@ -31,10 +35,16 @@ class Command(NewsroomCommand):
         parser.add_argument("--by", required=True, metavar="NAME", help="log-in of whoever takes the step")
         parser.add_argument("--at", type=time_to_act, metavar="TIME", help="ISO 8601, for steps that need a time")
         parser.add_argument("--reason", default="", help="for steps that need one")
+        parser.add_argument(
+            "--revision", type=int, nargs="+", metavar="NUMBER", help="what was read of each article, for “approve”"
+        )
+        parser.add_argument("--override", metavar="REASON", help="approve although the rule forbids it; administrators")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Take the step with each article; print what was refused and how many were done."""
         by = self.person(options["by"])
+        if options["revision"] and len(options["revision"]) != len(options["ids"]):
+            raise CommandError(_("Give a --revision for each article, in the same order."))
         done = self._take(Step(options["step"]), options["ids"], by, options)
         self.stdout.write(f"done={done} refused={len(options['ids']) - done}")
         if done < len(options["ids"]):
@@ -42,12 +52,13 @@ class Command(NewsroomCommand):
 
     def _take(self, step: Step, ids: Sequence[int], by: Person, options: dict[str, Any]) -> int:
         done = 0
-        for pk in ids:
+        for pk, revision in zip(ids, options["revision"] or repeat(None), strict=False):
             try:
                 article = Article.objects.filter(pk=pk).first()
                 if article is None:
                     raise ArticleGone
-                take(step, article, by=by, publish_at=options["at"], reason=options["reason"])
+                given = {name: options[name] for name in ("reason", "override")}
+                take(step, article, by=by, publish_at=options["at"], revision=revision, **given)
                 done += 1
             except ArticleError as refusal:
                 self.stderr.write(f"{pk}: {refusal.code}: {refusal}")

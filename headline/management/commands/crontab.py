@@ -1,8 +1,8 @@
 """django-crontab's command, whose jobs also find the environment in which they were installed.
 
 Cron starts its jobs with an empty environment, and a password does not belong on a command line that `ps` shows to
-everybody. `crontab add` therefore leaves the variables in a file for its owner's eyes, which `ENV_FILE` in the
-installed lines names. Run it again after changing them.
+everybody. The jobs therefore read the file that `ENV_FILE` names. Without one, `crontab add` leaves the variables in a
+file for its owner's eyes; `check` warns when they have changed since, and `crontab add` writes it anew.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.core.management.base import CommandError
 from django_crontab.management.commands import crontab
 
 from headline import env
+from headline.checks import differing
 
 
 class Command(crontab.Command):  # type: ignore[misc]  # django-crontab has no types
@@ -24,11 +26,17 @@ class Command(crontab.Command):  # type: ignore[misc]  # django-crontab has no t
             _remember_environment()
         super().handle(*args, **options)
         if options["subcommand"] == "remove":
-            settings.CRON_ENVIRONMENT.unlink(missing_ok=True)
+            settings.CRON_COPY.unlink(missing_ok=True)
 
 
 def _remember_environment() -> None:
     file = settings.CRON_ENVIRONMENT
+    if file != settings.CRON_COPY:
+        if names := differing(file):
+            fault = f"{file} does not say what this process was started with: {', '.join(names)}."
+            raise CommandError(f"{fault} Correct that file, which the jobs read too, and try again.")
+        settings.CRON_COPY.unlink(missing_ok=True)
+        return
     file.touch(mode=0o600)
     file.chmod(0o600)
     file.write_text("".join(f"{name}={value}\n" for name, value in sorted(env.given().items())), encoding="utf-8")

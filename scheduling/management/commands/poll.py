@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import threading
 from argparse import ArgumentParser
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
+from scheduling.conf import conf
 from scheduling.exceptions import SchedulingError
+from scheduling.failures import Trouble
 from scheduling.services import RunReport
 from scheduling.stopping import stop_on_signals
 from scheduling.supervisor import supervise
-from scheduling.worker import Worker
+from scheduling.worker import Worker, runnable
 
 
 class Command(BaseCommand):
@@ -32,16 +36,17 @@ class Command(BaseCommand):
         parser.add_argument("--batch", type=int, metavar="N", help="tasks taken from the queue at once at most")
         parser.add_argument(
             "--processes", type=int, default=1, metavar="N",
-            help="with --forever: so many supervised worker processes, each started anew when it dies",
+            help="with --forever: so many worker processes, each replaced when it dies or hangs",
         )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._check(options)
         try:
-            if options["forever"] and options["processes"] > 1:
-                supervise(lambda stopping: self._work(options, stopping), processes=options["processes"])
+            runnable(options["types"])
+            if options["forever"]:
+                supervise(partial(self._work, options), processes=options["processes"])
             else:
-                with stop_on_signals() as stopping:
+                with stop_on_signals(within=conf.STOP_TIMEOUT) as stopping:
                     self._work(options, stopping)
         except SchedulingError as error:
             raise CommandError(str(error)) from error
@@ -56,14 +61,25 @@ class Command(BaseCommand):
         if options["processes"] < 1 or (options["processes"] > 1 and not options["forever"]):
             raise CommandError("--processes takes a number from 1 up, and goes with --forever")
 
-    def _work(self, options: dict[str, Any], stopping: threading.Event) -> None:
+    def _work(
+        self, options: dict[str, Any], stopping: threading.Event, beat: Callable[[], None] = lambda: None
+    ) -> None:
         worker = Worker(task_types=options["types"], batch=options["batch"])
         if options["forever"] or options["seconds"]:
             self.stderr.write(f"{worker.name} runs {', '.join(sorted(worker.task_types)) or 'nothing'}")
-            report = worker.run(stopping, seconds=options["seconds"])
+            report = worker.run(stopping, seconds=options["seconds"], beat=beat)
         else:
             report = worker.drain()
         self.stdout.write(_line(report))
+        if report.refused and not (options["forever"] or options["seconds"]):
+            raise CommandError(_refusal(worker))
+
+
+def _refusal(worker: Worker) -> str:
+    reasons = {
+        f"{row['task_type']}: {Trouble(row['trouble']).label} {row['error']}" for row in worker.breakers.report()
+    }
+    return "\n".join(["tasks were refused, they are still pending:", *sorted(reasons)])
 
 
 def _line(report: RunReport) -> str:

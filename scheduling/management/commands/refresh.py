@@ -10,7 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connections
 
 from scheduling.conf import conf
-from scheduling.services import refresh
+from scheduling.exceptions import ReconcilersFailed
+from scheduling.services import RefreshReport, refresh
 from scheduling.stopping import stop_on_signals
 
 
@@ -29,7 +30,7 @@ class Command(BaseCommand):
         if seconds is not None and not seconds > 0:
             raise CommandError(f"--for takes a number of seconds above 0, not {seconds:g}")
         deadline = time.monotonic() + (seconds or 0)
-        with stop_on_signals() as stopping:
+        with stop_on_signals(within=conf.STOP_TIMEOUT) as stopping:
             while True:
                 self._refresh()
                 left = deadline - time.monotonic()
@@ -44,8 +45,14 @@ class Command(BaseCommand):
         except Error as error:
             connections.close_all()
             raise CommandError(f"the database failed, nothing is lost, run it again: {error}") from error
+        except ReconcilersFailed as failure:
+            self._print(failure.report)
+            raise CommandError(f"{failure} The log says why; all else was done.") from failure
+        self._print(report)
+        if report.skipped:
+            self.stderr.write("Another node is refreshing at this moment.")
+
+    def _print(self, report: RefreshReport) -> None:
         self.stdout.write(
             f"loaded={report.loaded} promoted={report.promoted} requeued={report.requeued} healed={report.healed}"
         )
-        if report.skipped:
-            self.stderr.write("Another node is refreshing at this moment.")

@@ -5,6 +5,8 @@
 -- ARGV[1]  now in epoch milliseconds
 -- ARGV[2]  how many may be made ready at most: bounds the time Redis stands still, and the stack of unpack
 -- ARGV[3]  how many may be given out at most; 0 only makes ready
+-- ARGV[4]  channel, ARGV[5] due, ARGV[6] message; optional: published if something became ready, or if nothing that
+--          waits is due before ARGV[5]
 --
 -- Returns {moved, next_due, id, id, ...}: how many became ready, the score of the next one to come as a string
 -- ('' when there is none) and the ids given out as strings, because numbers are exact to 2^53 only.
@@ -24,6 +26,9 @@ if #ids > 0 then
 end
 
 local head = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+if ARGV[4] and (#ids > 0 or (head[2] and tonumber(ARGV[5]) <= tonumber(head[2]))) then
+  redis.call('PUBLISH', ARGV[4], ARGV[6])
+end
 local answer = {#ids, head[2] or ''}
 local wanted = tonumber(ARGV[3])
 local given = wanted > 0 and redis.call('LPOP', KEYS[2], wanted) or {}

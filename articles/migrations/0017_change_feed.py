@@ -1,0 +1,112 @@
+"""The change feed, and the triggers that note every write of what readers see, whatever makes it."""
+
+from django.db import migrations, models
+
+# Compared to the byte: a database may take "Oslo" and "oslo" for the same.
+TEXTS = ("title", "slug", "summary", "body", "byline", "cover")
+OTHERS = ("channel_id", "author_id", "publish_at", "published_at", "text_changed_at")
+SHOWING = ("status", "unpublish_at", "embargo_until")
+PASSED = "(4, 8, 9, 10, 11)"  # approved, out, or out once
+VISIBLE = "(4, 8, 9)"
+NOW = {"mysql": "UTC_TIMESTAMP(6)", "sqlite": "STRFTIME('%Y-%m-%d %H:%M:%f', 'now')"}
+BESIDE = {"articles_article_tags": ("INSERT", "DELETE"), "articles_correction": ("INSERT", "UPDATE", "DELETE")}
+
+
+def note(vendor, row, is_visible="1", key="id"):
+    columns = "articles_pendingchange (article_id, is_visible, at)"
+    return f"INSERT INTO {columns} VALUES ({row}.{key}, {is_visible}, {NOW[vendor]});"
+
+
+def same(vendor, names, texts=()):
+    if vendor == "sqlite":
+        return " AND ".join(f"NEW.{name} IS OLD.{name}" for name in (*texts, *names))
+    pairs = [f"BINARY NEW.{name} <=> BINARY OLD.{name}" for name in texts]
+    return " AND ".join([*pairs, *(f"NEW.{name} <=> OLD.{name}" for name in names)])
+
+
+def trigger(vendor, name, event, table, condition, action):
+    on = f"CREATE TRIGGER {name} AFTER {event} ON {table}"
+    if vendor == "sqlite":
+        return f"{on} WHEN {condition} BEGIN {action} END"
+    return f"{on} FOR EACH ROW BEGIN IF {condition} THEN {action} END IF; END"
+
+
+def triggers(vendor):
+    is_visible = f"NOT ({same(vendor, OTHERS, TEXTS)})"
+    changed = f"(NEW.status IN {PASSED} OR OLD.status IN {PASSED}) AND ({is_visible} OR NOT ({same(vendor, SHOWING)}))"
+    article = "articles_article"
+    yield trigger(vendor, "feed_article_insert", "INSERT", article, f"NEW.status IN {VISIBLE}", note(vendor, "NEW"))
+    yield trigger(vendor, "feed_article_update", "UPDATE", article, changed, note(vendor, "NEW", is_visible))
+    yield trigger(vendor, "feed_article_delete", "DELETE", article, "1", note(vendor, "OLD", "0"))
+    for table, events in BESIDE.items():
+        for event in events:
+            row = "OLD" if event == "DELETE" else "NEW"
+            name = f"feed_{table.removeprefix('articles_')}_{event.lower()}"
+            yield trigger(vendor, name, event, table, "1", note(vendor, row, key="article_id"))
+
+
+def put_up(apps, schema_editor):
+    vendor = schema_editor.connection.vendor
+    for statement in triggers(vendor):
+        schema_editor.execute(statement, params=None)
+    schema_editor.execute(
+        "INSERT INTO articles_pendingchange (article_id, is_visible, at)"
+        f" SELECT id, 1, {NOW[vendor]} FROM articles_article WHERE status IN {VISIBLE} ORDER BY publish_at, id",
+        params=None,
+    )
+    schema_editor.execute(
+        f"INSERT INTO articles_feedhead (id, sequence, looked_at) VALUES (1, 0, {NOW[vendor]})", params=None
+    )
+
+
+def take_down(apps, schema_editor):
+    for statement in triggers(schema_editor.connection.vendor):
+        name = statement.split()[2]
+        schema_editor.execute(f"DROP TRIGGER {name}")
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('articles', '0016_what_approvals_cover'),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='FeedEntry',
+            fields=[
+                ('article_id', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('sequence', models.BigIntegerField(unique=True)),
+                ('state', models.CharField(choices=[('live', 'Live'), ('unpublished', 'Unpublished'), ('retracted', 'Retracted'), ('deleted', 'Deleted')], max_length=12)),
+                ('at', models.DateTimeField(help_text='When readers saw it change.')),
+                ('entered_at', models.DateTimeField(db_index=True, help_text='When it was entered here; never earlier than before.')),
+            ],
+            options={
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='FeedHead',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('sequence', models.BigIntegerField(default=0)),
+                ('looked_at', models.DateTimeField()),
+            ],
+            options={
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='PendingChange',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('article_id', models.BigIntegerField()),
+                ('is_visible', models.BooleanField(help_text='Its text has changed, and not only from when to when it is shown.')),
+                ('at', models.DateTimeField()),
+            ],
+            options={
+                'default_permissions': (),
+            },
+        ),
+        migrations.RunPython(put_up, take_down, atomic=False),
+    ]

@@ -1,0 +1,51 @@
+"""Whether Headline is being tried out or serves the public. It starts as neither: somebody must have said which."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from ipaddress import ip_address
+from typing import Any
+
+from headline import env
+from headline.env import WrongEnvironment
+
+PASSWORD_RULES: dict[str, dict[str, Any]] = {
+    "UserAttributeSimilarity": {},
+    "MinimumLength": {"min_length": 10},
+    "CommonPassword": {},
+    "NumericPassword": {},
+}
+"""Django's validators of new passwords, with their options."""
+
+_KEY, _DEBUG = "DJANGO_SECRET_KEY", "DJANGO_DEBUG"
+_TRIAL_KEY = "insecure-key-for-development-on-one-machine-only"
+_LOCAL_NAMES = ("localhost", "local", "test", "internal")
+
+
+def debug(*, site_host: str, hosts: Collection[str]) -> bool:
+    """Whether errors are shown in detail; never where strangers can come. Raises `WrongEnvironment`."""
+    wanted = env.flag(_DEBUG, default=False)
+    if wanted and (public := next(filter(_is_public, [site_host, *hosts]), None)):
+        remedy = f"unset it and set {_KEY} to a long random text, or leave SITE_URL and DJANGO_ALLOWED_HOSTS local"
+        raise WrongEnvironment(_DEBUG, f"is on for the public host {public!r}", remedy)
+    return wanted
+
+
+def secret_keys(*, debug: bool) -> tuple[str, list[str]]:
+    """The key that signs, and the keys of before, whose signatures still count. Raises `WrongEnvironment`."""
+    key = env.text(_KEY)
+    if not key and not debug:
+        remedy = f"set it to a long random text, or set {_DEBUG}=on to try Headline out on this machine"
+        raise WrongEnvironment(_KEY, "is missing", remedy)
+    if key == _TRIAL_KEY and not debug:
+        raise WrongEnvironment(_KEY, "is the key of Headline's source code", "set it to a long random text of your own")
+    return key or _TRIAL_KEY, env.names(f"{_KEY}_FALLBACKS")
+
+
+def _is_public(host: str) -> bool:
+    """Whether strangers may reach this host; names of one machine or one network are not public."""
+    name = host.strip(".[]").lower()
+    try:
+        return not ip_address(name).is_private
+    except ValueError:
+        return name == "*" or ("." in name and name.rpartition(".")[2] not in _LOCAL_NAMES)

@@ -1,0 +1,32 @@
+"""Checks names and passwords as Django does, after `attempts` said that it may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.backends import BaseBackend, ModelBackend
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.http import HttpRequest
+
+from headline.accounts.attempts import Attempt
+
+
+class LimitedBackend(ModelBackend):
+    """Every door that calls `authenticate` is limited."""
+
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
+    ) -> AbstractBaseUser | None:
+        """The user with this name and password, if any. Raises `TooManyTries`."""
+        if username is None or password is None:
+            return None
+        attempt = Attempt.of(request, username)
+        with attempt.checking():
+            user = super().authenticate(request, username, password, **kwargs)
+        if user is None:
+            attempt.failed()
+        else:
+            attempt.succeeded()
+        return user
+
+    aauthenticate = BaseBackend.aauthenticate

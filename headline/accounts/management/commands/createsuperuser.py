@@ -1,0 +1,29 @@
+"""Django's command, which asks the password validators without a terminal, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.management.commands import createsuperuser
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+from articles.services.recording import Door, door
+from headline import env
+
+
+class Command(createsuperuser.Command):
+    """Creates an administrator."""
+
+    def handle(self, *args: Any, **options: Any) -> Any:
+        """Refuse a weak password that came by the environment; at a terminal Django asks."""
+        password = env.text("DJANGO_SUPERUSER_PASSWORD")
+        if password and not options["interactive"]:
+            user = self.UserModel(**{name: options[name] or "" for name in ("username", "email") if name in options})
+            try:
+                validate_password(password, user)
+            except ValidationError as refusal:
+                raise CommandError(" ".join(refusal.messages)) from refusal
+        with door(Door.COMMAND):
+            return super().handle(*args, **options)

@@ -1,0 +1,114 @@
+"""Whatever changes people, groups and their permissions leaves an audit entry, in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models.signals import m2m_changed, post_delete, post_save, pre_save
+from django.dispatch import Signal, receiver
+
+from articles.services.recording import (
+    ADD_GROUP,
+    ADD_PERSON,
+    CHANGE_GROUP,
+    CHANGE_PASSWORD,
+    CHANGE_PERSON,
+    DELETE_GROUP,
+    DELETE_PERSON,
+    record_beside,
+)
+
+locked_out = Signal()
+"""Sent with `user`: the password was changed or the account was deactivated, which ends the tokens of its programs."""
+
+_RECORDED = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
+
+
+@receiver(pre_save, sender=User)
+def note_person(instance: User, raw: bool, update_fields: Collection[str] | None, **kwargs: Any) -> None:
+    """Before a save: what is about to change."""
+    instance._changes, instance._has_new_password = {}, False  # type: ignore[attr-defined]
+    if raw or not instance.pk or (update_fields is not None and set(update_fields) == {"last_login"}):
+        return
+    old = User.objects.filter(pk=instance.pk).values("password", *_RECORDED).first()
+    if old is None:
+        return
+    names = [name for name in _RECORDED if update_fields is None or name in update_fields]
+    instance._changes = {  # type: ignore[attr-defined]
+        name: [old[name], getattr(instance, name)] for name in names if old[name] != getattr(instance, name)
+    }
+    # Django hashes a password anew, without setting one, when the way of hashing has changed.
+    is_hashed_anew = update_fields is not None and set(update_fields) == {"password"} and instance._password is None
+    instance._has_new_password = old["password"] != instance.password and not is_hashed_anew  # type: ignore[attr-defined]
+
+
+@receiver(post_save, sender=User)
+def record_person(instance: User, created: bool, raw: bool, **kwargs: Any) -> None:
+    """After it: what has changed; who may not log in with what was known before has no tokens either."""
+    if raw:
+        return
+    changes: dict[str, Any] = instance._changes  # type: ignore[attr-defined]
+    has_new_password: bool = instance._has_new_password  # type: ignore[attr-defined]
+    if created:
+        record_beside(ADD_PERSON, title=instance.username, is_superuser=instance.is_superuser)
+    elif changes:
+        record_beside(CHANGE_PERSON, title=instance.username, changes=changes)
+    if has_new_password:
+        record_beside(CHANGE_PASSWORD, title=instance.username)
+    if has_new_password or changes.get("is_active") == [True, False]:
+        locked_out.send(User, user=instance)
+
+
+@receiver(post_delete, sender=User)
+def record_deleted_person(instance: User, **kwargs: Any) -> None:
+    """After a deletion."""
+    record_beside(DELETE_PERSON, title=instance.username)
+
+
+@receiver(post_save, sender=Group)
+def record_group(instance: Group, created: bool, raw: bool, **kwargs: Any) -> None:
+    """After a save."""
+    if not raw:
+        record_beside(ADD_GROUP if created else CHANGE_GROUP, title=instance.name)
+
+
+@receiver(post_delete, sender=Group)
+def record_deleted_group(instance: Group, **kwargs: Any) -> None:
+    """After a deletion."""
+    record_beside(DELETE_GROUP, title=instance.name)
+
+
+@receiver(m2m_changed, sender=User.groups.through)
+@receiver(m2m_changed, sender=User.user_permissions.through)
+@receiver(m2m_changed, sender=Group.permissions.through)
+def record_rights(
+    instance: User | Group, action: str, reverse: bool, model: Any, pk_set: set[int] | None, **kwargs: Any
+) -> None:
+    """Before something is cleared and after something is given or taken; from either side."""
+    verb = {"post_add": "given", "post_remove": "taken", "pre_clear": "taken"}.get(action)
+    if verb is None or pk_set == set():
+        return
+    others = list(model.objects.filter(pk__in=pk_set)) if pk_set is not None else _all_others(instance, model, reverse)
+    pairs = [(other, [instance]) for other in others] if reverse else [(instance, others)]
+    for owner, rights in pairs:
+        if rights:
+            _record_right(owner, verb, rights)
+
+
+def _all_others(instance: Any, model: Any, is_reverse: bool) -> list[Any]:
+    """All that `instance` is about to lose."""
+    if is_reverse:
+        return list(getattr(instance, f"{model._meta.model_name}_set").all())
+    names = ("groups",) if model is Group else ("permissions", "user_permissions")
+    return list(next(getattr(instance, name) for name in names if hasattr(instance, name)).all())
+
+
+def _record_right(owner: User | Group, verb: str, rights: Collection[Any]) -> None:
+    action, title = (CHANGE_PERSON, owner.username) if isinstance(owner, User) else (CHANGE_GROUP, owner.name)
+    record_beside(action, title=title, **{verb: sorted(map(_name, rights))})
+
+
+def _name(right: Any) -> str:
+    return f"{right.content_type.app_label}.{right.codename}" if isinstance(right, Permission) else str(right)

@@ -1,0 +1,55 @@
+"""`Authorization: Token …`: who a program acts as."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from headline.api.models import ApiToken
+
+KEYWORD = "Token"
+_NOTED_EVERY = timedelta(minutes=5)
+
+
+class TokenAuthentication(BaseAuthentication):
+    """Signs in the owner of a token that has not ended."""
+
+    def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
+        """The owner and the token; None without the header. Raises `AuthenticationFailed`."""
+        keyword, _space, secret = get_authorization_header(request).decode("latin-1").partition(" ")
+        if keyword.lower() != KEYWORD.lower():
+            return None
+        now = timezone.now()
+        found = ApiToken.objects.with_secret(secret.strip()).open_at(now).select_related("user").first()
+        if found is None:
+            raise AuthenticationFailed(_("This token is unknown, revoked or expired."))
+        if found.last_used_at is None or now - found.last_used_at > _NOTED_EVERY:
+            ApiToken.objects.filter(pk=found.pk).update(last_used_at=now)
+        return found.user, found
+
+    def authenticate_header(self, request: Request) -> str:
+        """What a 401 asks for."""
+        return KEYWORD
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the OpenAPI document describes it."""
+
+    target_class = TokenAuthentication
+    name = "tokenAuth"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """A header with a prefix."""
+        return {
+            "type": "apiKey",
+            "in": "header",
+            "name": "Authorization",
+            "description": f'Token-based authentication with required prefix "{KEYWORD}"',
+        }

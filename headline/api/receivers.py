@@ -1,0 +1,19 @@
+"""What ends the tokens of a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.dispatch import receiver
+
+from headline.accounts.receivers import locked_out
+from headline.api.models import ApiToken
+from headline.api.tokens import revoke
+
+
+@receiver(locked_out, sender=User)
+def revoke_all(user: User, **kwargs: Any) -> None:
+    """A new password, or a deactivated account, ends all tokens."""
+    for token in ApiToken.objects.filter(user=user).select_related("user"):
+        revoke(token)

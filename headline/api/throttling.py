@@ -1,0 +1,40 @@
+"""How much of what is costly an address may ask for: counted in this process's memory, where pages push nothing out."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.core.cache import caches
+from rest_framework.request import Request
+from rest_framework.throttling import SimpleRateThrottle
+
+from headline.accounts.address import address_of
+
+
+class AddressThrottle(SimpleRateThrottle):
+    """So many requests of strangers in each minute. One step counts and asks, whichever threads ask at
+    once; it asks no server, so it holds while Redis is away or full.
+    """
+
+    scope = "anon"
+
+    def get_cache_key(self, request: Request, view: Any) -> str | None:
+        """The address; who is signed in is not counted."""
+        if request.user and request.user.is_authenticated:
+            return None
+        return self.cache_format % {"scope": self.scope, "ident": address_of(request._request)}
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        """Whether this request is within the rate; it counts either way."""
+        key = self.get_cache_key(request, view)
+        if key is None or self.num_requests is None or self.duration is None:
+            return True
+        window, self.now = divmod(time.monotonic(), self.duration)
+        place, counters = f"{key}:{window:.0f}", caches["throttles"]
+        counters.add(place, 0, timeout=self.duration)
+        return counters.incr(place) <= self.num_requests
+
+    def wait(self) -> float:
+        """Seconds until the next window."""
+        return float(self.duration or 0) - self.now

@@ -1,0 +1,47 @@
+"""Issuing and revoking the tokens of programs; both stand in the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from articles.services.recording import ADD_TOKEN, REVOKE_TOKEN, Person, record_beside
+from headline.api.models import ApiToken, Scope
+
+MOST = 50
+"""Tokens of one person; a program that asks for a new one each time it starts loses the one used longest ago."""
+
+
+@transaction.atomic
+def issue(
+    user: User, *, by: Person, name: str, scopes: Collection[str] = tuple(Scope), expires_at: datetime | None = None
+) -> tuple[ApiToken, str]:
+    """A token with which programs act as `user`, and its secret, which nobody can read again."""
+    expires_at = expires_at or timezone.now() + settings.API_TOKEN_LIFETIME
+    token, secret = ApiToken.objects.issue(user, name=name, scopes=scopes, expires_at=expires_at)
+    _record(ADD_TOKEN, token, by=by, scopes=token.scopes, until=expires_at.isoformat())
+    others = ApiToken.objects.filter(user=user).exclude(pk=token.pk).select_related("user")
+    for old in sorted(others, key=_last_sign, reverse=True)[MOST - 1 :]:
+        revoke(old, by=by)
+    return token, secret
+
+
+@transaction.atomic
+def revoke(token: ApiToken, *, by: Person | None = None) -> None:
+    """It signs nobody in any more; `by` None: because of what happened to its owner."""
+    _record(REVOKE_TOKEN, token, by=by)
+    token.delete()
+
+
+def _record(action: str, token: ApiToken, *, by: Person | None, **facts: Any) -> None:
+    record_beside(action, title=token.name, by=by, owner=token.user.get_username(), **facts)
+
+
+def _last_sign(token: ApiToken) -> datetime:
+    return token.last_used_at or token.created_at

@@ -1,0 +1,109 @@
+"""What counts as a failure: the one place that tells a task's own fault from trouble of the database or the machine.
+
+A task fails in one of three ways:
+
+- By its own fault: its handler raised on its data. That attempt counts.
+- By trouble of the database or the machine: whatever else the database refuses. That never counts, because the task
+  would have run elsewhere, and will run later.
+- By a crash: the worker died while it ran the task. No exception tells of that, so such an attempt is counted before
+  it begins (see `services.running`).
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+
+from django.db import DataError, IntegrityError, InterfaceError
+from django.db.models import TextChoices
+from django.db.transaction import TransactionManagementError
+from django.db.utils import DatabaseError
+from django.utils.translation import gettext_lazy as _
+
+from scheduling.exceptions import QueueUnavailable
+
+
+class Trouble(TextChoices):
+    """What ails the database or the machine; the label is a sentence for people."""
+
+    DISK_FULL = "disk_full", _("The database refuses to write: disk full.")
+    READ_ONLY = "read_only", _("The database refuses to write: it is read-only.")
+    SCHEMA = "schema", _("The database's tables do not match this version: a migration is missing or unfinished.")
+    LOCKS = "locks", _("The database keeps transactions waiting for locks.")
+    STOPPED = "stopped", _("The database stops statements before they end.")
+    UNREACHABLE = "unreachable", _("The database cannot be reached.")
+    MACHINE = "machine", _("A worker's machine is out of disk space, memory or open files.")
+    QUEUE = "queue", _("The queue server cannot be reached.")
+    REFUSED = "refused", _("The database refuses what the workers write.")
+
+    @property
+    def ends_connection(self) -> bool:
+        """Whether a new connection is the way on: it may lead to a server that can be reached and written to."""
+        return self in (Trouble.UNREACHABLE, Trouble.READ_ONLY)
+
+
+#: Error numbers of MySQL and MariaDB. All other refusals but those of a row's data are `REFUSED`.
+_MYSQL = {
+    **dict.fromkeys((3, 1021, 1026, 1114), Trouble.DISK_FULL),
+    **dict.fromkeys((1036, 1290, 1792, 1836), Trouble.READ_ONLY),
+    **dict.fromkeys((1054, 1136, 1146, 1364), Trouble.SCHEMA),
+    **dict.fromkeys((1020, 1205, 1213), Trouble.LOCKS),
+    **dict.fromkeys((1317, 1969, 3024), Trouble.STOPPED),
+    **dict.fromkeys((1040, 1044, 1045, 1049, 1053, 1129, 1130, 1152, 1158, 1159, 1160), Trouble.UNREACHABLE),
+    **dict.fromkeys((1161, 1203, 1226, 1927, 4031, *range(2000, 2100)), Trouble.UNREACHABLE),
+}
+#: Primary result codes of SQLite.
+_SQLITE = {
+    sqlite3.SQLITE_BUSY: Trouble.LOCKS,
+    sqlite3.SQLITE_CANTOPEN: Trouble.UNREACHABLE,
+    sqlite3.SQLITE_FULL: Trouble.DISK_FULL,
+    sqlite3.SQLITE_INTERRUPT: Trouble.STOPPED,
+    sqlite3.SQLITE_LOCKED: Trouble.LOCKS,
+    sqlite3.SQLITE_READONLY: Trouble.READ_ONLY,
+}
+#: What the messages say where a code says too little.
+_TEXTS = (
+    ("error 28", Trouble.DISK_FULL),  # 1030, "Got error 28 from storage engine"
+    ("locked", Trouble.LOCKS),
+    ("no such table", Trouble.SCHEMA),
+    ("no such column", Trouble.SCHEMA),
+    ("has no column", Trouble.SCHEMA),
+)
+_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+
+
+def trouble_of(error: BaseException) -> Trouble | None:
+    """What trouble an exception tells of; None: what raised it is the task's own fault.
+
+    Of errors that led to each other the first one decides: a handler may have hidden a lost connection behind an error
+    of its own, and Django refuses every statement after a row that was refused.
+    """
+    for cause in reversed(list(_chain(error))):
+        if isinstance(cause, DatabaseError | InterfaceError) and not isinstance(cause, TransactionManagementError):
+            return _database_trouble(cause)
+        if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno in _MACHINE):
+            return Trouble.MACHINE
+        if isinstance(cause, QueueUnavailable):
+            return Trouble.QUEUE
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+
+
+def _database_trouble(error: Exception) -> Trouble | None:
+    """Data that its row cannot hold, or that contradicts another row, is the task's own."""
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else None
+    result = getattr(error.__cause__, "sqlite_errorcode", None)
+    if known := _MYSQL.get(number or 0) or _SQLITE.get((result or 0) & 0xFF):
+        return known
+    if isinstance(error, DataError | IntegrityError):
+        return Trouble.REFUSED if result == sqlite3.SQLITE_CONSTRAINT_TRIGGER else None
+    if isinstance(error, InterfaceError):
+        return Trouble.UNREACHABLE
+    return next((trouble for text, trouble in _TEXTS if text in str(error)), Trouble.REFUSED)

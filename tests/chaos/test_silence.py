@@ -1,0 +1,130 @@
+"""Servers and workers that fall silent without an error: connections swallowed, processes that stand still."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.chaos.faults import children
+from tests.chaos.proxy import Proxy
+from tests.chaos.trial import Trial
+from tests.harness import Stand, eventually
+
+pytestmark = pytest.mark.long
+
+GOES_ON = 15.0  # seconds, promised in docs/how-it-works.md
+ENDS = 10.0
+
+
+@pytest.fixture
+def proxy(stand: Stand) -> Iterator[Proxy]:
+    """A man in the middle between the workers and MariaDB."""
+    with Proxy(stand.mariadb.port) as between:
+        yield between
+
+
+@pytest.fixture
+def trial(stand: Stand, proxy: Proxy) -> Trial:
+    """Workers that reach MariaDB through the proxy, on empty tables."""
+    url = stand.mariadb.url.replace(str(stand.mariadb.port), str(proxy.port))
+    trial = Trial(stand, tasks=0, seconds=0, env={"DATABASE_URL": url})
+    trial.reset()
+    trial.start_workers()
+    return trial
+
+
+def executed(trial: Trial) -> int:
+    ((count,),) = trial.stand.rows("SELECT COUNT(*) FROM taskinfo_logs WHERE status = 1")
+    return int(count)
+
+
+def seconds_until(condition: Callable[[], object], most: float, output: Callable[[], str]) -> float:
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < most, output()
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def test_publishing_goes_on_after_a_proxy_swallowed_all_connections(trial: Trial, proxy: Proxy) -> None:
+    """E2: idle connections, those that measure the clock, and one in the middle of a batch, whose rows are locked."""
+    trial.add("articles.publish", 10)
+    eventually(lambda: executed(trial) == 10, 30, trial.workers.output)
+    trial.add("probe.slow", 4, parameters={"seconds": 0.5})
+    trial.workers.wait_for("probe.slow begins")
+    proxy.swallow()
+    trial.add("articles.publish", 10)
+    seconds_until(lambda: executed(trial) == 24, GOES_ON, lambda: trial.workers.output)
+    assert trial.workers.stop() == 0
+    assert trial.stand.rows("SELECT COUNT(*), COUNT(DISTINCT task_id) FROM probe_effect") == [(4, 4)]
+
+
+def test_workers_whose_connections_were_swallowed_end_when_told_to(trial: Trial, proxy: Proxy) -> None:
+    """E2"""
+    trial.add("probe.slow", 4, parameters={"seconds": 0.5})
+    trial.workers.wait_for("probe.slow begins")
+    proxy.swallow()
+    trial.workers.send_signal(signal.SIGTERM)
+    seconds_until(lambda: not trial.workers.alive(), ENDS, lambda: trial.workers.output)
+
+
+def test_a_worker_that_runs_for_a_while_ends_when_told_to(trial: Trial, proxy: Proxy) -> None:
+    """E2: cron's workers have no parent that could kill them."""
+    trial.workers.stop()
+    worker = trial.stand.start("manage.py", "poll", "--for", "60", env=trial.env)
+    worker.wait_for(" runs ")
+    trial.add("probe.slow", 4, parameters={"seconds": 0.5})
+    worker.wait_for("probe.slow begins")
+    proxy.swallow()
+    worker.send_signal(signal.SIGTERM)
+    seconds_until(lambda: not worker.alive(), ENDS, lambda: worker.output)
+
+
+def test_a_worker_that_stands_still_is_replaced(stand: Stand) -> None:
+    """E2"""
+    patience = {"TEST_SETTINGS": '{"SCHEDULING_SILENCE": 8}'}
+    trial = Trial(stand, tasks=0, seconds=0, env=patience)
+    trial.reset()
+    trial.start_workers()
+    stopped = children(trial.workers.pid)
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    eventually(lambda: not set(stopped) & set(children(trial.workers.pid)), 60, trial.workers.output)
+    trial.add("articles.publish", 2)
+    eventually(lambda: executed(trial) == 2, 30, trial.workers.output)
+    assert "has hung for" in trial.workers.output
+    assert trial.workers.stop() == 0
+
+
+def test_a_worker_that_stands_still_ends_with_the_others(stand: Stand) -> None:
+    """E2: a signal does not reach a stopped process, nor one that hangs with the interpreter's lock."""
+    trial = Trial(stand, tasks=0, seconds=0)
+    trial.reset()
+    trial.start_workers()
+    os.kill(children(trial.workers.pid)[0], signal.SIGSTOP)
+    trial.workers.send_signal(signal.SIGTERM)
+    seconds_until(lambda: not trial.workers.alive(), ENDS, lambda: trial.workers.output)
+    assert trial.workers.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("program", "is_limited"),
+    [
+        (["-c", "import headline.wsgi"], True),
+        (["manage.py", "shell", "--verbosity", "0", "-c", ""], False),
+    ],
+    ids=["web server", "command"],
+)
+def test_what_serves_gives_up_and_what_a_person_waits_for_does_not(
+    stand: Stand, program: list[str], is_limited: bool
+) -> None:
+    """E2: a migration or an import takes as long as it takes."""
+    code = "from django.db import connection as c; c.cursor().execute('SELECT SLEEP(4)'); print('answered')"
+    process = stand.start(*program[:-1], f"{program[-1]}\n{code}", env={"DATABASE_TIMEOUT": "2"})
+    process.wait()
+    assert ("answered" in process.output) is not is_limited, process.output
+    assert ("Lost connection" in process.output) is is_limited, process.output

@@ -1,0 +1,115 @@
+"""Clients that two generators make of the OpenAPI document: they are whole, and one of them runs a newsroom."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from rest_framework.authtoken.models import Token
+from rest_framework.test import APIClient
+
+from articles.models import Article
+from scheduling.models import TaskInfoLog
+from scheduling.services import read_database_clock
+from tests.articles.factories import APPROVED, make_article, make_person
+from tests.conftest import Site
+from tests.harness import python
+
+
+def generate(command: str, *options: str, cwd: Path) -> None:
+    """Run a generator, which is installed beside our Python."""
+    whole = [str(Path(python).parent / command), *options]
+    done = subprocess.run(whole, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: None) -> str:
+    """The document as a file, in a folder from which modules are imported."""
+    answer = APIClient().get("/api/schema/", headers={"Accept": "application/vnd.oai.openapi+json"})
+    (tmp_path / "openapi.json").write_bytes(answer.content)
+    monkeypatch.syspath_prepend(tmp_path)
+    return str(tmp_path / "openapi.json")
+
+
+@pytest.fixture
+def client(document: str, tmp_path: Path) -> ModuleType:
+    """The client of openapi-python-client; nothing of the document was left out."""
+    (tmp_path / "config.yml").write_text("post_hooks: []\n")
+    options = ("--path", document, "--meta", "none", "--output-path", "headline_client", "--config", "config.yml")
+    generate("openapi-python-client", "generate", "--fail-on-warning", *options, cwd=tmp_path)
+    for name in [name for name in sys.modules if name.startswith("headline_client")]:
+        del sys.modules[name]
+    return importlib.import_module("headline_client")
+
+
+@pytest.mark.once
+def test_models_are_made_of_the_document(document: str, tmp_path: Path) -> None:
+    """A4"""
+    kinds = ("--input-file-type", "openapi", "--output-model-type", "pydantic_v2.BaseModel", "--formatters", "builtin")
+    generate("datamodel-codegen", "--input", document, "--output", "headline_models.py", *kinds, cwd=tmp_path)
+    models = importlib.import_module("headline_models")
+    task = models.NewTaskRequest(
+        task_type="mail.send", execute_time="2100-01-01T12:00:00Z", parameters=[{"to": "desk"}]
+    )
+    assert task.model_dump(mode="json")["parameters"] == [{"to": "desk"}]
+    assert [status.name for status in models.TaskStatus] == TaskInfoLog.Status.names
+    assert [status.name for status in models.ArticleStatus] == Article.Status.names
+    assert "VALUE_0" not in (tmp_path / "headline_models.py").read_text()
+
+
+@pytest.mark.once
+def test_a_generated_client_runs_a_newsroom(client: ModuleType, site: Site) -> None:
+    """A4"""
+    rights = ("add_article", "change_article", "view_article", "schedule_article", "operate_tasks")
+    token = Token.objects.create(user=make_person("robot", *rights)).key
+    with client.AuthenticatedClient(base_url=site.url, token=token, prefix="Token") as signed_in:
+        run_a_newsroom(Newsroom(signed_in))
+
+
+def run_a_newsroom(newsroom: Newsroom) -> None:
+    made = newsroom("desk_articles_create", body="DeskArticleRequest", title="新闻", summary="What we know")
+    assert [one.id for one in newsroom("desk_articles_list").results] == [made.id]
+    approved, later = make_article(status=APPROVED), datetime.now(UTC) + timedelta(days=1)
+    planned = newsroom("desk_articles_schedule", id=approved.pk, body="ScheduleRequest", publish_at=later)
+    assert (planned.publish_at, planned.status.name) == (later, "APPROVED")
+    assert newsroom("articles_list", updated_since="2000-01-01T00:00:00Z").results == []
+    run_a_task(newsroom)
+
+
+def run_a_task(newsroom: Newsroom) -> None:
+    wanted = {"task_type": "mail.send", "execute_time": read_database_clock(), "parameters": ["desk", 7]}
+    added = newsroom("tasks_create", body="NewTaskRequest", **wanted)
+    (leased,) = newsroom("tasks_poll", body="PollRequest", task_type="mail.send", limit=5)
+    assert (leased.task_id, leased.parameters) == (added.task_id, ["desk", 7])
+    done = newsroom("tasks_complete", task_id=leased.task_id, body="LeaseRequest", lease_token=leased.lease_token)
+    assert (done.task_id, done.status.name) == (added.task_id, "EXECUTED")
+    assert TaskInfoLog.objects.get(task_id=int(done.task_id)).status == TaskInfoLog.Status.EXECUTED
+
+
+class Newsroom:
+    """Calls the operations of a generated client by their ids."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __call__(self, operation: str, *, body: str = "", **values: Any) -> Any:
+        """What the operation answers; with a `body`, the values that are no id are of that model."""
+        module = importlib.import_module(f"headline_client.api.{self._group(operation)}.{operation}")
+        path = {name: values.pop(name) for name in ("id", "task_id") if name in values}
+        if body:
+            model = getattr(importlib.import_module("headline_client.models"), body)
+            values = {"body": model(**values)}
+        answer = module.sync_detailed(client=self._client, *path.values(), **values)  # noqa: B026
+        assert answer.status_code < 300, answer.content
+        return answer.parsed
+
+    @staticmethod
+    def _group(operation: str) -> str:
+        return operation.split("_")[0]

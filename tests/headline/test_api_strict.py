@@ -1,0 +1,219 @@
+"""Unknown input is refused by name at every address of the API: a typing error must not silently do nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.core.files.uploadedfile import SimpleUploadedFile
+from rest_framework.test import APIClient
+
+from articles import services
+from articles.models import Article, Material, Tag
+from scheduling.services import add_task, read_database_clock
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
+from tests.articles.pictures import picture, sent
+from tests.headline.test_api_schema import filled, operations
+
+LIVE, DESK = "/api/v1/articles/", "/api/v1/desk/articles/"
+Status = Article.Status
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin() -> APIClient:
+    client = APIClient()
+    client.force_authenticate(User.objects.create_superuser("root"))
+    return client
+
+
+@pytest.fixture
+def documented() -> dict[str, tuple[str, str, dict[str, Any]]]:
+    return operations(APIClient().get("/api/schema/?format=json").json())
+
+
+@pytest.fixture
+def ids(admin: APIClient) -> dict[str, str]:
+    """What there is at the addresses that begin so."""
+    editor = make_editor()
+    live = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), channel=make_channel())
+    admin.post("/api/v1/desk/materials/", {"file": sent(picture()), "alt": "Ships"}, format="multipart")
+    task = add_task("mail.send", execute_time=read_database_clock(), parameters={})
+    return {
+        "/api/v1/articles/": str(live.pk),
+        "/api/v1/desk/articles/": f"{live.pk}/1",
+        "/api/v1/desk/releases/": f"{make_release(make_article(status=APPROVED), by=editor).pk}/1",
+        "/api/v1/desk/materials/": str(Material.objects.get().pk),
+        "/api/v1/tasks/": str(task.task_id),
+    }
+
+
+def addresses(documented: Any, ids: dict[str, str], *methods: str) -> list[tuple[str, str, str]]:
+    """Operation, address and method of all operations with these methods."""
+    return [
+        (name, filled(path, next((there for start, there in ids.items() if path.startswith(start)), "")), method)
+        for name, (path, method, _description) in documented.items()
+        if method in methods
+    ]
+
+
+def test_every_operation_refuses_a_parameter_that_nobody_knows(
+    admin: APIClient, documented: Any, ids: dict[str, str]
+) -> None:
+    """A3"""
+    asked = addresses(documented, ids, "get", "post", "patch", "delete")
+    assert len(asked) == len(documented)
+    for name, address, method in asked:
+        answer = getattr(admin, method)(f"{address}?chanel=politics")
+        assert (answer.status_code, answer.json()["code"]) == (400, "unknown_parameter"), name
+        assert "“chanel”" in answer.json()["chanel"][0]
+
+
+def test_every_operation_refuses_a_field_that_nobody_knows(
+    admin: APIClient, documented: Any, ids: dict[str, str]
+) -> None:
+    """A3"""
+    for name, address, method in addresses(documented, ids, "post", "patch"):
+        form = {"format": "multipart"} if name == "desk_materials_create" else {"format": "json"}
+        answer = getattr(admin, method)(address, {"embargo_untill": "2100-01-01T00:00:00Z"}, **form)
+        assert answer.status_code == 400, name
+        assert "“embargo_untill”" in answer.json()["embargo_untill"][0]
+
+
+def test_a_refusal_names_what_is_known_and_everything_else_that_is_wrong(admin: APIClient) -> None:
+    answer = admin.post(DESK, {"titel": "Budget", "embargo_untill": "2100-01-01T00:00:00Z", "code": 1}).json()
+    assert {"titel", "embargo_untill", "title", "non_field_errors"} <= answer.keys()
+    assert "embargo_until" in answer["embargo_untill"][0]
+    assert "status_reason" not in answer["embargo_untill"][0], "what cannot be written helps nobody"
+    assert not Article.objects.exists()
+
+
+def test_what_is_only_read_may_be_sent_back(admin: APIClient) -> None:
+    article = make_article("Old")
+    shown = admin.get(f"{DESK}{article.pk}/").json()
+    answer = admin.patch(f"{DESK}{article.pk}/", {**shown, "title": "New"}, format="json")
+    assert (answer.status_code, answer.json()["title"]) == (200, "New")
+
+
+def test_a_body_is_refused_where_none_is_taken(admin: APIClient) -> None:
+    article = make_article()
+    for body in ({"revision": 1}, [1], "now"):
+        assert admin.post(f"{DESK}{article.pk}/submit/", body, format="json").status_code == 400
+    assert Article.objects.get().status == Status.DRAFT
+
+
+@pytest.mark.parametrize("field", ["channel", "tag", "author"])
+def test_readers_hear_that_a_filter_names_nothing(field: str) -> None:
+    """A3. What no live article names does not exist, whatever a draft says."""
+    author = User.objects.create_user("ada", first_name="Ada")
+    article = make_article(channel=make_channel(), author=author, publish_at=soon(hours=-1))
+    article.tags.add(Tag.objects.create(name="Rain"))
+    hidden = {"channel": "nowhere", "tag": "rain", "author": str(author.pk)}[field]
+    answers = [APIClient().get(LIVE, {field: value}) for value in (hidden, "987654321")]
+    assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(400, "unknown")] * 2
+    assert answers[0].json()[field][0].replace(hidden, "X") == answers[1].json()[field][0].replace("987654321", "X")
+    if field == "channel":
+        assert "politics" in answers[0].json()[field][0]
+
+
+def test_readers_filter_by_what_is_there() -> None:
+    author, tag = User.objects.create_user("ada", first_name="Ada"), Tag.objects.create(name="Rain")
+    channel = make_channel()
+    article = make_article(channel=channel, author=author, status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    article.tags.add(tag)
+    for query in ({"channel": "politics"}, {"tag": "rain"}, {"author": author.pk}):
+        assert [one["id"] for one in APIClient().get(LIVE, query).json()["results"]] == [article.pk]
+
+
+def test_a_disabled_channel_is_known_to_the_newsroom_alone(admin: APIClient) -> None:
+    make_channel("Closed", enabled=False)
+    assert admin.get(DESK, {"channel": "closed"}).json()["results"] == []
+    answer = APIClient().get(LIVE, {"channel": "closed"})
+    assert (answer.status_code, "closed" in answer.json()["channel"][0].split("Known")[1]) == (400, False)
+
+
+@pytest.mark.parametrize("query", [{"channel": "x"}, {"tag": "x"}, {"author": "987654321"}, {"status": "77"}])
+def test_the_newsroom_hears_it_too(admin: APIClient, query: dict[str, str]) -> None:
+    (field,) = query
+    answer = admin.get(DESK, query)
+    assert (answer.status_code, list(answer.json())) == (400, [field, "code"])
+
+
+def test_invented_parameters_are_never_kept(admin: APIClient) -> None:
+    before = len(getattr(cache, "_cache", ()))
+    for number in range(5):
+        for address in (LIVE, "/api/v1/channels/"):
+            assert APIClient().get(f"{address}?utm_source={number}").status_code == 400
+    assert len(getattr(cache, "_cache", ())) - before <= 1, "but for the throttle's counter"
+
+
+def test_a_version_is_changed_once(admin: APIClient) -> None:
+    """A3"""
+    article = make_article("Old")
+    address = f"{DESK}{article.pk}/"
+    version = admin.get(address)["ETag"]
+    first = admin.patch(address, {"title": "Mine"}, headers={"If-Match": version})
+    second = admin.patch(address, {"title": "Theirs"}, headers={"If-Match": version})
+    assert (first.status_code, second.status_code, second.json()["code"]) == (200, 412, "version_changed")
+    assert first["ETag"] == admin.get(address)["ETag"] != version
+    assert admin.patch(address, {"title": "Newer"}, headers={"If-Match": f'"x", {first["ETag"]}'}).status_code == 200
+    assert admin.patch(address, {"title": "Newest"}, headers={"If-Match": "*"}).status_code == 200
+    for wrong in ("W/" + admin.get(address)["ETag"], "nonsense", ""):
+        assert admin.patch(address, {"title": "No"}, headers={"If-Match": wrong}).status_code == 412
+    assert Article.objects.get().title == "Newest"
+
+
+def test_every_answer_tells_the_version_that_the_next_step_may_ask_for(admin: APIClient) -> None:
+    article = make_article()
+    address, version = f"{DESK}{article.pk}/", admin.get(f"{DESK}{article.pk}/")["ETag"]
+    later = soon(hours=1).isoformat()
+    for step, body in (
+        ("submit", {}),
+        ("approve", {"revision": 1}),
+        ("schedule", {"publish_at": later}),
+        ("publish", {}),
+    ):
+        answer = admin.post(f"{address}{step}/", body, format="json", headers={"If-Match": version})
+        assert answer.status_code == 200, answer.json()
+        stale = admin.post(f"{address}withdraw/", headers={"If-Match": version})
+        assert (stale.status_code, Article.objects.get().status) == (412, answer.json()["status"])
+        version = answer["ETag"]
+        assert version == admin.get(address)["ETag"]
+
+
+def test_a_stamp_of_the_worker_is_another_version(admin: APIClient) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    version = admin.get(f"{DESK}{article.pk}/")["ETag"]
+    services.publish_due([article.pk])
+    assert admin.post(f"{DESK}{article.pk}/withdraw/", headers={"If-Match": version}).status_code == 412
+
+
+def test_releases_have_versions_too(admin: APIClient) -> None:
+    release = make_release(make_article(status=APPROVED), by=make_editor())
+    address = f"/api/v1/desk/releases/{release.pk}/"
+    version = admin.get(address)["ETag"]
+    assert admin.patch(address, {"name": "Other"}, headers={"If-Match": version}).status_code == 200
+    assert admin.post(f"{address}publish/", headers={"If-Match": version}).status_code == 412
+    assert admin.delete(address, headers={"If-Match": version}).status_code == 412
+    assert admin.post(f"{address}publish/", headers={"If-Match": admin.get(address)["ETag"]}).status_code == 200
+
+
+def test_a_version_is_not_ignored_where_there_are_none(admin: APIClient) -> None:
+    for address in (DESK, f"{DESK}move/", "/api/v1/desk/materials/"):
+        answer = admin.post(address, {"title": "x"}, headers={"If-Match": '"1"'}, format="json")
+        assert (answer.status_code, answer.json()["code"]) == (400, "no_versions")
+
+
+def test_a_form_may_carry_its_csrf_token(admin: APIClient) -> None:
+    body = {"file": SimpleUploadedFile("a.png", picture()), "alt": "Ships", "csrfmiddlewaretoken": "x"}
+    assert admin.post("/api/v1/desk/materials/", body, format="multipart").status_code == 201
+
+
+def test_names_in_addresses_are_parameters_only_as_they_are_written(admin: APIClient) -> None:
+    for query in ("Channel=politics", "channel%20=politics", "page-size=2", "q%5B%5D=x", "%F0%9F%98%80=1", "=1"):
+        assert APIClient().get(f"{LIVE}?{query}").status_code == 400, query
+    assert re.search("page_size", APIClient().get(f"{LIVE}?page-size=2").json()["page-size"][0])

@@ -1,0 +1,86 @@
+"""What an address may ask for: counted once for each request, whatever else is asked for and whoever is away."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.core.cache import caches
+from rest_framework.test import APIClient, APIRequestFactory
+from rest_framework.views import APIView
+
+from headline.api.throttling import AddressThrottle
+from tests.harness import free_port
+
+pytestmark = pytest.mark.django_db
+
+URL = "/api/v1/articles/"
+
+
+@pytest.fixture(autouse=True)
+def _ten_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AddressThrottle, "rate", "10/min", raising=False)
+    monkeypatch.setattr("headline.api.throttling.time.monotonic", lambda: 600.0)
+
+
+def request() -> Any:
+    return APIView().initialize_request(APIRequestFactory().get(URL))
+
+
+def test_of_forty_parallel_requests_ten_pass() -> None:
+    """S12: fifteen did."""
+    ready = threading.Barrier(40)
+
+    def ask(_number: int) -> bool:
+        asked, throttle = request(), AddressThrottle()
+        ready.wait()
+        return throttle.allow_request(asked, APIView())
+
+    with ThreadPoolExecutor(40) as threads:
+        assert list(threads.map(ask, range(40))).count(True) == 10
+
+
+def test_whatever_else_is_kept_pushes_no_counter_out() -> None:
+    """S12: three hundred pages did."""
+    for _number in range(10):
+        assert AddressThrottle().allow_request(request(), APIView())
+    for alias in ("default", "responses"):
+        for number in range(1000):
+            caches[alias].set(f"page-{number}", "text")
+    for number in range(1000):
+        caches["throttles"].set(f"another-address-{number}", 1)
+    assert not AddressThrottle().allow_request(request(), APIView())
+
+
+def test_it_holds_while_redis_is_away(settings: Any) -> None:
+    """S6: at its limit the throttle was off."""
+    away = f"redis://127.0.0.1:{free_port()}/0"
+    settings.SCHEDULING_REDIS_URL = away
+    settings.CACHES = {
+        **settings.CACHES,
+        "responses": {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": away},
+    }
+    statuses = [APIClient().get(f"{URL}?page_size={size}").status_code for size in range(1, 13)]
+    assert statuses == [200] * 10 + [429] * 2
+
+
+def test_the_next_window_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    for _number in range(10):
+        AddressThrottle().allow_request(request(), APIView())
+    throttle = AddressThrottle()
+    assert not throttle.allow_request(request(), APIView())
+    assert 0 < throttle.wait() <= 60
+    monkeypatch.setattr("headline.api.throttling.time.monotonic", lambda: 660.0)
+    assert AddressThrottle().allow_request(request(), APIView())
+
+
+def test_each_address_has_its_own_count_and_a_network_of_ipv6_one() -> None:
+    def ask(address: str) -> bool:
+        asked = APIView().initialize_request(APIRequestFactory().get(URL, REMOTE_ADDR=address))
+        return AddressThrottle().allow_request(asked, APIView())
+
+    assert [ask("192.0.2.1") for _number in range(11)] == [True] * 10 + [False]
+    assert ask("192.0.2.2")
+    assert [ask(f"2001:db8::{number}") for number in range(11)] == [True] * 10 + [False]

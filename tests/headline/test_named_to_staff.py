@@ -1,0 +1,156 @@
+"""S16: no screen of the desk names an article to staff who may not see it, and nobody gives themselves rights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.db.models import Model
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+
+from articles import services
+from articles.models import Article, Material, Notice, Tag
+from articles.roles import Role
+from articles.services import batching
+from articles.services.rights import READ_WITH
+from articles.workflow import Step
+from scheduling.models import TaskInfoLog
+from tests.articles.factories import (
+    make_article,
+    make_channel,
+    make_editor,
+    make_member,
+    make_person,
+    make_release,
+    soon,
+)
+from tests.articles.pictures import make_material
+
+pytestmark = pytest.mark.django_db
+
+MARK = "Zebraquartz"
+SEES_ARTICLES = {
+    *READ_WITH,
+    "articles.delete_article",  # the question names what is deleted
+    "articles.view_auditentry",  # the audit log names what it is about
+    *(f"articles.{verb}_release" for verb in ("add", "change", "delete", "view", "schedule")),  # so do releases
+}
+
+
+@pytest.fixture
+def marked() -> Article:
+    """An article under embargo, with everything that hangs on one."""
+    chief = make_editor("chief")
+    picture = make_material(chief)
+    article = make_article(
+        MARK,
+        slug="z",
+        author=chief,
+        channel=make_channel(),
+        body=f'<p>Text</p><img src="{picture.in_texts}" alt="A port">',
+        embargo_until=soon(hours=9),
+    )
+    other = make_article(f"{MARK} too", slug="y", author=chief, status=Article.Status.APPROVED)
+    article.tags.add(Tag.objects.create(name="harbour", slug="harbour"))
+    services.schedule(other, publish_at=soon(hours=8), by=chief)
+    make_release(article, by=chief)
+    batching.start(batching.gather(Step.SUBMIT, [(article.pk, article.title)], by=chief))
+    Notice.objects.create(
+        person=chief, kind=Notice.Kind.REFUSED, article=article, article_title=MARK, at=timezone.now()
+    )
+    assert picture.used_in() == [MARK]
+    TaskInfoLog.objects.update(status=TaskInfoLog.Status.FAILED, execute_time=timezone.now() - timedelta(hours=1))
+    return article
+
+
+def screens() -> Iterator[str]:
+    """The address of each screen of the admin and the desk, for the first and the last row of each model."""
+    for _pattern, route in _flat(get_resolver().url_patterns, ""):
+        if not route.startswith("admin/") or "(?P<" in route:
+            continue
+        model = _model_of(route)
+        keys = [str(pk) for pk in model._default_manager.values_list("pk", flat=True)[:3]] if model else ["1"]
+        for key in keys if "<" in route else [""]:
+            yield "/" + _filled(route, key)
+
+
+def _flat(patterns: Any, before: str) -> Iterator[tuple[URLPattern, str]]:
+    for pattern in patterns:
+        route = before + str(pattern.pattern).lstrip("^")
+        if isinstance(pattern, URLResolver):
+            yield from _flat(pattern.url_patterns, route)
+        else:
+            yield pattern, route
+
+
+def _model_of(route: str) -> type[Model] | None:
+    app, _slash, rest = route.removeprefix("admin/").partition("/")
+    models = apps.get_app_config(app).get_models() if app in apps.app_configs else ()
+    return next((model for model in models if model._meta.model_name == rest.partition("/")[0]), None)
+
+
+def _filled(route: str, key: str) -> str:
+    """The first parameter is the row; others, such as a revision's number, are 1."""
+    return re.sub("<[^>]*>", "1", re.sub("<[^>]*>", key, route, count=1))
+
+
+def _names(desk: Client, address: str, **query: Any) -> bool:
+    answer = desk.get(address, query, follow=True)
+    assert answer.status_code < 500, address
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content  # type: ignore[attr-defined]
+    return MARK.encode() in content
+
+
+def _shown(desk: Client) -> list[str]:
+    """Where the headline stands, though nobody typed it."""
+    found = [address for address in {*screens()} if _names(desk, address)]
+    found += [
+        f"{address}?_popup=1" for address in {*screens()} if "/change/" in address and _names(desk, address, _popup=1)
+    ]
+    field = {"app_label": "articles", "field_name": "article", "term": MARK[:4]}
+    for model in ("releasemember", "notice", "batch", "materialuse"):
+        if _names(desk, "/admin/autocomplete/", model_name=model, **field):
+            found.append(f"autocomplete {model}")
+    for model in admin.site._registry:
+        address = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        chosen = {
+            "action": "delete_selected",
+            "_selected_action": [*model._default_manager.values_list("pk", flat=True)[:5]],
+        }
+        if MARK in desk.post(address, chosen, follow=True).content.decode():
+            found.append(f"delete_selected {address}")
+        if any(_names(desk, address, q=part) for part in ("zzz",)):
+            found.append(f"search {address}")
+    return found
+
+
+def _others() -> list[str]:
+    """Every permission that lets nobody read articles."""
+    rows = Permission.objects.values_list("content_type__app_label", "codename")
+    return [codename for app, codename in rows if f"{app}.{codename}" not in SEES_ARTICLES]
+
+
+@pytest.mark.parametrize("rights", ["none", "all others"])
+def test_no_screen_names_an_article_to_staff_who_may_not_see_it(marked: Article, rights: str) -> None:
+    """S16"""
+    nosy = make_person("nosy", *(_others() if rights == "all others" else ()))
+    desk = Client()
+    desk.force_login(nosy)
+    assert len({*screens()}) > 90
+    assert _shown(desk) == []
+
+
+def test_who_may_see_articles_is_shown_the_same_screens(marked: Article) -> None:
+    desk = Client()
+    desk.force_login(make_member(Role.EDITOR))
+    picture = Material.objects.get()
+    assert _names(desk, f"/admin/articles/material/{picture.pk}/change/")
+    assert _names(desk, "/admin/articles/article/")

@@ -1,0 +1,158 @@
+"""S16: nobody gives themselves or others rights that they do not have; what is done to accounts is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, Permission, User
+from django.test import Client
+
+from articles.models import AuditEntry
+from articles.roles import Role
+from tests.articles.factories import make_member, make_person
+
+USERS, GROUPS = "/admin/auth/user/", "/admin/auth/group/"
+MANAGING = [f"{verb}_{model}" for verb in ("add", "change", "delete", "view") for model in ("user", "group")]
+NEW = "a new and long one"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def manager() -> User:
+    """Who looks after people, and may write articles, but is no administrator."""
+    person = make_person("manager", *MANAGING, "view_article")
+    person.save()
+    return person
+
+
+@pytest.fixture
+def desk(manager: User) -> Client:
+    client = Client()
+    client.force_login(manager)
+    return client
+
+
+def form(person: User, **typed: Any) -> dict[str, Any]:
+    """The form of a person, as it is filled in, with changes."""
+    filled = {
+        "username": person.username,
+        "email": person.email,
+        "is_active": "on",
+        "is_staff": "on",
+        "groups": [*person.groups.values_list("pk", flat=True)],
+        "user_permissions": [*person.user_permissions.values_list("pk", flat=True)],
+        "date_joined_0": "2026-01-01",
+        "date_joined_1": "12:00:00",
+    }
+    return {**filled, **typed}
+
+
+def change(desk: Client, person: User, **typed: Any) -> Any:
+    return desk.post(f"{USERS}{person.pk}/change/", form(person, **typed))
+
+
+def rights(person: User) -> set[str]:
+    return User.objects.get(pk=person.pk).get_all_permissions()
+
+
+def test_nobody_makes_himself_or_others_an_administrator(desk: Client, manager: User) -> None:
+    bob = make_person("bob")
+    for person in (manager, bob):
+        assert change(desk, person, is_superuser="on").status_code == 302
+        assert not User.objects.get(pk=person.pk).is_superuser
+
+
+@pytest.mark.parametrize("way", ["permission", "group"])
+def test_nobody_gives_what_he_does_not_have(desk: Client, manager: User, way: str) -> None:
+    before, bob = rights(manager), make_person("bob")
+    more: dict[str, Any] = {"user_permissions": [Permission.objects.get(codename="publish_article").pk]}
+    if way == "group":
+        more = {"groups": [Group.objects.get(name=Role.CHIEF).pk]}
+    for person in (manager, bob):
+        refused = change(desk, person, **more)
+        assert refused.status_code == 200 and refused.context["errors"]
+    assert (rights(manager), rights(bob)) == (before, set())
+
+
+def test_one_gives_what_one_has(desk: Client) -> None:
+    bob, group = make_person("bob"), Group.objects.create(name="Readers")
+    group.permissions.add(Permission.objects.get(codename="view_article"))
+    assert change(desk, bob, groups=[group.pk]).status_code == 302
+    assert rights(bob) == {"articles.view_article"}
+
+
+@pytest.mark.parametrize("kind", ["superuser", "chief", "inactive chief", "inactive superuser"])
+def test_nobody_takes_over_the_account_of_who_can_do_more(desk: Client, kind: str) -> None:
+    """By its password, by its address for a reset, by switching it on again, or by removing it."""
+    victim = make_member(Role.CHIEF, "victim")
+    User.objects.filter(pk=victim.pk).update(is_superuser="superuser" in kind, is_active="inactive" not in kind)
+    before = User.objects.filter(pk=victim.pk).values().get()
+    both = {"password1": NEW, "password2": NEW, "usable_password": "true"}
+    assert desk.post(f"{USERS}{victim.pk}/password/", both).status_code == 403
+    assert change(desk, victim, email="mine@example.org").status_code == 403
+    assert desk.post(f"{USERS}{victim.pk}/delete/", {"post": "yes"}).status_code == 403
+    desk.post(USERS, {"action": "delete_selected", "_selected_action": [victim.pk], "post": "yes"})
+    assert User.objects.filter(pk=victim.pk).values().get() == before
+
+
+def test_nobody_widens_a_group(desk: Client, manager: User) -> None:
+    mine = Group.objects.create(name="Mine")
+    mine.permissions.add(Permission.objects.get(codename="view_article"))
+    manager.groups.add(mine)
+    publish = Permission.objects.get(codename="publish_article")
+    assert desk.post(f"{GROUPS}{mine.pk}/change/", {"name": "Mine", "permissions": [publish.pk]}).status_code == 200
+    assert desk.post(f"{GROUPS}add/", {"name": "New", "permissions": [publish.pk]}).status_code == 200
+    chief = Group.objects.get(name=Role.CHIEF)
+    assert desk.post(f"{GROUPS}{chief.pk}/change/", {"name": "Empty", "permissions": []}).status_code == 403
+    assert desk.post(f"{GROUPS}{chief.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert "articles.publish_article" not in rights(manager)
+    assert Group.objects.get(pk=chief.pk).permissions.count() == chief.permissions.count() > 0
+
+
+def test_an_administrator_does_all_of_it() -> None:
+    root, bob = make_person("root", is_superuser=True), make_person("bob")
+    desk = Client()
+    desk.force_login(root)
+    chief = Group.objects.get(name=Role.CHIEF)
+    assert change(desk, bob, is_superuser="on", groups=[chief.pk]).status_code == 302
+    assert User.objects.get(pk=bob.pk).is_superuser
+    both = {"password1": NEW, "password2": NEW, "usable_password": "true"}
+    assert desk.post(f"{USERS}{bob.pk}/password/", both).status_code == 302
+    assert User.objects.get(pk=bob.pk).check_password(NEW)
+
+
+def test_what_is_done_to_people_and_groups_is_recorded(desk: Client) -> None:
+    """S11"""
+    bob, group = make_person("bob"), Group.objects.create(name="Readers")
+    group.permissions.add(Permission.objects.get(codename="view_article"))
+    AuditEntry.objects.latest("id")
+    last = AuditEntry.objects.latest("id").pk
+    change(desk, bob, username="robert", groups=[group.pk])
+    desk.post(f"{GROUPS}{group.pk}/change/", {"name": "Readers", "permissions": []})
+    both = {"password1": NEW, "password2": NEW, "usable_password": "true"}
+    desk.post(f"{USERS}{bob.pk}/password/", both)
+    desk.post(f"{USERS}{bob.pk}/delete/", {"post": "yes"})
+    entries = AuditEntry.objects.filter(pk__gt=last).order_by("pk")
+    assert {(entry.user_name, entry.door) for entry in entries} == {("manager", "admin")}
+    told = [(entry.action, entry.article_title, entry.facts) for entry in entries]
+    assert told == [
+        ("change_person", "robert", {"changes": {"username": ["bob", "robert"]}}),
+        ("change_person", "robert", {"given": ["Readers"]}),
+        ("change_group", "Readers", {}),
+        ("change_group", "Readers", {"taken": ["articles.view_article"]}),
+        ("change_password", "robert", {}),
+        ("delete_person", "robert", {}),
+    ]
+    assert NEW not in str(told)
+
+
+def test_rights_are_recorded_from_either_side() -> None:
+    bob, group = make_person("bob"), Group.objects.create(name="Readers")
+    group.user_set.add(bob)
+    group.user_set.clear()
+    bob.groups.set([group])
+    bob.groups.clear()
+    told = AuditEntry.objects.filter(action="change_person", article_title="bob").order_by("pk")
+    assert [entry.facts for entry in told] == [{"given": ["Readers"]}, {"taken": ["Readers"]}] * 2

@@ -1,0 +1,133 @@
+"""Clocks that are wrong or set while the engine runs: of machines, of Redis, of web servers; and clocks never set."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+
+from scheduling import ids
+from scheduling.clock import clock, read_database_clock
+from scheduling.conf import conf
+from scheduling.ids import new_task_id
+from scheduling.maintenance import Maintenance, Periodic
+from scheduling.queues import DelayQueue, get_queue, make_queue
+from scheduling.services import poll, reschedule_task, run_due
+from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
+
+HOUR_MS = 3_600_000
+
+
+def machine_is_off_by(seconds: float) -> time_machine.travel:
+    """This machine's clock, but neither the database's nor the monotonic one."""
+    return time_machine.travel(datetime.now(UTC) + timedelta(seconds=seconds))
+
+
+@pytest.mark.parametrize("seconds", [600, -600])
+def test_a_wrong_clock_of_a_web_server_announces_nothing_early_or_late(
+    keys: Keys, add: Add, notes: Notes, seconds: float
+) -> None:
+    """E6"""
+    with machine_is_off_by(seconds):
+        later, now = add(60), add(0)
+        moved = reschedule_task(add(90).task_id, read_database_clock() + timedelta(seconds=30))
+        outside = add(301 + 30)
+    assert keys.ready() == [now.task_id]
+    assert set(keys.future()) == {later.task_id, moved.task_id}
+    assert outside.task_id not in keys.future()
+
+
+def test_a_program_that_leases_through_a_wrong_clock_takes_no_hint_that_is_not_due(keys: Keys, add: Add) -> None:
+    """E6"""
+    later = add(60)
+    with machine_is_off_by(600):
+        assert poll(TYPE) == []
+    assert list(keys.future()) == [later.task_id]
+
+
+@pytest.mark.parametrize("seconds", [600, -600])
+def test_a_step_of_the_machines_clock_moves_no_due_time(mariadb: None, seconds: float) -> None:
+    """E6"""
+    clock.measure()
+    with machine_is_off_by(seconds):
+        assert abs(clock.timestamp() - read_database_clock().timestamp()) < 5
+        assert clock.measure_if_stale()
+        assert abs(clock.offset + seconds) < 5  # said in the heartbeat and by an alarm
+        assert not clock.measure_if_stale()
+
+
+def test_a_worker_of_a_machine_whose_clock_was_set_back_runs_what_is_due(keys: Keys, add: Add, notes: Notes) -> None:
+    """E6"""
+    add(0, parameters="due")
+    with machine_is_off_by(-600):
+        assert run_due(10) == 1
+
+
+def set_redis_clock_back(keys: Keys) -> None:
+    """What expires does so an hour later than it should."""
+    for key in keys.client.scan_iter():
+        if keys.client.pttl(key) >= 0:
+            keys.client.pexpire(key, HOUR_MS)
+
+
+def test_a_step_of_redis_clock_stops_neither_sweep_nor_refresh(
+    keys: Keys, add: Add, travel: Travel, settings: object
+) -> None:
+    """E6"""
+    settings.SCHEDULING_REFRESH_INTERVAL = 0.05  # type: ignore[attr-defined]
+    maintenance = Maintenance("a worker", [], get_queue())
+    for _ in range(3):
+        maintenance.step()
+    set_redis_clock_back(keys)
+    lost, waiting = add(0), add(60)
+    keys.client.delete(f"sched:ready:{{{TYPE}:0}}", f"sched:future:{{{TYPE}:0}}")
+    travel(0.3)
+    time.sleep(0.1)
+    maintenance.step()
+    assert keys.ready() == [lost.task_id]
+    assert list(keys.future()) == [waiting.task_id]
+
+
+def test_of_several_workers_one_does_the_periodic_work(keys: Keys) -> None:
+    one, other = Periodic(make_queue(conf.REDIS_URL), "x"), Periodic(make_queue(conf.REDIS_URL), "x")
+    for worker in (one, other):  # each begins with it, since nobody may have done it for long
+        assert worker.is_due(60)
+        worker.done()
+    assert not one.is_due(60)
+    assert not other.is_due(60)
+    other.wait(0)
+    assert other.is_due(60)
+    other.done()
+    one.wait(0)
+    assert not one.is_due(60)
+
+
+def test_periodic_work_is_done_at_once_when_redis_forgot_that_it_was(keys: Keys) -> None:
+    worker = Periodic(make_queue(conf.REDIS_URL), "x")
+    assert worker.is_due(60)
+    worker.done()
+    assert not worker.is_due(60)
+    keys.client.flushall()
+    assert worker.is_due(60)
+
+
+def test_periodic_work_without_redis_is_done_once_a_period(queue: DelayQueue) -> None:
+    worker = Periodic(queue, "x")
+    assert worker.is_due(60)
+    worker.done()
+    assert not worker.is_due(60)
+    worker.wait(0)
+    assert worker.is_due(60)
+
+
+def test_ids_differ_where_the_clock_was_never_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """E12"""
+    made: list[int] = []
+    with time_machine.travel(datetime(1970, 1, 1, tzinfo=UTC)):
+        for _ in range(20):  # processes
+            monkeypatch.setattr(ids, "_last", 0)
+            made += [new_task_id() for _ in range(1000)]
+    assert len(set(made)) == len(made)
+    assert 0 < min(made) <= max(made) < 2**63

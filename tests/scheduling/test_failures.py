@@ -1,0 +1,634 @@
+"""What counts as a failure: a task's own fault and a crash do, trouble of the database or the machine never."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import sqlite3
+import threading
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import redis
+from django.db import (
+    DataError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+    connection,
+    transaction,
+)
+
+from scheduling import registry
+from scheduling.breakers import Breakers
+from scheduling.conf import conf
+from scheduling.exceptions import QueueUnavailable, TaskNotPending
+from scheduling.failures import Trouble, trouble_of
+from scheduling.maintenance import Maintenance
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
+from scheduling.queues import DelayQueue
+from scheduling.queues.database import DatabaseQueue
+from scheduling.registry import Drop
+from scheduling.services import add_task, add_tasks, read_database_clock, refresh, retry_task, run_once, sweep
+from scheduling.services.measuring import overdue_by_topic, refused_work
+from scheduling.worker import Worker
+from tests.conftest import Manage
+from tests.harness import eventually
+from tests.probe.models import Effect
+from tests.scheduling.conftest import TYPE, Add, Notes, Travel
+
+Status = TaskInfoLog.Status
+FULL = OperationalError(1114, "The table 'articles_auditentry' is full")
+DEADLOCK = OperationalError(1213, "Deadlock found when trying to get lock; try restarting transaction")
+LOCKED = OperationalError(1205, "Lock wait timeout exceeded; try restarting transaction")
+
+
+def chained(first: BaseException, then: BaseException, *, explicit: bool) -> BaseException:
+    try:
+        try:
+            raise first
+        except BaseException as cause:
+            raise then from (cause if explicit else None)
+    except BaseException as error:
+        if not explicit:
+            error.__suppress_context__ = False
+        return error
+
+
+@pytest.mark.parametrize(
+    ("error", "trouble"),
+    [
+        (FULL, Trouble.DISK_FULL),
+        (OperationalError(1021, "Disk full (/tmp/#sql-1); waiting for someone to free some space"), Trouble.DISK_FULL),
+        (OperationalError(1030, 'Got error 28 "No space left on device" from storage engine'), Trouble.DISK_FULL),
+        (OperationalError(1054, "Unknown column 'source' in 'INSERT INTO'"), Trouble.SCHEMA),
+        (ProgrammingError(1146, "Table 'headline.articles_auditentry' doesn't exist"), Trouble.SCHEMA),
+        (IntegrityError(1364, "Field 'source' doesn't have a default value"), Trouble.SCHEMA),
+        (LOCKED, Trouble.LOCKS),
+        (DEADLOCK, Trouble.LOCKS),
+        (OperationalError("database is locked"), Trouble.LOCKS),
+        (OperationalError(1317, "Query execution was interrupted"), Trouble.STOPPED),
+        (OperationalError(1969, "Query execution was interrupted (max_statement_time exceeded)"), Trouble.STOPPED),
+        (OperationalError(1290, "The MariaDB server is running with the --read-only option"), Trouble.READ_ONLY),
+        (OperationalError(1836, "Running in read-only mode"), Trouble.READ_ONLY),
+        (OperationalError(2013, "Lost connection to server during query"), Trouble.UNREACHABLE),
+        (OperationalError(2099, "a client error of tomorrow"), Trouble.UNREACHABLE),
+        (InterfaceError(0, ""), Trouble.UNREACHABLE),
+        (OperationalError(1644, "refused by a trigger"), Trouble.REFUSED),
+        (OperationalError(4999, "an error of tomorrow"), Trouble.REFUSED),
+        (OSError(errno.ENOSPC, "No space left on device"), Trouble.MACHINE),
+        (MemoryError(), Trouble.MACHINE),
+        (QueueUnavailable(), Trouble.QUEUE),
+        (DataError(1406, "Data too long for column 'title'"), None),
+        (IntegrityError(1062, "Duplicate entry '7' for key 'PRIMARY'"), None),
+        (IntegrityError(1452, "Cannot add or update a child row: a foreign key constraint fails"), None),
+        (ValueError("no number"), None),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "the mail server is away"), None),
+        (chained(FULL, ValueError("hidden"), explicit=True), Trouble.DISK_FULL),
+        (chained(FULL, ValueError("hidden"), explicit=False), Trouble.DISK_FULL),
+        (chained(IntegrityError(1062, "twice"), OSError(errno.ECONNRESET, "x"), explicit=True), None),
+        (chained(DEADLOCK, OperationalError(1305, "SAVEPOINT s1 does not exist"), explicit=False), Trouble.LOCKS),
+    ],
+    ids=lambda value: repr(value)[:60] if isinstance(value, BaseException) else str(value),
+)  # fmt: skip
+def test_one_place_says_what_an_exception_tells_of(error: BaseException, trouble: Trouble | None) -> None:
+    assert trouble_of(error) == trouble
+
+
+def sqlite_error(*statements: str) -> BaseException:
+    """What SQLite itself says, as Django passes it on."""
+    with sqlite3.connect(":memory:") as own:
+        own.executescript("CREATE TABLE news (title TEXT UNIQUE); INSERT INTO news VALUES ('a');")
+        try:
+            for statement in statements:
+                own.execute(statement)
+        except sqlite3.Error as error:
+            kind = {"IntegrityError": IntegrityError, "OperationalError": OperationalError}[type(error).__name__]
+            raised: BaseException = kind(*error.args)
+            raised.__cause__ = error
+            return raised
+    raise AssertionError("nothing was refused")
+
+
+@pytest.mark.parametrize(
+    ("statements", "trouble"),
+    [
+        (["INSERT INTO news (titel) VALUES ('b')"], Trouble.SCHEMA),
+        (["INSERT INTO newz VALUES ('b')"], Trouble.SCHEMA),
+        (["PRAGMA query_only = 1", "INSERT INTO news VALUES ('b')"], Trouble.READ_ONLY),
+        (["INSERT INTO news VALUES ('a')"], None),
+        (
+            [
+                "CREATE TRIGGER no BEFORE INSERT ON news BEGIN SELECT RAISE(ABORT, 'refused'); END",
+                "INSERT INTO news VALUES ('b')",
+            ],
+            Trouble.REFUSED,
+        ),
+        (["PRAGMA max_page_count = 1", "INSERT INTO news VALUES (zeroblob(100000))"], Trouble.DISK_FULL),
+    ],
+)
+def test_what_sqlite_refuses_is_told_apart_by_its_codes(statements: list[str], trouble: Trouble | None) -> None:
+    assert trouble_of(sqlite_error(*statements)) == trouble
+
+
+@pytest.mark.django_db
+def test_a_statement_after_a_row_that_was_refused_is_still_the_tasks_fault(add: Add, notes: Notes) -> None:
+    def fault(_: Sequence[TaskInfo]) -> None:
+        with transaction.atomic():
+            try:
+                Effect.objects.create(pk=1, task_id=1, task_type=TYPE, at=read_database_clock(), process=1)
+                Effect.objects.bulk_create(
+                    [Effect(pk=1, task_id=1, task_type=TYPE, at=read_database_clock(), process=1)]
+                )
+            except IntegrityError:
+                pass
+            TaskInfo.objects.count()
+
+    notes.fault = fault
+    task = add(0)
+    assert run_once(10).failed == 1
+    task.refresh_from_db()
+    assert task.attempts == 1
+
+
+# -- own fault: a batch is halved
+
+
+def poison(*bad: Any) -> Any:
+    def fault(tasks: Sequence[TaskInfo]) -> None:
+        if any(task.parameters in bad for task in tasks):
+            raise ValueError("out of ink")
+
+    return fault
+
+
+@pytest.fixture
+def in_time(settings: Any) -> None:
+    """On a busy machine a task of a long batch may be late by now; it is no suspect."""
+    settings.SCHEDULING_SUSPECT_AFTER = 1000
+
+
+def many(count: int) -> None:
+    now = read_database_clock()
+    add_tasks({"task_type": TYPE, "execute_time": now, "parameters": number} for number in range(count))
+
+
+@pytest.mark.parametrize("bad", [[0], [250], [499], [3, 307]])
+def test_a_poisoned_task_costs_its_batch_a_few_transactions(
+    queue: DelayQueue, notes: Notes, in_time: None, bad: list[int]
+) -> None:
+    """E8: halves, not one after the other."""
+    many(500)
+    notes.fault = poison(*bad)
+    report = run_once(500)
+    assert (report.executed, report.failed) == (500 - len(bad), len(bad))
+    assert len(notes.batches) <= 1 + 2 * 9 * len(bad)
+    assert set(TaskInfo.objects.values_list("parameters", flat=True)) == set(bad)
+
+
+def test_a_late_batch_is_halved_too(queue: DelayQueue, notes: Notes, travel: Travel) -> None:
+    """E8: also when each attempt was counted before it began."""
+    many(60)
+    travel(5)
+    notes.fault = poison(17)
+    report = run_once(60)
+    assert (report.executed, report.failed) == (59, 1)
+    assert len(notes.batches) <= 13
+    assert TaskInfo.objects.get().attempts == 1
+    assert set(TaskInfoLog.objects.filter(status=Status.EXECUTED).values_list("attempts", flat=True)) == {1}
+
+
+# -- trouble: nobody's attempt
+
+
+def refuse(error: BaseException, *bad: Any) -> Any:
+    def fault(tasks: Sequence[TaskInfo]) -> None:
+        if not bad or any(task.parameters in bad for task in tasks):
+            raise error
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    "error", [FULL, LOCKED, OperationalError(1054, "Unknown column"), OSError(errno.ENOSPC, "full")]
+)
+def test_trouble_counts_no_attempt_however_long_it_lasts(
+    queue: DelayQueue, add: Add, notes: Notes, travel: Travel, error: Exception
+) -> None:
+    """E1, E9: attempts are counted beforehand for tasks this late, and taken back."""
+    tasks = [add(0, parameters=number) for number in range(20)]
+    notes.fault = refuse(error)
+    breakers = Breakers()
+    for _ in range(12):
+        travel(10)
+        sweep()
+        assert run_once(20, breakers=breakers).failed == 0
+        breakers._breakers.clear()  # as if it were closed again
+    assert set(TaskInfo.objects.values_list("attempts", flat=True)) == {0}
+    assert TaskInfoLog.objects.filter(status=Status.SCHEDULED, error="").count() == len(tasks)
+    notes.fault = None
+    travel(10)
+    sweep()
+    assert run_once(20, breakers=breakers).executed == len(tasks)
+    assert set(TaskInfoLog.objects.values_list("attempts", "status")) == {(1, Status.EXECUTED)}
+
+
+def test_an_attempt_counted_before_the_connection_was_lost_is_uncounted_later(
+    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
+) -> None:
+    """E9"""
+    task, breakers = add(0), Breakers()
+    notes.fault = refuse(OperationalError(2013, "Lost connection to server during query"))
+    for _ in range(conf.MAX_ATTEMPTS + 1):
+        travel(5)
+        sweep()
+        with pytest.raises(OperationalError):
+            run_once(10, breakers=breakers)
+    task.refresh_from_db()
+    assert task.attempts == 1
+    notes.fault = None
+    travel(5)
+    sweep()
+    assert run_once(10, breakers=breakers).executed == 1
+    assert TaskInfoLog.objects.get().attempts == 1
+
+
+def test_what_is_refused_stays_overdue_and_keeps_its_time(
+    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
+) -> None:
+    task = add(0)
+    notes.fault = refuse(FULL)
+    travel(60)
+    run_once(10)
+    assert overdue_by_topic(read_database_clock()).total() == 1
+    again = TaskInfo.objects.get()
+    assert again.execute_time == task.execute_time
+    assert again.leased_until is not None
+    notes.fault = None
+    travel(10)
+    sweep()
+    run_once(10)
+    assert TaskInfoLog.objects.get().lateness >= timedelta(seconds=60)  # type: ignore[operator]
+
+
+def test_waiting_after_trouble_is_no_lease_that_ran_out(
+    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
+) -> None:
+    task = add(0)
+    TaskInfo.objects.update(attempts=7, leased_until=task.execute_time)
+    travel(60)
+    refresh()
+    assert TaskInfo.objects.exists()
+
+
+def test_only_the_refused_tasks_of_a_batch_wait(queue: DelayQueue, notes: Notes, in_time: None) -> None:
+    many(500)
+    notes.fault = refuse(FULL, 77, 78)
+    report = run_once(500)
+    assert (report.executed, report.failed, report.refused) == (498, 0, 2)
+    assert len(notes.batches) < 100
+    assert set(TaskInfo.objects.values_list("parameters", "attempts")) == {(77, 0), (78, 0)}
+
+
+def test_refused_tasks_at_the_head_of_the_queue_do_not_starve_the_others(
+    queue: DelayQueue, notes: Notes, settings: Any
+) -> None:
+    settings.SCHEDULING_BATCH_SIZE = settings.SCHEDULING_SWEEP_LIMIT = 10
+    many(30)
+    notes.fault = refuse(FULL, *range(20))
+    for _ in range(4):
+        run_once(10, breakers=Breakers())
+        sweep(grace=0)
+    assert set(notes.flat) == set(range(30))
+    assert TaskInfoLog.objects.filter(status=Status.EXECUTED).count() == 10
+
+
+def test_when_everything_is_refused_the_breaker_opens_and_closes_again(
+    queue: DelayQueue, notes: Notes, in_time: None, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.SCHEDULING_TROUBLE_PAUSE = 0.3
+    many(100)
+    notes.fault = refuse(FULL)
+    breakers = Breakers()
+    report = run_once(100, breakers=breakers)
+    assert (report.refused, report.failed) == (100, 0)
+    assert len(notes.batches) == 4  # the batch, and three of it alone
+    assert run_once(100, breakers=breakers).popped == 0
+    assert len(notes.batches) == 4
+    (row,) = breakers.report()
+    assert (row["task_type"], row["trouble"]) == (TYPE, Trouble.DISK_FULL)
+    assert any(record.levelno == logging.ERROR and "disk full" in record.getMessage() for record in caplog.records)
+    notes.fault = None
+    ran = 0
+    while not ran:
+        sweep(grace=0)
+        ran = run_once(100, breakers=breakers).executed
+    assert breakers.report() == []
+
+
+def test_a_breaker_holds_up_its_own_type_alone(queue: DelayQueue, add: Add, notes: Notes, in_time: None) -> None:
+    calls: list[int] = []
+    registry.handler("other")(lambda tasks: calls.append(len(tasks)))
+    notes.fault = refuse(FULL)
+    many(10)
+    breakers = Breakers()
+    run_once(10, breakers=breakers)
+    add(0, task_type="other")
+    add(0)
+    run_once(10, breakers=breakers)
+    assert calls == [1]
+    assert len(notes.batches) == 4
+
+
+def test_the_pause_of_a_breaker_grows_to_its_limit(settings: Any) -> None:
+    settings.SCHEDULING_TROUBLE_PAUSE = 5
+    breakers = Breakers()
+    pauses = [breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=1, some_ran=False) for _ in range(2000)]
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (0.5, 5)
+    assert breakers.closed([TYPE, "other"]) == {"other"}
+    breakers.succeeded(TYPE)
+    assert breakers.closed([TYPE]) == {TYPE}
+
+
+def test_what_was_refused_and_then_done_by_others_is_forgotten(settings: Any) -> None:
+    settings.SCHEDULING_TROUBLE_PAUSE = 0.05
+    breakers = Breakers()
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=4, some_ran=False)
+    assert len(breakers.report()) == 1
+    eventually(lambda: breakers.report() == [])
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=1, some_ran=False)
+    assert breakers.closed([TYPE]) == {TYPE}
+
+
+def test_a_record_that_cannot_be_written_counts_nothing_either(
+    queue: DelayQueue, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The handler raised by its own fault, and the database refused to note that."""
+
+    def full(*args: Any, **kwargs: Any) -> bool:
+        raise FULL
+
+    notes.fault = poison(None)
+    task = add(0)
+    monkeypatch.setattr("scheduling.services.running.record_failure", full)
+    assert run_once(10).refused == 1
+    monkeypatch.undo()
+    task.refresh_from_db()
+    assert task.attempts == 0
+
+
+def test_poll_by_hand_says_what_was_refused(manage: Manage) -> None:
+    now = read_database_clock()
+    add_task("probe.refused", execute_time=now, parameters={})
+    result = manage("poll")
+    assert result.returncode != 0
+    assert "disk full" in result.stderr
+    assert TaskInfo.objects.get().attempts == 0
+
+
+# -- crashes
+
+
+def test_a_crash_is_only_named_when_there_was_one(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
+    """E9: two attempts raised, one killed its worker."""
+    notes.fault = poison(None)
+    task = add(0)
+    for _ in range(2):
+        run_once(10)
+        travel(10)
+        sweep()
+    TaskInfo.objects.update(attempts=3)  # counted by a worker that died
+    travel(5)
+    sweep()
+    assert run_once(10).failed == 1
+    log = TaskInfoLog.objects.get(pk=task.pk)
+    assert (log.status, log.attempts) == (Status.FAILED, 3)
+    assert "died once" in log.error
+
+
+# -- recoverable tasks are never dead
+
+
+@pytest.fixture
+def recoverable(notes: Notes) -> Notes:
+    registry._handlers.clear()
+    registry.handler(TYPE, max_attempts=3, recoverable=True)(notes.run)
+    return notes
+
+
+def test_a_recoverable_task_is_never_dead(
+    queue: DelayQueue, add: Add, recoverable: Notes, travel: Travel, caplog: pytest.LogCaptureFixture
+) -> None:
+    recoverable.fault = poison(None)
+    task = add(0)
+    for attempts in range(1, 12):
+        assert run_once(10).failed == 1
+        task.refresh_from_db()
+        assert task.attempts == attempts
+        wait = task.execute_time - read_database_clock()
+        assert wait <= timedelta(seconds=conf.MAX_BACKOFF)
+        travel(wait.total_seconds() + 1)
+        sweep()
+    assert wait > timedelta(minutes=1)
+    assert [record.levelno for record in caplog.records if "attempt 1 failed" in record.getMessage()] == [logging.ERROR]
+    recoverable.fault = None
+    assert run_once(10).executed == 1
+
+
+def test_a_recoverable_task_that_kills_its_workers_waits_longer_and_longer(
+    queue: DelayQueue, add: Add, recoverable: Notes, travel: Travel
+) -> None:
+    task = add(0)
+    for crashes in range(1, 4):
+        TaskInfo.objects.update(attempts=3 * crashes)  # counted by workers that died
+        travel(5)
+        sweep()
+        assert run_once(10).failed == 1
+        task.refresh_from_db()
+        assert TaskInfoLog.objects.get().status == Status.SCHEDULED
+        assert "Its worker died 3 times" in TaskInfoLog.objects.get().error
+        assert task.execute_time > read_database_clock()
+        travel((task.execute_time - read_database_clock()).total_seconds() + 1)
+    assert recoverable.batches == []
+    sweep()
+    assert run_once(10).executed == 1
+    assert recoverable.flat == [None]
+
+
+def test_what_was_given_up_before_is_rearmed(
+    queue: DelayQueue, add: Add, recoverable: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its first due time, so that the record tells how late it was."""
+    monkeypatch.setattr(registry, "_healers", [])
+    lost, moved, foreign = add(-90, key="lost"), add(-90, key="moved"), add(-90, task_type="foreign")
+    TaskInfo.objects.all().delete()
+    TaskInfoLog.objects.update(status=Status.FAILED, attempts=5, error="Its worker died 5 times while running it.")
+    add(0, key="moved", parameters="again")
+    assert refresh().healed == 1
+    assert run_once(10).executed == 2
+    log = TaskInfoLog.objects.get(pk=lost.pk)
+    assert (log.status, log.attempts, log.error, log.execute_time) == (Status.EXECUTED, 1, "", lost.execute_time)
+    assert TaskInfoLog.objects.get(pk=moved.pk).status == Status.CANCELLED
+    assert TaskInfoLog.objects.get(pk=foreign.pk).status == Status.FAILED
+    assert sorted(map(str, recoverable.flat)) == ["None", "again"]
+
+
+def test_a_rearmed_task_that_has_become_void_is_closed(
+    queue: DelayQueue, add: Add, recoverable: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_healers", [])
+    task = add(-1)
+    TaskInfo.objects.all().delete()
+    TaskInfoLog.objects.update(status=Status.FAILED)
+    recoverable.fault = lambda tasks: {task.task_id: Drop("it is out already")}
+    refresh()
+    sweep(grace=0)
+    run_once(10)
+    assert TaskInfoLog.objects.get().status == Status.CANCELLED
+    assert refresh().healed == 0
+
+
+def test_a_failing_task_may_be_tried_now_and_stays_late(
+    queue: DelayQueue, add: Add, recoverable: Notes, travel: Travel
+) -> None:
+    recoverable.fault = poison(None)
+    task = add(0)
+    run_once(10)
+    travel(0.5)
+    recoverable.fault = None
+    assert run_once(10).executed == 0
+    retry_task(task.task_id)
+    assert run_once(10).executed == 1
+    assert TaskInfoLog.objects.get().lateness >= timedelta(seconds=0.5)  # type: ignore[operator]
+    with pytest.raises(TaskNotPending):
+        retry_task(task.task_id)
+    with pytest.raises(TaskNotPending):
+        retry_task(add(60).task_id)
+
+
+# -- tasks with effects outside
+
+
+@pytest.mark.django_db(transaction=True)
+def test_trouble_counts_no_attempt_of_an_errand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_handlers", {})
+    faults: list[Exception] = [FULL, LOCKED, FULL]
+
+    def send(tasks: Sequence[TaskInfo]) -> None:
+        if faults:
+            raise faults.pop()
+
+    registry.handler("mail", errand=True, max_attempts=1)(send)
+    task = add_task("mail", execute_time=read_database_clock(), parameters={})
+    for left in (2, 1, 0):
+        Worker().drain()
+        task.refresh_from_db()
+        assert (len(faults), task.attempts, task.lease_token) == (left, 0, "")
+        Worker().drain()
+        assert len(faults) == left  # it waits
+        TaskInfo.objects.update(leased_until=read_database_clock())
+    Worker().drain()
+    assert TaskInfoLog.objects.get().status == Status.EXECUTED
+
+
+# -- what others learn of it
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_refresh_that_hangs_keeps_nobody_from_learning_of_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    hangs, released = threading.Event(), threading.Event()
+
+    def hang() -> int:
+        hangs.set()
+        released.wait(60)
+        return 0
+
+    monkeypatch.setattr(registry, "_healers", [hang])
+    breakers = Breakers()
+    with Maintenance("w", [TYPE], DatabaseQueue(), breakers):
+        assert hangs.wait(30)
+        breakers.refused(TYPE, Trouble.DISK_FULL, FULL, times=1, some_ran=False)
+        eventually(lambda: reported() == {Trouble.DISK_FULL}, 30)
+        breakers.succeeded(TYPE)
+        eventually(lambda: reported() == set(), 30)
+        released.set()
+    assert not WorkerHeartbeat.objects.exists()
+
+
+def reported() -> set[Trouble]:
+    return {one.trouble for one in refused_work(read_database_clock())}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_heartbeat_that_is_refused_does_not_stop_the_sweep(
+    monkeypatch: pytest.MonkeyPatch, add: Add, notes: Notes, settings: Any
+) -> None:
+    def refuse_beat(self: Maintenance) -> None:
+        raise FULL
+
+    monkeypatch.setattr(Maintenance, "beat", refuse_beat)
+    swept = threading.Event()
+    monkeypatch.setattr("scheduling.maintenance.sweep", lambda queue: swept.set() or 0)
+    monkeypatch.setattr("scheduling.maintenance.refresh", lambda: None)
+    with Maintenance("w", [TYPE], DatabaseQueue()):
+        assert swept.wait(30)
+
+
+# -- reconcilers
+
+
+def test_one_failing_reconciler_keeps_nothing_else_from_being_done(
+    queue: DelayQueue, add: Add, notes: Notes, manage: Manage
+) -> None:
+    """E12"""
+    add(0, key="1")
+    result = manage("refresh", env={"TEST_SETTINGS": '{"PROBE_RECONCILERS_FAIL": true}'})
+    assert result.returncode != 0
+    assert "tests.probe.handlers.reconcile" in result.stderr
+    assert "healed=" in result.stdout
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError(), FULL])
+def test_the_other_reconcilers_run_and_the_window_is_loaded(
+    queue: DelayQueue,
+    queue_redis: redis.Redis | None,
+    add: Add,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    """E12"""
+    ran: list[str] = []
+
+    def broken() -> int:
+        with transaction.atomic():
+            Effect.objects.create(task_id=1, task_type=TYPE, at=read_database_clock(), process=1)
+            raise error
+
+    def sound() -> int:
+        ran.append("sound")
+        return 2
+
+    monkeypatch.setattr(registry, "_healers", [sound, broken, sound])
+    add(30)
+    if queue_redis is not None:
+        queue_redis.flushdb()
+    with pytest.raises(Exception, match="broken") as raised:
+        refresh()
+    assert ran == ["sound", "sound"]
+    assert raised.value.report.healed == 4  # type: ignore[attr-defined]
+    assert raised.value.report.loaded == (queue.name == "redis")  # type: ignore[attr-defined]
+    assert not Effect.objects.exists()
+
+
+def test_a_lost_connection_ends_the_pass(queue: DelayQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost() -> int:
+        raise OperationalError(2006, "Server has gone away")
+
+    monkeypatch.setattr(registry, "_healers", [lost])
+    with pytest.raises(OperationalError):
+        refresh()
+    assert connection.is_usable()

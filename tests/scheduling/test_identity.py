@@ -1,0 +1,161 @@
+"""Two installations on one Redis take neither each other's hints nor each other's pages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.db import connection, transaction
+
+from scheduling import identity
+from scheduling.models import Installation
+from scheduling.services import add_task, read_database_clock
+from tests.conftest import Manage, database_environment
+from tests.harness import Server, start_redis
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OWN_KEYS = {"TEST_SETTINGS": json.dumps({"SCHEDULING_KEY_PREFIX": "auto"})}
+
+
+@pytest.fixture(autouse=True)
+def _asks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identity, "_known", {})
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Iterator[tuple[Server, redis.Redis]]:
+    """The one Redis, for the queue and for the pages."""
+    server = start_redis(tmp_path / "redis")
+    with redis.Redis.from_url(server.url) as client:
+        yield server, client
+    server.kill()
+
+
+@pytest.fixture
+def copied(tmp_path: Path, transactional_db: None) -> Iterator[str]:
+    """The address of a copy of the database as it is when the test calls `copy()`; its name here."""
+    if connection.vendor == "sqlite":
+        yield f"sqlite:///{tmp_path / 'copy.sqlite3'}"
+        return
+    name = f"{connection.settings_dict['NAME']}_copy"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4")
+    yield database_environment()["DATABASE_URL"].rpartition("/")[0] + f"/{name}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP DATABASE `{name}`")
+
+
+def copy(address: str) -> None:
+    """What a restored backup holds: every row."""
+    if connection.vendor == "sqlite":
+        connection.close()
+        shutil.copy(str(connection.settings_dict["NAME"]), address.removeprefix("sqlite:///"))
+        return
+    there = address.rpartition("/")[2]
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f"CREATE TABLE `{there}`.`{table}` LIKE `{table}`")
+            cursor.execute(f"INSERT INTO `{there}`.`{table}` SELECT * FROM `{table}`")
+
+
+def environments(server: Server, copied: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Of production and of the copy, which was left with production's Redis."""
+    here = {**OWN_KEYS, "REDIS_URL": f"{server.url}/0", "REDIS_CACHE_URL": f"{server.url}/1"}
+    return here, {**here, "DATABASE_URL": copied}
+
+
+def keys(client: redis.Redis) -> set[str]:
+    return {key.decode() for key in client.scan_iter("*")}
+
+
+def test_a_copy_takes_no_hint_of_the_original(manage: Manage, copied: str, shared: tuple[Server, redis.Redis]) -> None:
+    """O1"""
+    server, client = shared
+    here, there = environments(server, copied)
+    due = read_database_clock() + timedelta(seconds=60)
+    for _number in range(3):
+        add_task("probe.note", execute_time=due, parameters={})
+    copy(copied)
+    assert "loaded=3" in manage("refresh", env=here).stdout
+    future = next(key for key in keys(client) if ":future:" in key)
+    client.zadd(future, dict.fromkeys(client.zrange(future, 0, -1), 1), xx=True)  # due
+    before = client.zcard(future)
+    done = manage("poll", env=there)
+    assert done.returncode == 0, done.stderr
+    assert client.zcard(future) == before == 3
+    assert not any(key.startswith(("sched:future", "sched:ready")) for key in keys(client))
+
+
+def test_a_copy_is_shown_no_page_of_the_original(
+    manage: Manage, copied: str, shared: tuple[Server, redis.Redis]
+) -> None:
+    """O1"""
+    here, there = environments(shared[0], copied)
+    copy(copied)
+
+    def run(code: str, env: dict[str, str]) -> str:
+        code = f"from django.core.cache import caches; c = caches['responses']; {code}"
+        done = manage("shell", "--no-imports", "--command", code, env=env)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    assert run("c.set('pages:x', 'ours')", here) == ""
+    assert run("print(c.get('pages:x'))", there) == "None"
+    assert run("print(c.get('pages:x'))", here) == "ours"
+
+
+def test_whoever_shares_a_redis_is_told_with_whom(
+    manage: Manage, copied: str, shared: tuple[Server, redis.Redis]
+) -> None:
+    """O1: nothing detected it."""
+    here, there = environments(shared[0], copied)
+    copy(copied)
+    assert manage("refresh", env=here).returncode == 0
+    assert "W023" not in manage("check", "--database", "default", env=here).stderr
+    done = manage("check", "--database", "default", env=there)
+    original, restored = str(connection.settings_dict["NAME"]), copied.rpartition("///")[2].rpartition("/")[2]
+    assert "scheduling.W023" in done.stderr
+    assert original in done.stderr and restored in done.stderr
+    assert "REDIS_KEY_PREFIX" in done.stderr
+    assert original in manage("refresh", env=there).stderr
+
+
+def test_all_processes_of_an_installation_have_one_identity(manage: Manage) -> None:
+    code = "from scheduling.identity import identity; print(identity())"
+    found = {manage("shell", "--no-imports", "--command", code).stdout.strip() for _time in range(2)}
+    assert found == {identity.identity()}
+
+
+def test_a_name_of_ones_own_wins(settings: Any) -> None:
+    settings.SCHEDULING_KEY_PREFIX = "newsroom"
+    assert identity.key_prefix() == "newsroom"
+    assert identity.cache_key("pages:x", "", 1) == "newsroom:1:pages:x"
+    settings.SCHEDULING_KEY_PREFIX = identity.AUTO
+    assert identity.key_prefix() == f"sched:{identity.identity()}"
+
+
+def test_another_row_and_another_place_are_another_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    Installation.objects.update_or_create(pk=1)
+    first = identity.identity()
+    Installation.objects.all().delete()
+    monkeypatch.setattr(identity, "_known", {})
+    assert identity.identity() != first
+    Installation.objects.all().delete()
+    monkeypatch.setattr(identity, "_known", {})
+    with transaction.atomic():
+        identity.identity()
+        transaction.set_rollback(True)
+    assert identity._known == {}, "what was rolled back is not remembered"
+
+
+def test_the_identity_is_asked_for_once(django_assert_num_queries: Any) -> None:
+    identity.identity()
+    with django_assert_num_queries(0):
+        identity.identity()

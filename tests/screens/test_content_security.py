@@ -1,0 +1,163 @@
+"""No page breaks the policy that its own answer brings, and what breaks in is stopped by it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from articles.models import Article, Channel
+from headline.browsers import players_hosts
+from tests.articles.factories import make_article, make_editor, make_person, soon
+from tests.articles.pictures import make_material, shown
+from tests.conftest import Site
+from tests.screens import addresses
+from tests.screens.newsroom import fill
+from tests.screens.test_accessibility import PARTS, let_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+VIDEO = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
+
+
+@pytest.fixture
+def context(browser: Browser, site: Site) -> Iterator[BrowserContext]:
+    with browser.new_context(base_url=site.url, locale="en-US", reduced_motion="reduce") as context:
+        yield context
+
+
+def violations(page: Page) -> list[str]:
+    """What the browser will say of policies from now on."""
+    found: list[str] = []
+    page.on("console", lambda said: found.append(said.text) if "Content Security Policy" in said.text else None)
+    return found
+
+
+def visit(context: BrowserContext, screens: Iterable[str]) -> dict[str, list[str]]:
+    page, found = context.new_page(), {}
+    said = violations(page)
+    for address in screens:
+        page.goto(address, wait_until="load")
+        found[address], said[:] = list(said), []
+    return {address: lines for address, lines in found.items() if lines}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_desk_keeps_to_its_policy(context: BrowserContext, part: int) -> None:
+    """S15"""
+    let_in(context, fill())
+    assert visit(context, list(addresses.desk().values())[part::PARTS]) == {}
+
+
+def test_readers_pages_keep_to_theirs(context: BrowserContext) -> None:
+    """S15"""
+    fill()
+    others = ["/latest/", "/api/docs/", "/api/v1/articles/"]
+    assert visit(context, [*addresses.readers().values(), *others]) == {}
+
+
+def test_players_and_pictures_are_allowed(context: BrowserContext) -> None:
+    material = make_material(make_editor())
+    article = make_article(
+        "Harbour bridge reopens",
+        body=f"{shown(material)}<p>{VIDEO}</p>",
+        status=Article.Status.PUBLISHED,
+        publish_at=soon(hours=-1),
+        channel=Channel.objects.create(name="Town"),
+    )
+    page = context.new_page()
+    said = violations(page)
+    page.goto(article.get_absolute_url(), wait_until="load")
+    frame = page.locator("figure.embed iframe")
+    frame.scroll_into_view_if_needed()
+    assert "https://www.youtube-nocookie.com" in players_hosts()
+    expect(frame).to_have_attribute("src", re.compile("youtube-nocookie"))
+    assert page.locator("main picture img").evaluate(
+        "async image => { await image.decode(); return image.naturalWidth }"
+    )
+    assert said == []
+
+
+def test_the_editor_works_under_the_policy(context: BrowserContext) -> None:
+    let_in(context, make_person("root", is_superuser=True))
+    page = context.new_page()
+    said = violations(page)
+    page.goto("/admin/articles/article/add/")
+    body = page.locator(".ProseMirror")
+    body.click()
+    page.keyboard.type("Written under a policy")
+    expect(body).to_contain_text("Written under a policy")
+    page.locator("[name=title]").fill("Policy")
+    assert said == []
+
+
+def test_the_page_of_the_api_is_drawn(context: BrowserContext) -> None:
+    page = context.new_page()
+    said = violations(page)
+    page.goto("/api/docs/")
+    expect(page.locator(".opblock").first).to_be_visible(timeout=20_000)
+    assert said == []
+
+
+@pytest.mark.parametrize("address", ["/", "/admin/login/"])
+def test_a_script_that_breaks_in_is_not_run(context: BrowserContext, address: str) -> None:
+    """S15"""
+    page = context.new_page()
+    said = violations(page)
+    page.goto(address)
+    page.evaluate(
+        """() => {
+            const script = document.createElement("script");
+            script.textContent = "document.title = 'broken in'";
+            document.head.append(script);
+            const image = document.createElement("img");
+            image.setAttribute("onerror", "document.title = 'broken in'");
+            image.src = "/nothing.png";
+            document.body.append(image);
+            const elsewhere = document.createElement("script");
+            elsewhere.src = "https://evil.example/x.js";
+            document.head.append(elsewhere);
+        }"""
+    )
+    page.wait_for_timeout(200)
+    assert page.title() != "broken in"
+    assert len(said) >= 3
+
+
+POLICIES = {
+    "/": ("script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"),
+    "/nothing/": ("script-src 'self'", "style-src 'self'"),
+    "/feed/": ("default-src 'none'",),
+    "/api/v1/articles/": ("default-src 'none'",),
+    "/healthz": ("default-src 'none'",),
+    "/admin/login/": ("script-src 'self' 'unsafe-eval'",),
+    "/api/docs/": ("script-src 'self'",),
+}
+
+
+@pytest.mark.parametrize("address", POLICIES)
+def test_every_answer_brings_its_policies(address: str) -> None:
+    """S15"""
+    answer: Any = Client().get(address)
+    directives = answer["Content-Security-Policy"].split("; ")
+    assert set(POLICIES[address]) <= set(directives)
+    if not address.startswith(("/admin/", "/api/docs/")):
+        assert "unsafe" not in answer["Content-Security-Policy"]
+    assert "script-src 'self' 'unsafe-inline'" not in answer["Content-Security-Policy"]
+    assert "camera=()" in answer["Permissions-Policy"]
+    assert answer["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+
+
+def test_no_readers_page_holds_a_script_or_style_in_its_text() -> None:
+    fill()
+    for name, address in addresses.readers().items():
+        if name == "log-in":
+            continue
+        text = Client().get(address).text
+        assert not re.search(r"\sstyle=|<style|\son\w+=|javascript:", text), name
+        assert not re.search(r"<script(?![^>]*(src=|application/ld\+json))", text), name
