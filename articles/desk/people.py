@@ -15,7 +15,7 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
-from unfold.widgets import UnfoldAdminCheckboxSelectMultiple
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from articles.models.people import named
 from articles.services.rights import EDIT_ANY
@@ -133,7 +133,7 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Groups are few, and ticked."""
         if db_field.name == "groups":
-            options["widget"] = UnfoldAdminCheckboxSelectMultiple()
+            options["widget"] = UnfoldAdminCheckboxSelectMultipleWidget()
         return super().formfield_for_dbfield(db_field, request, **options)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
