@@ -239,5 +239,5 @@ def test_links_of_before_show_what_they_were_made_for(desk: Client, alice: User)
     article = make_article("First")
     old = make_preview_link(article, by=alice, lasts=timedelta(days=1), is_following=True)
     press(desk, article, "_save", title="Second")
-    import_module("articles.migrations.0018_links_and_audit_guard").pin_links(apps, None)
+    import_module("articles.migrations.0019_links_and_audit_guard").pin_links(apps, None)
     assert "<h1>First</h1>" in Client().get(old.get_absolute_url()).text
