@@ -65,6 +65,10 @@ class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
         """Tasks that no program outside holds a running lease on."""
         return self.filter(Q(leased_until__isnull=True) | Q(leased_until__lte=now))
 
+    def at_version(self, version: int | None) -> Self:
+        """Tasks that nobody has moved since they had this version."""
+        return self.filter(version=version)
+
     def unclaimed(self, now: Instant) -> Self:
         """Tasks that no program has in hand; those that wait after the database refused them are among them."""
         return self.filter(Q(lease_token="") | Q(leased_until__isnull=True) | Q(leased_until__lte=now))

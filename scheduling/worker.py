@@ -47,6 +47,7 @@ class Worker:
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self.queue = queue or get_queue()
         self.breakers = Breakers()
+        self.beat: Callable[[], None] = lambda: None
         self.total = RunReport()
         self.fruitless = 0  # rounds in a row whose tasks were all stale, or locked by somebody
 
@@ -55,8 +56,9 @@ class Worker:
     ) -> RunReport:
         """Work until `stopping` is set or `seconds` are over; what was begun is finished. Returns what was done.
 
-        `beat` is called before each round, at least every `MAX_SLEEP` while nothing hangs.
+        `beat` is called before each round and each transaction, at least every `MAX_SLEEP` while nothing hangs.
         """
+        self.beat = beat
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.freeze()  # what is loaded by now stays, so no collection has to walk through it (60 ms) any more
@@ -120,7 +122,12 @@ class Worker:
     def work(self) -> bool:
         """One round; True if there was work, so that there may be more."""
         report = run_once(
-            self.batch, task_types=self.task_types, worker=self.name, queue=self.queue, breakers=self.breakers
+            self.batch,
+            task_types=self.task_types,
+            worker=self.name,
+            queue=self.queue,
+            breakers=self.breakers,
+            beat=self.beat,
         )
         self.total += report
         if report.handled:

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from articles.desk.notices import Boxes
 from articles.desk.retrying import RetriedScreens
 from articles.models import Notice
 from articles.models.people import named
@@ -134,7 +134,7 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Groups are few, and ticked."""
         if db_field.name == "groups":
-            options["widget"] = Boxes()
+            options["widget"] = UnfoldAdminCheckboxSelectMultipleWidget()
         return super().formfield_for_dbfield(db_field, request, **options)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -13,6 +13,7 @@ from django.db.models import F, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text
+from articles.models.revision import context_of
 from articles.pictures import references
 from articles.search import index
 from articles.services.editing import IN_REVIEW, take_in
@@ -150,7 +151,9 @@ def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
         article.pk = ids[article.external_id]
     names = {article.pk: context.tag_names(item) for article, item in zip(created, new, strict=True)}
     tag_all({article.pk: item.tags for article, item in zip(created, new, strict=True)}, context.tags)
-    add_revisions({article.pk: Text.of(article, names[article.pk]) for article in created}, note=_("Imported"))
+    texts = {article.pk: Text.of(article, names[article.pk]) for article in created}
+    contexts = {article.pk: context_of(article, texts[article.pk]) for article in created}
+    add_revisions(texts, note=_("Imported"), contexts=contexts)
     return created
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from django.db.models import F, Max, Q, prefetch_related_objects
 from django.utils.translation import gettext as _
@@ -45,13 +46,17 @@ def pin_all(articles: Sequence[Article]) -> None:
             pinned(article)
 
 
-def add_revisions(texts: Mapping[int, Text], *, note: str) -> dict[int, int]:
+def add_revisions(
+    texts: Mapping[int, Text], *, note: str, contexts: Mapping[int, dict[str, Any]] | None = None
+) -> dict[int, int]:
     """Store the next revisions of locked or new articles (by id) in a few statements; returns their numbers."""
+    contexts = contexts or {}
     found = Revision.objects.filter(article__in=texts).order_by().values_list("article")
     last = dict(found.annotate(last=Max("number")))
     numbers = {pk: last.get(pk, 0) + 1 for pk in texts}
     Revision.objects.bulk_create(
-        Revision.holding(text, article_id=pk, number=numbers[pk], note=note) for pk, text in texts.items()
+        Revision.holding(text, article_id=pk, number=numbers[pk], note=note, context=contexts.get(pk))
+        for pk, text in texts.items()
     )
     return numbers
 
