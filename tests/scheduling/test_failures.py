@@ -594,7 +594,12 @@ def test_a_heartbeat_that_is_refused_does_not_stop_the_sweep(
 
     monkeypatch.setattr(Maintenance, "beat", refuse_beat)
     swept = threading.Event()
-    monkeypatch.setattr("scheduling.maintenance.sweep", lambda queue: swept.set() or 0)
+
+    def sweep_once(queue: DelayQueue) -> int:
+        swept.set()
+        return 0
+
+    monkeypatch.setattr("scheduling.maintenance.sweep", sweep_once)
     monkeypatch.setattr("scheduling.maintenance.refresh", lambda: None)
     with Maintenance("w", [TYPE], DatabaseQueue()):
         assert swept.wait(30)
