@@ -561,7 +561,10 @@ def test_trouble_counts_no_attempt_of_an_errand(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_refresh_that_hangs_keeps_nobody_from_learning_of_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refresh_that_hangs_keeps_nobody_from_learning_of_trouble(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.SCHEDULING_HEARTBEAT_INTERVAL = 3600  # it is told at once
     hangs, released = threading.Event(), threading.Event()
 
     def hang() -> int:
