@@ -376,6 +376,16 @@ def test_the_pause_of_a_breaker_grows_to_its_limit(settings: Any) -> None:
     assert breakers.closed([TYPE]) == {TYPE}
 
 
+def test_a_type_of_which_some_run_does_not_rest() -> None:
+    breakers = Breakers()
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=9, some_ran=True)
+    assert breakers.closed([TYPE]) == {TYPE}
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=2, some_ran=False)
+    assert breakers.closed([TYPE]) == {TYPE}
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=1, some_ran=False)
+    assert breakers.closed([TYPE]) == frozenset()
+
+
 def test_what_was_refused_and_then_done_by_others_is_forgotten(settings: Any) -> None:
     settings.SCHEDULING_TROUBLE_PAUSE = 0.05
     breakers = Breakers()
