@@ -16,6 +16,8 @@ from scheduling.failures import Trouble, trouble_of
 P = ParamSpec("P")
 R = TypeVar("R")
 
+logger = logging.getLogger(__name__)
+
 _TRIES = 5
 _PAUSE = 0.02  # seconds at most before the first new try; doubles with each
 _PATIENCE = 8.0  # seconds after which a collision is not tried again: who waited that long for locks lets others work
@@ -52,6 +54,7 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
             except OperationalError as error:
                 if number == tries or time.monotonic() > deadline or not is_collision(error):
                     raise
+                logger.info("a transaction collided (%s) and is run again: %s", error, function.__qualname__)
                 time.sleep(random.uniform(0, _PAUSE * 2**number))  # noqa: S311 (spreads rivals, guards nothing)
         raise AssertionError("unreachable")
 
