@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import ArticleError, RevisionGone
@@ -13,7 +12,7 @@ from articles.services.recording import Person, record
 from articles.services.revisions import newest
 from articles.services.rights import CHANGE, EDIT_ANY, require
 from articles.services.steps import lock
-from scheduling.services import database_now, read_database_clock
+from scheduling.services import database_now, read_database_clock, retried
 
 LINK, UNLINK = "preview_link", "preview_revoked"
 """What the audit record calls the two."""
@@ -28,6 +27,7 @@ class LastsTooLong(ArticleError):
     message = _("A preview link lasts for 30 days at most.")
 
 
+@retried
 def make_preview_link(
     article: Article,
     *,
@@ -46,12 +46,11 @@ def make_preview_link(
         raise LastsTooLong
     now = read_database_clock()
     link = PreviewLink(article=article, note=note, made_at=now, expires_at=now + lasts)
-    with transaction.atomic():
-        link.revision = None if is_following else _shown(article, revision)
-        link.made_by_id = by.pk
-        link.save(force_insert=True)
-        number = link.revision.number if link.revision else None
-        record(LINK, article=article, by=by, revision=number, link=str(link.pk), until=link.expires_at.isoformat())
+    link.revision = None if is_following else _shown(article, revision)
+    link.made_by_id = by.pk
+    link.save(force_insert=True)
+    number = link.revision.number if link.revision else None
+    record(LINK, article=article, by=by, revision=number, link=str(link.pk), until=link.expires_at.isoformat())
     return link
 
 
@@ -79,11 +78,11 @@ def is_backed(link: PreviewLink) -> bool:
     return maker.has_perm(EDIT_ANY) or link.article.author_id == maker.pk
 
 
+@retried
 def revoke_preview_link(link: PreviewLink, *, by: Person) -> None:
     """From now on it leads nowhere; revoking twice changes nothing. Raises `NotAllowed`."""
     require(CHANGE, by, link.article)
-    with transaction.atomic():
-        now = read_database_clock()
-        if PreviewLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=now):
-            record(UNLINK, article=link.article, by=by, link=str(link.pk))
+    now = read_database_clock()
+    if PreviewLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=now):
+        record(UNLINK, article=link.article, by=by, link=str(link.pk))
     link.refresh_from_db()

@@ -29,7 +29,7 @@ def take_down(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("articles", "0017_change_feed")]
+    dependencies = [("articles", "0018_locks_of_foreign_keys")]
 
     operations = [
         migrations.RunPython(pin_links, migrations.RunPython.noop),
