@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
-from django.db import transaction
 from django.db.models import F, Max, Q, prefetch_related_objects
 from django.utils.translation import gettext as _
 
@@ -17,6 +17,7 @@ from articles.services.contributing import APPROVED
 from articles.services.recording import PULLED_BACK
 from articles.services.references import tags_named
 from articles.services.steps import lock
+from scheduling.services import lock_by_ids, retried
 
 
 def pinned(article: Article) -> Revision:
@@ -45,13 +46,17 @@ def pin_all(articles: Sequence[Article]) -> None:
             pinned(article)
 
 
-def add_revisions(texts: Mapping[int, Text], *, note: str) -> dict[int, int]:
+def add_revisions(
+    texts: Mapping[int, Text], *, note: str, contexts: Mapping[int, dict[str, Any]] | None = None
+) -> dict[int, int]:
     """Store the next revisions of locked or new articles (by id) in a few statements; returns their numbers."""
+    contexts = contexts or {}
     found = Revision.objects.filter(article__in=texts).order_by().values_list("article")
     last = dict(found.annotate(last=Max("number")))
     numbers = {pk: last.get(pk, 0) + 1 for pk in texts}
     Revision.objects.bulk_create(
-        Revision.holding(text, article_id=pk, number=numbers[pk], note=note) for pk, text in texts.items()
+        Revision.holding(text, article_id=pk, number=numbers[pk], note=note, context=contexts.get(pk))
+        for pk, text in texts.items()
     )
     return numbers
 
@@ -88,9 +93,9 @@ def _hold_pictures_and_tags(article: Article) -> None:
     newer = article.newer
     shown = (newer.draft.text if newer and newer.draft else Text.of(article)).shown
     if ids := [pk for pk in map(as_id, shown) if pk]:
-        list(Material.objects.filter(pk__in=ids).order_by("pk").select_for_update())
+        list(lock_by_ids(Material, ids).values_list("pk"))
     tags = article.tags.through.objects.filter(article=article).values_list("tag", flat=True)
-    list(Tag.objects.filter(pk__in=list(tags)).order_by("pk").select_for_update())
+    list(lock_by_ids(Tag, tags).values_list("pk"))
 
 
 def _with_context(article: Article, revision: Revision) -> Revision:
@@ -121,9 +126,13 @@ def for_review(article: Article) -> Revision:
     text = found.text if found and draft else Text.of(article)
     if found and found.digest == text.digest and found.context == context_of(article, text, newer):
         return found
-    with transaction.atomic():
-        lock(article)
-        return under_review(article)[1]
+    return _found_locked(article)
+
+
+@retried
+def _found_locked(article: Article) -> Revision:
+    lock(article)
+    return under_review(article)[1]
 
 
 def last_approved(article: Article) -> Revision | None:

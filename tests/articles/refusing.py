@@ -19,7 +19,7 @@ from articles.services.tasks import PUBLISH
 from scheduling.failures import Trouble
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import reschedule_task
-from tests.articles.factories import APPROVED, make_article, make_editor, make_release, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
 from tests.harness import eventually
 
 AUDIT = "articles_auditentry"
@@ -87,7 +87,7 @@ class Work:
         updated = make_article("Old", **out)
         services.edit(updated, by=editor, changes={"title": "New"})
         Update.objects.filter(article=updated).update(status=Status.MANUAL_REVIEW)
-        services.approve(Article.objects.get(pk=updated.pk), by=editor)
+        approve(Article.objects.get(pk=updated.pk))
         services.schedule_update(Article.objects.get(pk=updated.pk), publish_at=later, by=editor)
         release = make_release(make_article("Together", status=APPROVED), by=editor)
         services.schedule_release(release, publish_at=later, by=editor)

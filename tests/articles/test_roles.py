@@ -275,8 +275,9 @@ def test_nobody_approves_what_he_has_edited_since_the_last_approval(
         approve(article, by=irene)
     approve(article)
 
-    services.edit(article, by=make_editor("bob"), changes={"title": "Mayor is gone"})
-    services.submit(article, by=other)
+    bob = make_editor("bob")
+    services.edit(article, by=bob, changes={"title": "Mayor is gone"})
+    services.submit(article, by=bob)
     approve(article, by=irene)
 
 

@@ -34,6 +34,7 @@ from tests.articles.factories import (
     make_channel,
     make_editor,
     make_release,
+    some_person,
     soon,
 )
 from tests.articles.imports import run_import, write_lines
@@ -140,8 +141,9 @@ def planned_in_a_release(article: Article, editor: User) -> None:
 def a_claim_and_a_refusal(article: Article, editor: User) -> None:
     services.edit(article, by=editor, changes={"title": "Zanzibar"})
     services.submit(article, by=editor)
-    services.claim(article, by=editor)
-    services.refuse(article, by=editor, reason="Zanzibar")
+    reviewer = some_person("reviewer", "review_article")
+    services.claim(article, by=reviewer)
+    services.refuse(article, by=reviewer, reason="Zanzibar")
 
 
 def an_update_planned_and_dropped(article: Article, editor: User) -> None:

@@ -329,6 +329,28 @@ def test_when_everything_is_refused_the_breaker_opens_and_closes_again(
     assert breakers.report() == []
 
 
+def test_a_worker_shows_that_it_goes_on_however_many_transactions_are_refused(
+    queue: DelayQueue, notes: Notes, in_time: None
+) -> None:
+    """E9: else its supervisor would take it for hanging and kill it, which counts as a crash."""
+    many(50)
+    notes.fault = refuse(LOCKED)
+    beats: list[int] = []
+    run_once(50, beat=lambda: beats.append(len(notes.batches)))
+    assert len(beats) == 4
+    assert beats == sorted(set(beats))
+
+
+def test_a_lock_that_was_waited_for_long_is_not_waited_for_again_at_once(
+    queue: DelayQueue, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scheduling.transactions._PATIENCE", -1.0)
+    add(0)
+    notes.fault = refuse(LOCKED)
+    run_once(10)
+    assert len(notes.batches) == 1
+
+
 def test_a_breaker_holds_up_its_own_type_alone(queue: DelayQueue, add: Add, notes: Notes, in_time: None) -> None:
     calls: list[int] = []
     registry.handler("other")(lambda tasks: calls.append(len(tasks)))
@@ -338,7 +360,7 @@ def test_a_breaker_holds_up_its_own_type_alone(queue: DelayQueue, add: Add, note
     run_once(10, breakers=breakers)
     add(0, task_type="other")
     add(0)
-    run_once(10, breakers=breakers)
+    assert run_once(10, breakers=breakers).popped == 1
     assert calls == [1]
     assert len(notes.batches) == 4
 
