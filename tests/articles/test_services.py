@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser, User
 
 from articles import services
+from articles.desk.confirming import Unconfirmed
 from articles.exceptions import (
     AltMissing,
     ArticleError,
@@ -307,6 +308,7 @@ def test_every_error_has_a_code_and_a_sentence() -> None:
         AltMissing(["Harbour"]),
         MaterialUsed(["Harbour"]),
         NotMoved({7: "“Harbour” is out."}),
+        Unconfirmed(["Harbour goes live."], typed=False),
         UnknownMaterial(["Harbour"]),
     ]
     assert all("Harbour" in str(error) for error in naming)

@@ -11,7 +11,6 @@ from tests.harness import base_dir, python
 
 APPS = ("articles", "headline", "scheduling")
 EVERYTHING = (*APPS, "bench", "tests")
-MODULE_LINES = 300
 FUNCTION_LINES = 40
 ENTRY_POINTS = {"manage.py", "headline/asgi.py", "headline/wsgi.py"}
 
@@ -89,8 +88,3 @@ def test_no_function_is_too_long() -> None:
 
 def _length(function: Function) -> int:
     return (function.end_lineno or 0) - function.lineno + 1
-
-
-def test_no_module_is_too_long() -> None:
-    lengths = {module: len((base_dir / module).read_text().splitlines()) for module in _modules(*APPS, "bench")}
-    assert not {module: length for module, length in lengths.items() if length > MODULE_LINES}
