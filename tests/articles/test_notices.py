@@ -298,7 +298,7 @@ def test_an_unread_notice_is_marked_new_and_not_ticked(author: User) -> None:
 
 def test_a_person_with_a_notice_can_be_deleted_and_the_notice_goes_too(client: Client, author: User) -> None:
     """S17"""
-    services.approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
+    approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW))
     NoticeChoice.objects.create(person=author)
     client.force_login(make_person("root", is_superuser=True))
     question = client.get(f"/admin/auth/user/{author.pk}/delete/")
@@ -310,7 +310,7 @@ def test_a_person_with_a_notice_can_be_deleted_and_the_notice_goes_too(client: C
 
 def test_several_people_with_notices_are_deleted_from_the_list(client: Client, author: User) -> None:
     """S17, by another door"""
-    services.approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
+    approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW))
     client.force_login(make_person("root", is_superuser=True))
     chosen = {"action": "delete_selected", "_selected_action": [author.pk], "post": "yes"}
     client.post("/admin/auth/user/", chosen)
@@ -320,7 +320,7 @@ def test_several_people_with_notices_are_deleted_from_the_list(client: Client, a
 def test_what_was_written_for_somebody_just_deleted_is_removed_and_never_mailed(author: User) -> None:
     """E10"""
     make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW)
-    services.approve(Article.objects.get(), by=make_editor())
+    approve(Article.objects.get())
     Notice.objects.update(person_id=author.pk + 1000)
     assert mailing.mail(Notice.objects.get().pk) is False
     assert refresh().healed >= 1
