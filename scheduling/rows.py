@@ -44,7 +44,9 @@ def delete_by_ids(model: type[models.Model], ids: Iterable[Any]) -> None:
         rows._raw_delete(rows.db)
         return
     table, column = map(connection.ops.quote_name, (model._meta.db_table, key.column))
-    kind = (key.target_field if key.is_relation else key).rel_db_type(connection)
+    target = key.target_field if key.is_relation else key
+    is_uuid = target.get_internal_type() == "UUIDField"
+    kind = "CHAR(36)" if is_uuid else target.rel_db_type(connection)  # JSON_TABLE knows no UUID
     values = [key.get_db_prep_value(value, connection) for value in known]
     with connection.cursor() as cursor:
         cursor.execute(_DELETE.format(type=kind, table=table, column=column), [json.dumps(values, default=str)])

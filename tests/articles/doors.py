@@ -229,6 +229,17 @@ def _save(stage: Stage) -> Act:
     return article.save
 
 
+def _save_time(stage: Stage) -> Act:
+    article = stage.waiting()
+    article.publish_at = soon(hours=3)
+
+    def save() -> None:
+        article.save()
+        assert Article.objects.get(pk=article.pk).publish_at == article.publish_at
+
+    return save
+
+
 def _store(stage: Stage) -> Act:
     return lambda: stage.article(APPROVED, publish_at=soon(hours=1))
 
@@ -299,6 +310,7 @@ DOORS: Mapping[str, Door] = {
     "deletion": _deletion,
     "command": _command,
     "save": _save,
+    "save of a time": _save_time,
     "store": _store,
     "reconcile": _reconcile,
     "reindex": _reindex,
