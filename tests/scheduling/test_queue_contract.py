@@ -8,8 +8,6 @@ from __future__ import annotations
 import threading
 import time
 from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -18,8 +16,6 @@ from scheduling.exceptions import QueueUnavailable
 from scheduling.ids import new_task_id
 from scheduling.models import TaskInfo
 from scheduling.queues import DelayQueue, Hint, Topic, make_queue
-from scheduling.queues.redis import RedisQueue
-from tests.chaos.proxy import Proxy
 from tests.harness import free_port
 
 A: Topic = ("contract.a", 0)
@@ -118,20 +114,6 @@ def test_the_lock_is_given_back_by_its_holder(queue: DelayQueue) -> None:
     assert token is not None
     assert queue.release(token)
     assert queue.acquire(30)
-
-
-def test_a_push_waits_no_longer_than_a_push_may(keys: object, settings: Any) -> None:
-    """E12: Redis takes the hints and falls silent when it is asked what became ready."""
-    settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 0.2, 20.0
-    with Proxy(urlsplit(conf.REDIS_URL).port or 6379) as proxy:
-        queue = RedisQueue(f"redis://127.0.0.1:{proxy.port}/0")
-        queue.ping()
-        proxy.swallow_on(b"EVAL")
-        began = time.monotonic()
-        with pytest.raises(QueueUnavailable):
-            put(queue, now_ms())
-        assert time.monotonic() - began < conf.POP_TIMEOUT / 2
-        queue.close()
 
 
 @pytest.mark.usefixtures("keys")
