@@ -37,10 +37,11 @@ def delete_by_ids(model: type[models.Model], ids: Iterable[Any]) -> None:
     MariaDB does `DELETE ... WHERE id IN (...)` on a small table by walking all of it, and waits for each row that
     another transaction holds: two of them, each at its end, would deadlock. The join goes by primary key.
     """
-    key, known = model._meta.pk, list(ids)
+    key: Any = model._meta.pk
+    known = list(ids)
     if connection.vendor != "mysql" or not known:
         rows = model._default_manager.filter(pk__in=known)
-        rows._raw_delete(rows.db)  # type: ignore[attr-defined]
+        rows._raw_delete(rows.db)
         return
     table, column = map(connection.ops.quote_name, (model._meta.db_table, key.column))
     kind = (key.target_field if key.is_relation else key).rel_db_type(connection)

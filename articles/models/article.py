@@ -253,7 +253,7 @@ class Article(Covered, Dated):
             self.choose_cover()
             if options.get("update_fields") is not None:
                 options["update_fields"] = {*options["update_fields"], "cover"}
-            super().save(*args, **options)
+        super().save(*args, **options)
         if revise and is_new:
             text = Text.of(self, tags=())
             values = {"article": self, "number": 1, "author": self.author, "context": context_of(self, text)}

@@ -11,12 +11,15 @@ import pytest
 from django.db import connection, transaction
 
 from articles import services
-from articles.exceptions import MovedMeanwhile, StaleEdit, WrongState
-from articles.models import Article
+from articles.exceptions import MovedMeanwhile, NotAllowed, RevisionChanged, StaleEdit, WrongState
+from articles.models import Article, Material, Tag
+from articles.roles import Role
 from articles.services.moving import Moment
+from articles.services.tagging import rename_tag
 from scheduling.models import TaskInfoLog
 from scheduling.services import lock_by_ids, refresh, run_due
-from tests.articles.factories import APPROVED, make_article, make_editor, publish_tasks, soon
+from tests.articles.factories import APPROVED, make_article, make_editor, make_member, publish_tasks, soon
+from tests.articles.pictures import make_material
 from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -163,3 +166,30 @@ def test_of_two_editors_who_move_one_article_at_once_one_is_told() -> None:
     assert isinstance(refusal, MovedMeanwhile)
     assert str(refusal).startswith(winner)
     assert publish_tasks(article) == [times[winner]]
+
+
+@pytest.mark.parametrize("changed", ["caption", "tag"])
+@pytest.mark.parametrize("attempt", range(5))
+def test_of_an_approval_and_a_change_of_what_is_shown_with_the_text_one_is_refused(attempt: int, changed: str) -> None:
+    """S8: readers never see what the approval did not cover."""
+    author, reviewer = make_member(Role.EDITOR, "edda"), make_member(Role.REVIEWER)
+    picture, tag = make_material(author), Tag.objects.create(name="Mayors")
+    article = Article(title="Mayor resigns", cover_mode="one", cover=[str(picture.pk)])
+    services.create(article, by=author, tags=[tag])
+    services.submit(article, by=author)
+    read = article.revision
+
+    def change() -> None:
+        if changed == "caption":
+            services.change_material(picture, by=author, changes={"caption": "Another"})
+        else:
+            rename_tag(tag, name="Thieves", slug=tag.slug, by=author)
+
+    outcomes = together(
+        lambda: services.approve(Article.objects.get(), by=reviewer, revision=read),
+        change,
+    )
+    assert {type(outcome) for outcome in outcomes} in ({type(None), NotAllowed}, {RevisionChanged, type(None)})
+    is_approved = Article.objects.get().status == Status.MANUALLY_APPROVED
+    was_changed = Tag.objects.get().name == "Thieves" or Material.objects.get().caption == "Another"
+    assert is_approved != was_changed

@@ -16,6 +16,7 @@ from django.db import OperationalError, connection, transaction
 from articles import services
 from articles.models import Article, AuditEntry, Channel, Notice, Release, Tag
 from articles.roles import Role
+from articles.services.release_tasks import RELEASE
 from scheduling.models import TaskInfo
 from scheduling.services import lock_by_ids, run_due, sweep
 from tests.articles.doors import DOORS, Stage, found_stage
@@ -184,8 +185,8 @@ def test_a_release_with_a_member_in_use_gives_up_quickly_and_changes_nothing_of_
             assert Article.objects.filter(status=Status.PUBLISHED).count() == 0
         mine.execute("SELECT @@innodb_lock_wait_timeout")
         assert mine.fetchone() == patience
-    assert TaskInfo.objects.get().attempts == 0
-    eventually(lambda: [sweep(grace=0), run_due(10)] and not TaskInfo.objects.exists())
+    assert TaskInfo.objects.get(task_type=RELEASE).attempts == 0
+    eventually(lambda: [sweep(grace=0), run_due(10)] and not TaskInfo.objects.filter(task_type=RELEASE).exists())
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 3
 
 

@@ -376,6 +376,16 @@ def test_the_pause_of_a_breaker_grows_to_its_limit(settings: Any) -> None:
     assert breakers.closed([TYPE]) == {TYPE}
 
 
+def test_a_type_of_which_some_run_does_not_rest() -> None:
+    breakers = Breakers()
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=9, some_ran=True)
+    assert breakers.closed([TYPE]) == {TYPE}
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=2, some_ran=False)
+    assert breakers.closed([TYPE]) == {TYPE}
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=1, some_ran=False)
+    assert breakers.closed([TYPE]) == frozenset()
+
+
 def test_what_was_refused_and_then_done_by_others_is_forgotten(settings: Any) -> None:
     settings.SCHEDULING_TROUBLE_PAUSE = 0.05
     breakers = Breakers()
@@ -561,7 +571,10 @@ def test_trouble_counts_no_attempt_of_an_errand(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_refresh_that_hangs_keeps_nobody_from_learning_of_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refresh_that_hangs_keeps_nobody_from_learning_of_trouble(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.SCHEDULING_HEARTBEAT_INTERVAL = 3600  # it is told at once
     hangs, released = threading.Event(), threading.Event()
 
     def hang() -> int:
@@ -594,7 +607,12 @@ def test_a_heartbeat_that_is_refused_does_not_stop_the_sweep(
 
     monkeypatch.setattr(Maintenance, "beat", refuse_beat)
     swept = threading.Event()
-    monkeypatch.setattr("scheduling.maintenance.sweep", lambda queue: swept.set() or 0)
+
+    def sweep_once(queue: DelayQueue) -> int:
+        swept.set()
+        return 0
+
+    monkeypatch.setattr("scheduling.maintenance.sweep", sweep_once)
     monkeypatch.setattr("scheduling.maintenance.refresh", lambda: None)
     with Maintenance("w", [TYPE], DatabaseQueue()):
         assert swept.wait(30)
