@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
-from articles.models import Article, Channel, Material, Release, ReleaseMember
+from articles.models import Article, Channel, Material, Release, ReleaseMember, Revision
 from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
 from tests.articles.pictures import picture, sent
@@ -158,7 +158,8 @@ def update_steps(article: int) -> Iterator[tuple[str, int | str | None, Any, int
     yield "desk_revisions_diff", f"{article}/2", None, 200
     yield "desk_articles_update_schedule", article, {"publish_at": NOON}, 200
     yield "desk_articles_submit", article, None, 200
-    yield "desk_articles_approve", article, {"revision": 3}, 200
+    newest = Revision.objects.filter(article=article).latest("number").number  # which a new time is, too
+    yield "desk_articles_approve", article, {"revision": newest}, 200
     yield "desk_articles_update_cancel", article, None, 200
     yield "desk_articles_update_publish", article, None, 200
     yield "desk_revisions_restore", f"{article}/1", None, 200
