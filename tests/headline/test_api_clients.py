@@ -11,10 +11,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
 from articles.models import Article
+from headline.api.tokens import issue
 from scheduling.models import TaskInfoLog
 from scheduling.services import read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_person
@@ -68,8 +68,9 @@ def test_models_are_made_of_the_document(document: str, tmp_path: Path) -> None:
 def test_a_generated_client_runs_a_newsroom(client: ModuleType, site: Site) -> None:
     """A4"""
     rights = ("add_article", "change_article", "view_article", "schedule_article", "operate_tasks")
-    token = Token.objects.create(user=make_person("robot", *rights)).key
-    with client.AuthenticatedClient(base_url=site.url, token=token, prefix="Token") as signed_in:
+    robot = make_person("robot", *rights)
+    _token, secret = issue(robot, by=robot, name="generated")
+    with client.AuthenticatedClient(base_url=site.url, token=secret, prefix="Token") as signed_in:
         run_a_newsroom(Newsroom(signed_in))
 
 

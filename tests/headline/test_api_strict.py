@@ -168,7 +168,8 @@ def test_a_version_is_changed_once(admin: APIClient) -> None:
 
 
 def test_every_answer_tells_the_version_that_the_next_step_may_ask_for(admin: APIClient) -> None:
-    article = make_article()
+    article = Article(title="Bridge")
+    services.create(article, by=make_editor())  # whose text another person approves
     address, version = f"{DESK}{article.pk}/", admin.get(f"{DESK}{article.pk}/")["ETag"]
     later = soon(hours=1).isoformat()
     for step, body in (
