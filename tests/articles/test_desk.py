@@ -116,7 +116,7 @@ def test_an_article_goes_from_draft_to_schedule_by_its_buttons(desk: Client) -> 
     """R1.1"""
     article, later = make_article(), soon(hours=1).replace(microsecond=0)
     press(desk, article, Step.SUBMIT, title="A better headline")
-    press(desk, article, Step.APPROVE)
+    press(logged_in(make_editor("bob")), article, Step.APPROVE)
     page = press(desk, article, Step.SCHEDULE, publish_at=wall(later))
     article.refresh_from_db()
     assert (article.title, article.status, article.publish_at) == ("A better headline", Status.MANUALLY_APPROVED, later)
