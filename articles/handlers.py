@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -21,17 +22,18 @@ from articles.services.batching import BATCH, carry_on
 from articles.services.change_feed import keep_up
 from articles.services.judging import REVIEW
 from articles.services.mailing import mail
-from articles.services.noticing import MAIL
+from articles.services.noticing import MAIL, remove_notices_of_nobody
 from articles.services.pinging import PING, ping, topics
 from articles.services.publishing import Outcome
 from articles.services.recording import Door, Person, door
-from articles.services.release_due import release_due
+from articles.services.release_due import PATIENCE, release_due
 from articles.services.release_tasks import RELEASE, mend_releases
 from articles.services.rights import reads_articles
 from articles.services.tasks import PUBLISH, UNPUBLISH, UPDATE
 from articles.services.watching import tell_of_trouble
 from articles.workflow import STEPS, Step
 from scheduling.registry import Drop, Postpone, Verdict, handler, healer
+from scheduling.services import lock_by_ids, retried
 
 if TYPE_CHECKING:
     from scheduling.models import TaskInfo
@@ -43,6 +45,7 @@ healer(mend_tasks)
 healer(reviewing.mend_reviews)
 healer(tell_of_trouble)
 healer(mend_index)
+healer(remove_notices_of_nobody)
 healer(keep_up)
 
 
@@ -66,7 +69,7 @@ def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return _run(take_off_due, tasks, "withdrew")
 
 
-@handler(UPDATE, label=_("Update"), namer=titles, recoverable=True)
+@handler(UPDATE, may_wait=True, label=_("Update"), namer=titles, recoverable=True)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put newer texts in the place of the present ones."""
     return _run(update_due, tasks, "updated")
@@ -80,11 +83,12 @@ def names(keys: Collection[str], to: Person) -> Mapping[str, str]:
     return {str(pk): name for pk, name in Release.objects.filter(pk__in=ids).values_list("pk", "name")}
 
 
-@handler(RELEASE, label=_("Release"), namer=names, recoverable=True)
+@handler(RELEASE, may_wait=True, label=_("Release"), namer=names, recoverable=True)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put releases out, each as a whole or not at all."""
+    until = time.monotonic() + PATIENCE
     with door(Door.WORKER):
-        verdicts = {task.task_id: release_due(_release(task)) for task in tasks}
+        verdicts = {task.task_id: release_due(_release(task), until=until) for task in tasks}
     return {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
 
 
@@ -153,23 +157,27 @@ def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:
+    began = time.monotonic()
     subjects = {task.task_id: _subject(task) for task in tasks}
     with door(Door.WORKER):
         outcome = effect(set(subjects.values()))
     if outcome.early:
         transaction.on_commit(partial(_give_the_right_task, outcome.early), robust=True)
-    _report(outcome, [task for task in tasks if subjects[task.task_id] in outcome.done], done)
+    _report(outcome, [task for task in tasks if subjects[task.task_id] in outcome.done], done, began)
     verdicts = _verdicts(outcome)
     return {task_id: verdicts[pk] for task_id, pk in subjects.items() if pk in verdicts}
 
 
-def _report(outcome: Outcome, tasks: Sequence[TaskInfo], done: str) -> None:
-    """After the commit, a line in the log with how late the latest was."""
+def _report(outcome: Outcome, tasks: Sequence[TaskInfo], done: str, began: float) -> None:
+    """After the commit, a line in the log with how late the latest was: with all that was waited for since `began`."""
     if outcome.at is not None and tasks:
-        latest = max(outcome.at - task.due for task in tasks) / timedelta(milliseconds=1)
-        noun = "article" if len(outcome.done) == 1 else "articles"
-        line = partial(logger.info, "%s %d %s, late %.0f ms at most", done, len(outcome.done), noun, latest)
-        transaction.on_commit(line, robust=True)
+        found_late = max(outcome.at - task.due for task in tasks)
+        transaction.on_commit(partial(_log_lateness, done, len(outcome.done), found_late, began), robust=True)
+
+
+def _log_lateness(done: str, count: int, found_late: timedelta, began: float) -> None:
+    late = found_late / timedelta(milliseconds=1) + (time.monotonic() - began) * 1000
+    logger.info("%s %d %s, late %.0f ms at most", done, count, "article" if count == 1 else "articles", late)
 
 
 def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:
@@ -189,8 +197,7 @@ def _release(task: TaskInfo) -> int:
     return int(dict(task.parameters or {})["release_id"])
 
 
+@retried
 def _give_the_right_task(article_ids: Collection[int]) -> None:
     """The time was changed behind the tasks' back: set the tasks right, unless an editor is about to."""
-    with transaction.atomic():
-        free = Article.objects.filter(pk__in=article_ids).locked_if_free()
-        sync_tasks(list(free.values_list("pk", flat=True)))
+    sync_tasks(list(lock_by_ids(Article, article_ids, skip_locked=True).values_list("pk", flat=True)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import ValidationError
+from django.core.paginator import InvalidPage
 from django.db.models import Field
 from django.http import HttpRequest, HttpResponseBadRequest, HttpResponseBase
 from django.urls import reverse
@@ -75,10 +76,14 @@ class ForgedNumbersMiddleware:
         return None if is_known else HttpResponseBadRequest(_("What is chosen is not in this list: open it again."))
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponseBase | None:
-        """SQLite takes no number beyond 64 bits, where MariaDB finds nothing."""
-        if not isinstance(fault, OverflowError) or not _is_of_the_desk(request):
+        """SQLite takes no number beyond 64 bits, where MariaDB finds nothing; a list has only so many pages."""
+        if not _is_of_the_desk(request):
             return None
-        return HttpResponseBadRequest(_("A number is larger than any here: open the page again."))
+        if isinstance(fault, InvalidPage):
+            return HttpResponseBadRequest(_("There is no such page: open the first one again."))
+        if isinstance(fault, OverflowError):
+            return HttpResponseBadRequest(_("A number is larger than any here: open the page again."))
+        return None
 
 
 def _is_key(key: Field[Any, Any], text: str) -> bool:

@@ -148,12 +148,6 @@ def purge_saved(instance: Article, created: bool, **kwargs: Any) -> None:
 
 
 @receiver(pre_delete, sender=Article)
-def lock_before_deletion(instance: Article, **kwargs: Any) -> None:
-    """The article before its places in releases, which it leaves first: so does whatever changes a release."""
-    list(Article.objects.filter(pk=instance.pk).locked().values_list("pk"))
-
-
-@receiver(pre_delete, sender=Article)
 def ping_of_deletion(instance: Article, **kwargs: Any) -> None:
     """Who follows the feeds hears that something is gone."""
     ping_of_vanishing([instance.pk])

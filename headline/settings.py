@@ -289,10 +289,6 @@ SPECTACULAR_SETTINGS = {
         "ReleaseAction": "articles.models.ReleaseMember.Action",
         "ReleaseStatus": "articles.models.Release.Status",
         "TaskStatus": "scheduling.models.TaskInfoLog.Status",
-        "TextChange": "articles.diffing.Change",
     },
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "headline.api.schema.name_numbers",
-    ],
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "headline.api.schema.name_numbers"],
 }

@@ -8,6 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
 from articles.desk.choosing import Lookup
+from headline.accounts import reset
 from headline.accounts.views import change_password, log_in
 from headline.api.unknown import unknown_address
 
@@ -15,6 +16,7 @@ urlpatterns = [
     path("", include("articles.desk.calendar.urls")),
     path("admin/desk/", include("articles.desk.urls")),
     path("admin/autocomplete/", admin.site.admin_view(Lookup.as_view(admin_site=admin.site))),
+    *reset.addresses(),
     path("admin/login/", log_in),
     path("admin/password_change/", admin.site.admin_view(change_password, cacheable=True)),
     path("admin/", admin.site.urls),

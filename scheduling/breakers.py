@@ -43,10 +43,16 @@ class Breakers:
         self.uncounted: set[int] = set()
         """Tasks whose attempt was counted before it began, until that has run: a refused one is uncounted."""
 
+    def beside(self) -> Breakers:
+        """Those of a thread beside, for other types: shown together with these, but it counts its own attempts."""
+        other = Breakers()
+        other._breakers = self._breakers
+        return other
+
     def closed(self, task_types: Collection[str]) -> frozenset[str]:
         """Those of the types that may be tried now."""
         now = time.monotonic()
-        resting = {name for name, breaker in self._breakers.items() if breaker.opens_until > now}
+        resting = {name for name, breaker in self._breakers.copy().items() if breaker.opens_until > now}
         return frozenset(task_types) - resting
 
     def refused(self, task_type: str, trouble: Trouble, error: BaseException, *, times: int, some_ran: bool) -> float:

@@ -92,8 +92,14 @@ class Errands:
             log_failure(logger, f"the end of {task} was not recorded; it is run again", error)
         finally:
             connections.close_all()
-            del self._running[task.task_id]
+            self._forget(task)
             self._changed.set()
+
+    def _forget(self, task: TaskInfo) -> None:
+        """Unless it hung for so long that another thread of this process has taken it up."""
+        _, thread = self._running.get(task.task_id, (None, None))
+        if thread is threading.current_thread():
+            del self._running[task.task_id]
 
 
 def _claim(free: Mapping[str, int]) -> Iterator[TaskInfo]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from scheduling import rows
 from scheduling.fields import ExactCharField
 
 TASK_TYPE_LENGTH = 64
@@ -64,6 +64,10 @@ class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
     def free(self, now: Instant) -> Self:
         """Tasks that no program outside holds a running lease on."""
         return self.filter(Q(leased_until__isnull=True) | Q(leased_until__lte=now))
+
+    def at_version(self, version: int | None) -> Self:
+        """Tasks that nobody has moved since they had this version."""
+        return self.filter(version=version)
 
     def unclaimed(self, now: Instant) -> Self:
         """Tasks that no program has in hand; those that wait after the database refused them are among them."""
@@ -242,20 +246,6 @@ def by_ids(ids: Collection[int]) -> TaskInfoQuerySet:
     return TaskInfo.objects.filter(task_id__in=ids)
 
 
-_DELETE_BY_IDS = """
-    DELETE task FROM JSON_TABLE(%s, '$[*]' COLUMNS (task_id BIGINT PATH '$')) AS gone
-    STRAIGHT_JOIN taskinfo AS task ON task.task_id = gone.task_id
-"""
-
-
 def delete_by_ids(ids: Collection[int]) -> None:
-    """Delete pending tasks that the caller's transaction has locked.
-
-    MariaDB does `DELETE ... WHERE task_id IN (...)` on a small table by walking all of it, and waits for each row that
-    another worker holds: two of them, each at the end of its batch, would deadlock. The join goes by primary key.
-    """
-    if connection.vendor == "mysql":
-        with connection.cursor() as cursor:
-            cursor.execute(_DELETE_BY_IDS, [json.dumps(list(ids))])
-    else:
-        by_ids(ids).delete()
+    """Delete pending tasks that the caller's transaction has locked."""
+    rows.delete_by_ids(TaskInfo, ids)

@@ -13,6 +13,9 @@ When it raises, the batch is rolled back and its halves are run apart, until the
 A task that our own tables can recreate is registered with `recoverable=True`: it is never dead, however often it
 fails, but tried again after pauses of minutes at most.
 
+A handler whose effect may wait for rows that somebody holds says so: `@handler(..., may_wait=True)`. Workers run such
+tasks in a thread beside, so that no other task waits with them.
+
 What a task does outside this database, such as sending a mail, is an *errand*: `@handler(..., errand=True)`. Its
 function gets one task at a time, under a lease, in a thread of its own that keeps no other task waiting. A worker may
 die between the effect and the task's end, so an errand may be run twice: the task's id is its idempotency key.
@@ -63,6 +66,7 @@ class Handler:
     function: HandlerFunction
     max_attempts: int | None = None
     errand: bool = False
+    may_wait: bool = False
     label: str | Promise = ""
     namer: Namer | None = None
     recoverable: bool = False
@@ -77,6 +81,7 @@ def handler(
     *,
     max_attempts: int | None = None,
     errand: bool = False,
+    may_wait: bool = False,
     label: str | Promise = "",
     namer: Namer | None = None,
     recoverable: bool = False,
@@ -94,7 +99,7 @@ def handler(
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
-        _handlers[task_type] = Handler(function, max_attempts, errand, label, namer, recoverable)
+        _handlers[task_type] = Handler(function, max_attempts, errand, may_wait, label, namer, recoverable)
         return function
 
     return register
@@ -128,6 +133,11 @@ def names_of(task_type: str, keys: Collection[str], *, to: AbstractBaseUser | An
 def task_types() -> frozenset[str]:
     """The types that this process can run in batches."""
     return frozenset(name for name, found in _handlers.items() if not found.errand)
+
+
+def types_that_may_wait() -> frozenset[str]:
+    """Those of them that may wait for rows that somebody holds."""
+    return frozenset(name for name, found in _handlers.items() if found.may_wait)
 
 
 def errand_types() -> frozenset[str]:

@@ -16,8 +16,11 @@ from scheduling.failures import Trouble, trouble_of
 P = ParamSpec("P")
 R = TypeVar("R")
 
+logger = logging.getLogger(__name__)
+
 _TRIES = 5
 _PAUSE = 0.02  # seconds at most before the first new try; doubles with each
+_PATIENCE = 8.0  # seconds after which a collision is not tried again: who waited that long for locks lets others work
 
 
 def is_collision(error: BaseException) -> bool:
@@ -34,7 +37,7 @@ def log_failure(logger: logging.Logger, text: str, error: Exception) -> None:
 
 
 def retried(function: Callable[P, R]) -> Callable[P, R]:
-    """Run `function` in a transaction, and again when it collides with another one.
+    """Run `function` in a transaction, and for some seconds again when it collides with another one.
 
     Inside a caller's transaction it runs once: the database has rolled that back as a whole, so only whoever
     opened it can run it again.
@@ -43,13 +46,15 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         tries = 1 if connection.in_atomic_block else _TRIES
+        deadline = time.monotonic() + _PATIENCE
         for number in range(1, tries + 1):
             try:
                 with transaction.atomic():
                     return function(*args, **kwargs)
             except OperationalError as error:
-                if number == tries or not is_collision(error):
+                if number == tries or time.monotonic() > deadline or not is_collision(error):
                     raise
+                logger.info("a transaction collided (%s) and is run again: %s", error, function.__qualname__)
                 time.sleep(random.uniform(0, _PAUSE * 2**number))  # noqa: S311 (spreads rivals, guards nothing)
         raise AssertionError("unreachable")
 

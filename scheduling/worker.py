@@ -9,7 +9,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 
 from django.db import connections
 
@@ -20,7 +21,7 @@ from scheduling.conf import conf
 from scheduling.errands import Errands, run_errands
 from scheduling.exceptions import SchedulingError
 from scheduling.maintenance import Maintenance
-from scheduling.queues import DelayQueue, get_queue
+from scheduling.queues import DelayQueue, get_queue, make_queue
 from scheduling.services.refreshing import sweep
 from scheduling.services.running import RunReport, run_once
 from scheduling.transactions import log_failure
@@ -37,13 +38,16 @@ _GIVE_UP = 200  # fruitless rounds after which `drain` leaves the rest to the ne
 class Worker:
     """Runs the tasks of some types (default: all that have a handler here) until told to stop."""
 
-    def __init__(self, *, task_types: Collection[str] = (), batch: int | None = None) -> None:
+    def __init__(
+        self, *, task_types: Collection[str] = (), batch: int | None = None, queue: DelayQueue | None = None
+    ) -> None:
         self.task_types = runnable(task_types)
         self.errand_types = registry.errand_types() if not task_types else registry.errand_types() & set(task_types)
         self.batch = batch or conf.BATCH_SIZE
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
-        self.queue: DelayQueue = get_queue()
+        self.queue = queue or get_queue()
         self.breakers = Breakers()
+        self.beat: Callable[[], None] = lambda: None
         self.total = RunReport()
         self.fruitless = 0  # rounds in a row whose tasks were all stale, or locked by somebody
 
@@ -52,26 +56,56 @@ class Worker:
     ) -> RunReport:
         """Work until `stopping` is set or `seconds` are over; what was begun is finished. Returns what was done.
 
-        `beat` is called before each round, at least every `MAX_SLEEP` while nothing hangs.
+        `beat` is called before each round and each transaction, at least every `MAX_SLEEP` while nothing hangs.
         """
+        self.beat = beat
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
-        failures = 0
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.freeze()  # what is loaded by now stays, so no collection has to walk through it (60 ms) any more
-        with Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers), Errands(self.errand_types):
-            while not stopping.is_set() and time.monotonic() < deadline:
-                beat()
-                try:
-                    clock.measure_if_stale()  # which also notices in time that an idle connection has died
-                    if not self.work():
-                        self.rest(deadline)
-                    failures = 0
-                except Exception as error:
-                    log_failure(logger, "a round failed; its tasks are still pending, the worker goes on", error)
-                    connections.close_all()
-                    failures += 1
-                    stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))
+        maintenance = Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers)
+        with maintenance, Errands(self.errand_types), self._patient_one_beside(stopping, deadline):
+            self._loop(stopping, deadline, beat)
         return self.total
+
+    def _loop(self, stopping: threading.Event, deadline: float, beat: Callable[[], None] = lambda: None) -> None:
+        failures = 0
+        while not stopping.is_set() and time.monotonic() < deadline:
+            beat()
+            try:
+                clock.measure_if_stale()  # which also notices in time that an idle connection has died
+                if not self.work():
+                    self.rest(deadline)
+                failures = 0
+            except Exception as error:
+                log_failure(logger, "a round failed; its tasks are still pending, the worker goes on", error)
+                connections.close_all()
+                failures += 1
+                stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))
+
+    @contextmanager
+    def _patient_one_beside(self, stopping: threading.Event, deadline: float) -> Iterator[None]:
+        """Tasks that may wait for somebody are run in a thread of their own meanwhile."""
+        patient = self.task_types & registry.types_that_may_wait()
+        if not patient or patient == self.task_types:
+            yield
+            return
+        beside = Worker(task_types=patient, batch=self.batch, queue=make_queue(conf.REDIS_URL))
+        beside.breakers = self.breakers.beside()
+        self.task_types -= patient
+        thread = threading.Thread(target=beside._work_beside, args=[stopping, deadline], name="patient", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join()
+            self.total += beside.total
+
+    def _work_beside(self, stopping: threading.Event, deadline: float) -> None:
+        try:
+            self._loop(stopping, deadline)
+        finally:
+            self.queue.close()
+            connections.close_all()
 
     def drain(self) -> RunReport:
         """Run what is due until nothing is, also what Redis has no hint of. Returns what was done."""
@@ -88,7 +122,12 @@ class Worker:
     def work(self) -> bool:
         """One round; True if there was work, so that there may be more."""
         report = run_once(
-            self.batch, task_types=self.task_types, worker=self.name, queue=self.queue, breakers=self.breakers
+            self.batch,
+            task_types=self.task_types,
+            worker=self.name,
+            queue=self.queue,
+            breakers=self.breakers,
+            beat=self.beat,
         )
         self.total += report
         if report.handled:

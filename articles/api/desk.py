@@ -99,8 +99,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         article = self.get_object()
         serializer = self.get_serializer(article, data=request.data, partial=True)
         serializer.is_valid(raise_exception=True)
-        with self.unchanged(article):
-            serializer.save(by=request.user)
+        self.unchanged(article, lambda: serializer.save(by=request.user))
         return self.shown(pk)
 
     @extend_schema(operation_id="desk_articles_submit", summary="Hand in for review", request=None)
@@ -228,8 +227,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     def _take(self, step: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
         """Take a step with the arguments in the request's body, and show where the article stands then."""
         article, values = self.get_object(), self.checked(body)
-        with self.unchanged(article):
-            step(article, by=self.request.user, **values)
+        self.unchanged(article, lambda: step(article, by=self.request.user, **values))
         return self.shown(article.pk)
 
 

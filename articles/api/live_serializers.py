@@ -85,9 +85,12 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
         return f"{settings.SITE_URL.rstrip('/')}{article.get_absolute_url()}"
 
 
-def told_body(article: Article) -> str:
+class BodyField(serializers.CharField):
     """The body, fit to be shown."""
-    return illustrate(clean_html(article.body), address=absolute)
+
+    def to_representation(self, value: str) -> str:
+        """Clean HTML with its pictures."""
+        return illustrate(clean_html(value), address=absolute)
 
 
 class HighlightSerializer(serializers.Serializer[Any]):
@@ -101,21 +104,18 @@ class ListedSerializer(HeadlineSerializer):
     """A live article in a list."""
 
     highlight = serializers.SerializerMethodField(help_text=_("With `q`: headline and text around what was found."))
-    body = serializers.SerializerMethodField(help_text=_("With `updated_since`: as in the article itself."))
-    corrections = serializers.SerializerMethodField(help_text=_("The same."))
+    body = BodyField(required=False, help_text=_("With `updated_since` alone."))
+    corrections = CorrectionSerializer(many=True, required=False, help_text=_("With `updated_since` alone."))
 
     class Meta(HeadlineSerializer.Meta):
         fields = [*HeadlineSerializer.Meta.fields, "highlight", "body", "corrections"]
         read_only_fields = fields
 
-    def get_body(self, article: Article) -> str | None:
-        """None unless changes are followed."""
-        return told_body(article) if self.context["follows"] else None
-
-    @extend_schema_field(CorrectionSerializer(many=True, allow_null=True))
-    def get_corrections(self, article: Article) -> list[Any] | None:
-        """None unless changes are followed."""
-        return list(CorrectionSerializer(article.corrections, many=True).data) if self.context["follows"] else None
+    def get_fields(self) -> dict[str, Any]:
+        """Those of a headline alone, unless changes are followed; all of them in the API's document."""
+        fields = super().get_fields()
+        is_short = self.context.get("follows") is False
+        return {name: field for name, field in fields.items() if not is_short or name not in ("body", "corrections")}
 
     @extend_schema_field(HighlightSerializer(allow_null=True))
     def get_highlight(self, article: Article) -> dict[str, str] | None:
@@ -128,16 +128,12 @@ class ListedSerializer(HeadlineSerializer):
 class LiveArticleSerializer(HeadlineSerializer):
     """A live article, whole."""
 
-    body = serializers.SerializerMethodField(help_text=_("HTML without scripts, styles and frames."))
+    body = BodyField(read_only=True, help_text=_("HTML without scripts, styles and frames."))
     corrections = CorrectionSerializer(many=True, read_only=True)
 
     class Meta(HeadlineSerializer.Meta):
         fields = [*HeadlineSerializer.Meta.fields, "body", "corrections"]
         read_only_fields = fields
-
-    def get_body(self, article: Article) -> str:
-        """The body, fit to be shown."""
-        return told_body(article)
 
 
 @extend_schema_field(OpenApiTypes.STR)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from django.db import transaction
 from django.db.models import Model
 from django.shortcuts import get_object_or_404
 from django.utils.http import parse_etags
@@ -38,6 +36,7 @@ from articles.exceptions import (
 )
 from articles.services.recording import come_in
 from articles.services.rights import READ_WITH
+from scheduling.services import lock_by_ids, retried
 from scheduling.strict import StrictView
 
 IF_MATCH = "If-Match"
@@ -61,6 +60,9 @@ if TYPE_CHECKING:
     View = GenericViewSet[Any]
 else:
     View = GenericViewSet
+
+
+R = TypeVar("R")
 
 
 class Refused(APIException):
@@ -111,18 +113,17 @@ class NewsroomView(StrictView, View):
         data = self.get_serializer(get_object_or_404(self.get_queryset(), pk=pk)).data
         return Response(data, status, headers={"ETag": version_of(data)})
 
-    @contextmanager
-    def unchanged(self, instance: Model) -> Iterator[None]:
-        """What is done in this block is done to the version that `If-Match` names, if it names any, or not at all."""
+    def unchanged(self, instance: Model, act: Callable[[], R]) -> R:
+        """Act on the version that `If-Match` names, if it names any, or not at all."""
         wanted = self.request.headers.get(IF_MATCH)
-        if wanted is None:
-            yield
-            return
-        with transaction.atomic():
-            list(type(instance)._default_manager.select_for_update().filter(pk=instance.pk).values_list("pk"))
-            if wanted.strip() != "*" and self.shown(instance.pk).headers["ETag"] not in parse_etags(wanted):
-                raise VersionChanged
-            yield
+        return act() if wanted is None else self._act_on(wanted, instance, act)
+
+    @retried
+    def _act_on(self, wanted: str, instance: Model, act: Callable[[], R]) -> R:
+        list(lock_by_ids(type(instance), [instance.pk]).values_list("pk"))
+        if wanted.strip() != "*" and self.shown(instance.pk).headers["ETag"] not in parse_etags(wanted):
+            raise VersionChanged
+        return act()
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Only what the parameters ask for, in a list."""

@@ -50,7 +50,9 @@ class Killed(APIException):
 
 @extend_schema_view(
     list=extend_schema(
-        summary="Live articles, newest first; with `q`, the best found first", parameters=[LiveFilterSerializer]
+        summary="Live articles, newest first; with `q`, the best found first",
+        parameters=[LiveFilterSerializer],
+        responses=ListedSerializer(many=True),
     ),
     retrieve=extend_schema(
         summary="One live article",
@@ -87,7 +89,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """A page of what is live or, since a checkpoint, of what readers saw come, change and go."""
-        if "updated_since" not in request.query_params:
+        if not self._follows:
             return super().list(request, *args, **kwargs)
         if "cursor" in request.query_params:
             raise ValidationError(
@@ -102,8 +104,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
         found = articles.in_bulk([entry.article_id for entry in page.live])
         rows = [found[entry.article_id] for entry in page.live if entry.article_id in found]
         gather_covers(rows)
-        context = {**self.get_serializer_context(), "follows": True}
-        shown = ListedSerializer(rows, many=True, context=context).data
+        shown = self.get_serializer(rows, many=True).data
         return Response(page_of_changes(request, page, shown))
 
     def get_queryset(self) -> ArticleQuerySet:
@@ -137,7 +138,8 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
 
     def get_serializer_context(self) -> dict[str, Any]:
         """What is looked for is shown where it was found."""
-        return {**super().get_serializer_context(), "query": self.query, "follows": False}
+        follows = getattr(self, "swagger_fake_view", False) or self._follows
+        return {**super().get_serializer_context(), "query": self.query, "follows": follows}
 
     def _listed(self, articles: ArticleQuerySet, *, q: str = "", **wanted: Any) -> ArticleQuerySet:
         part = Part(**wanted)
@@ -149,10 +151,13 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
         self.beyond = found.beyond
         return self._with_relations(found.articles)
 
+    @property
+    def _follows(self) -> bool:
+        return "updated_since" in self.request.query_params
+
     def _with_relations(self, articles: ArticleQuerySet) -> ArticleQuerySet:
         articles = articles.select_related("channel", "author").prefetch_related("tags")
-        follows = "updated_since" in self.request.query_params
-        is_short = self.action == "list" and self.query is None and not follows
+        is_short = self.action == "list" and self.query is None and not self._follows
         return articles.defer("body") if is_short else articles
 
 

@@ -67,16 +67,14 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
         release = self.get_object()
         form = self.get_serializer(release, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
-        with self.unchanged(release):
-            form.save(by=request.user)
+        self.unchanged(release, lambda: form.save(by=request.user))
         return self.shown(pk)
 
     @extend_schema(operation_id="desk_releases_destroy", summary="Delete a release that never went out")
     def destroy(self, request: Request, pk: int) -> Response:
         """Its articles are free again."""
         release = self.get_object()
-        with self.unchanged(release):
-            services.delete_release(release, by=request.user)
+        self.unchanged(release, lambda: services.delete_release(release, by=request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
@@ -87,8 +85,7 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     def add_member(self, request: Request, pk: int) -> Response:
         """The article has no time of its own from now on. One that is in the release already gets the action."""
         release, values = self.get_object(), self.checked(NewMemberSerializer)
-        with self.unchanged(release):
-            member = services.add_member(release, by=request.user, **values)
+        member = self.unchanged(release, lambda: services.add_member(release, by=request.user, **values))
         return Response(ReleaseMemberSerializer(member).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="desk_releases_remove_member", summary="Take an article out", request=None)
@@ -99,8 +96,7 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
         found = release.members.filter(pk=member).first()
         if found is None:
             raise NotAMember
-        with self.unchanged(release):
-            services.remove_member(release, member=found, by=request.user)
+        self.unchanged(release, lambda: services.remove_member(release, member=found, by=request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(operation_id="desk_releases_schedule", summary="Schedule or move", request=ReleaseTimeSerializer)
@@ -148,11 +144,11 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     def rehearse(self, request: Request, pk: int) -> Response:
         """Run it, say what happened, and take everything back."""
         release, _nothing = self.get_object(), self.checked(Nothing)
-        with self.unchanged(release):
-            return Response(RehearsalSerializer(services.rehearse_release(release, by=request.user)).data)
+        return self.unchanged(
+            release, lambda: Response(RehearsalSerializer(services.rehearse_release(release, by=request.user)).data)
+        )
 
     def _take(self, step: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
         release, values = self.get_object(), self.checked(body)
-        with self.unchanged(release):
-            step(release, by=self.request.user, **values)
+        self.unchanged(release, lambda: step(release, by=self.request.user, **values))
         return self.shown(release.pk)

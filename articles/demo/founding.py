@@ -12,7 +12,6 @@ from typing import Any
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
 from django.core.files.base import ContentFile
-from django.db import transaction
 from django.utils.dateparse import parse_duration
 
 from articles import services
@@ -20,6 +19,7 @@ from articles.demo.painting import painted
 from articles.models import Article, Channel, CoverMode, Material, Release
 from articles.services.references import tags_named
 from articles.services.revisions import pin_all
+from scheduling.services import lock_by_ids, retried
 
 Status = Article.Status
 
@@ -59,7 +59,7 @@ def is_password(password: str) -> bool:
     return admin is not None and admin.check_password(password)
 
 
-@transaction.atomic
+@retried
 def found(*, now: datetime, password: str) -> None:
     """Make channels, people, pictures, articles and a release.
 
@@ -77,11 +77,12 @@ def found(*, now: datetime, password: str) -> None:
         _release(release, people[release["by"]], start)
 
 
-@transaction.atomic
+@retried
 def renew_missed(*, now: datetime) -> int:
     """Give new times to bulletins, and a release, that missed theirs as no worker ran; returns how many bulletins."""
     missed = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__lte=now)
-    articles = list(missed.locked().order_by("publish_at"))
+    locked = lock_by_ids(Article, missed.values_list("pk", flat=True))
+    articles = sorted((article for article in locked if article.is_waiting), key=lambda one: one.publish_at or now)
     for number, article in enumerate(articles):
         article.publish_at = now.replace(microsecond=0) + FIRST + number * APART
         article.save()

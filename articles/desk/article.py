@@ -211,13 +211,13 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
             read = for_review(obj).number if step is Step.APPROVE else None
             take(step, obj, by=request.user, publish_at=time, reason=typed["reason"], revision=read)
+        writing.drop_copy(window_of(request), by=request.user)
         ask_first(request, obj, before, form.changed_data)
         if Step.SUBMIT in pressed(request) and (lacking := _lacking(obj)):
             text = _("Submitted without: %(fields)s. It can still be filled in before it is approved.")
             self.message_user(request, text % {"fields": gettext(", ").join(lacking)}, messages.WARNING)
         sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
         self.message_user(request, sentence.strip(), messages.INFO)
-        writing.drop_copy(window_of(request), by=request.user)
         if tags := form.taken_out():
             text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
             self.message_user(

@@ -50,7 +50,7 @@ WARNINGS = {
 def begin(request: HttpRequest, step: Step, articles: Any) -> HttpResponse:
     """Gather the chosen articles and go where the step is followed, or asked about."""
     try:
-        batch = batching.gather(step, articles.order_by("pk").values_list("pk", "title"), by=request.user)
+        batch = batching.gather(step, list(articles.order_by("pk").values_list("pk", "title")), by=request.user)
     except ArticleError as refusal:
         messages.error(request, str(refusal))
         return redirect("admin:articles_article_changelist")

@@ -9,15 +9,15 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 
+from articles.desk.retrying import RetriedScreens
 from articles.models import Channel, Tag
 from articles.services.rights import reads_articles
 from articles.services.tagging import NO_APPROVAL, delete_tag, may_change, rename_tag
 
 
 @admin.register(Channel)
-class ChannelAdmin(ModelAdmin):
+class ChannelAdmin(RetriedScreens):
     """Channels in the site's order, with the number of their articles."""
 
     nothing_yet = _("Channels are the sections of the site, such as Politics.")
@@ -45,7 +45,7 @@ class ChannelAdmin(ModelAdmin):
 
 
 @admin.register(Tag)
-class TagAdmin(ModelAdmin):
+class TagAdmin(RetriedScreens):
     """Tags by name."""
 
     nothing_yet = _("Tags tie articles together across channels; readers can follow them.")

@@ -13,7 +13,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 from unfold.decorators import display
 from unfold.views import ChangeList
 
@@ -21,6 +20,7 @@ from articles.desk.batches import recent, title_of
 from articles.desk.bulk import BULK_ACTIONS
 from articles.desk.filters import FILTERS
 from articles.desk.joining import add_to_release
+from articles.desk.retrying import RetriedScreens
 from articles.desk.saved_views import tabs
 from articles.desk.steps import may_take, stage_of
 from articles.models import Article
@@ -59,7 +59,7 @@ class ArticleChangeList(ChangeList):
         return rows
 
 
-class ArticleList(ModelAdmin):
+class ArticleList(RetriedScreens):
     """Adds the list to the screens of articles."""
 
     nothing_yet = _("Write an article: it is a draft until you submit it.")

@@ -17,9 +17,9 @@ from django.urls import URLPattern, path
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
-from unfold.admin import ModelAdmin
 
 from articles import services
+from articles.desk.retrying import RetriedScreens
 from articles.exceptions import ArticleError, MaterialUsed, NoPicture, NotAllowed, NotStored
 from articles.models import Article, Material
 from articles.review.images import MOST_BYTES
@@ -89,7 +89,7 @@ class MaterialForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Material)
-class MaterialAdmin(ModelAdmin):
+class MaterialAdmin(RetriedScreens):
     """The shelf, and one picture of it."""
 
     form = MaterialForm

@@ -13,10 +13,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from articles.desk.notices import Boxes
+from articles.desk.retrying import RetriedScreens
+from articles.models import Notice
 from articles.models.people import named
 from articles.services.rights import EDIT_ANY
 from articles.times import spoken_briefly
@@ -82,7 +83,7 @@ def givable(model: type[Model], actor: Any) -> QuerySet[Any]:
     return rows.exclude(pk__in=Group.permissions.through.objects.exclude(permission__in=own).values("group"))
 
 
-class RightsAdmin(ModelAdmin):
+class RightsAdmin(RetriedScreens):
     """Nobody gives or takes rights that he or she does not have; only administrators make administrators."""
 
     def formfield_for_manytomany(
@@ -133,7 +134,7 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Groups are few, and ticked."""
         if db_field.name == "groups":
-            options["widget"] = Boxes()
+            options["widget"] = UnfoldAdminCheckboxSelectMultipleWidget()
         return super().formfield_for_dbfield(db_field, request, **options)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -155,7 +156,8 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         """Who goes, by name; that settings and the like go along needs no saying, and articles stay."""
         _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
         people = [named(person) for person in objs]
-        return people, {User._meta.verbose_name_plural: len(people)}, permissions, protected
+        asked = permissions - {Notice._meta.verbose_name}  # which nobody may delete by itself
+        return people, {User._meta.verbose_name_plural: len(people)}, asked, protected
 
     @admin.display(description=pgettext_lazy("of a person", "name"), ordering="first_name")
     def full_name(self, person: User) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
@@ -26,7 +25,7 @@ from articles.desk.filters import PARAMETERS, at_risk
 from articles.models import Article, SavedView
 from articles.models.article import ArticleQuerySet
 from articles.models.people import named
-from scheduling.services import read_database_clock
+from scheduling.services import lock_by_ids, read_database_clock, retried
 
 LIST = "admin:articles_article_changelist"
 _COUNTED = 99  # articles; more are "99+"
@@ -155,15 +154,21 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def move(request: HttpRequest, pk: int) -> HttpResponse:
     """Put one's own view a place earlier or, with `later`, a place later."""
-    with transaction.atomic():
-        views = list(SavedView.objects.of(_reader(request)).select_for_update())
-        place = next((place for place, view in enumerate(views) if view.pk == pk), None)
-        if place is not None:
-            view = views.pop(place)
-            views.insert(max(place + (1 if "later" in request.POST else -1), 0), view)
-            for position, one in enumerate(views):
-                SavedView.objects.filter(pk=one.pk).update(position=position)
+    _move(_reader(request), pk, by=1 if "later" in request.POST else -1)
     return redirect("desk_views")
+
+
+@retried
+def _move(person: Any, pk: int, *, by: int) -> None:
+    own = SavedView.objects.of(person)
+    list(lock_by_ids(SavedView, own.order_by().values_list("pk", flat=True)))
+    views = list(own)
+    place = next((place for place, view in enumerate(views) if view.pk == pk), None)
+    if place is not None:
+        view = views.pop(place)
+        views.insert(max(place + by, 0), view)
+        for position, one in enumerate(views):
+            SavedView.objects.filter(pk=one.pk).update(position=position)
 
 
 def _reader(request: HttpRequest) -> Any:

@@ -119,7 +119,7 @@ def limits(article: Article, now: datetime) -> list[str]:
     if article.unpublish_at and article.unpublish_at > now:
         told.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
     if article.status == Article.Status.KILLED:
-        told.append(_("Readers are told: “%(notice)s”") % {"notice": article.kill_notice})
+        told.append(f"“{article.kill_notice}”")
     return told
 
 

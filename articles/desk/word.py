@@ -13,11 +13,11 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from articles.desk.policy import who_approves
+from articles.desk.retrying import RetriedScreens
 from articles.models import Word
 from articles.normalising import plain_form
 from articles.services.words import add_words, fault_of
@@ -87,7 +87,7 @@ class ManyWordsForm(forms.Form):
 
 
 @admin.register(Word)
-class WordAdmin(ModelAdmin):
+class WordAdmin(RetriedScreens):
     """Words with what finding them means."""
 
     nothing_yet = gettext_lazy("Articles with a word of this list are blocked, or read by a person first.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import models
 from django.db.models import F, OuterRef, Q
 from django.db.models.expressions import Combinable
 from django.urls import reverse
@@ -18,6 +20,7 @@ from articles.models.cover import Covered
 from articles.models.dating import Dated, DatedQuerySet
 from articles.models.revision import Revision, Text, context_of
 from scheduling.fields import ExactCharField
+from scheduling.services import lock_by_ids, retried
 
 if TYPE_CHECKING:
     from articles.models.update import Update
@@ -70,13 +73,21 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
         """In the order of a front page."""
         return self.order_by("-publish_at", "-id")
 
-    def locked(self) -> Self:
-        """Lock the rows until the end of the transaction, in id order."""
-        return self.select_for_update().order_by("pk")
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Delete them, locked before it is looked up what goes with them."""
+        return _delete_locked(self.values_list("pk", flat=True), super().delete)
 
-    def locked_if_free(self) -> Self:
-        """The same, but pass over those that another transaction holds instead of waiting."""
-        return self.select_for_update(skip_locked=True).order_by("pk")
+    delete.alters_data = True  # type: ignore[attr-defined]
+    delete.queryset_only = True  # type: ignore[attr-defined]
+
+
+@retried
+def _delete_locked(
+    article_ids: Iterable[int], delete: Callable[[], tuple[int, dict[str, int]]]
+) -> tuple[int, dict[str, int]]:
+    """Nobody adds a revision between the look for what goes along and the deletion."""
+    list(lock_by_ids(Article, list(article_ids)).values_list("pk"))
+    return delete()
 
 
 def due_at(now: Instant) -> Q:
@@ -217,11 +228,22 @@ class Article(Covered, Dated):
     def __str__(self) -> str:
         return self.title
 
-    def save(self, *args: Any, revise: bool = True, **options: Any) -> None:
+    def save(self, *args: Any, **options: Any) -> None:
         """Save, set the article's tasks right and, if the text changed, keep it as a revision, in one transaction.
 
         Without `revise` the caller keeps the revision.
         """
+        before, was_new = self.snapshot(), self._state.adding
+
+        @retried
+        def attempt() -> None:
+            self.__dict__.update(before)
+            self._state.adding = was_new
+            self._save(*args, **options)
+
+        attempt()
+
+    def _save(self, *args: Any, revise: bool = True, **options: Any) -> None:
         is_new = self._state.adding
         if is_new:
             self.slug = self.slug or slugify(self.title, allow_unicode=True)[:SLUG_LENGTH].strip("-")
@@ -231,14 +253,17 @@ class Article(Covered, Dated):
             self.choose_cover()
             if options.get("update_fields") is not None:
                 options["update_fields"] = {*options["update_fields"], "cover"}
-        with transaction.atomic():
-            super().save(*args, **options)
-            if revise and is_new:
-                text = Text.of(self, tags=())
-                values = {"article": self, "number": 1, "author": self.author, "context": context_of(self, text)}
-                Revision.holding(text, **values).save()
-            elif revise and has_new_text:
-                self.holds(Revision.objects.add(self, Text.of(self)))
+        super().save(*args, **options)
+        if revise and is_new:
+            text = Text.of(self, tags=())
+            values = {"article": self, "number": 1, "author": self.author, "context": context_of(self, text)}
+            Revision.holding(text, **values).save()
+        elif revise and has_new_text:
+            self.holds(Revision.objects.add(self, Text.of(self)))
+
+    def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        """Delete it, locked before it is looked up what goes with it."""
+        return _delete_locked([self.pk], partial(super().delete, *args, **options))
 
     def holds(self, revision: Revision) -> None:
         """Note that the columns have the text of `revision`."""

@@ -57,6 +57,10 @@ class SavesOnlyChanges(models.Model):
             and (field.attname not in loaded or loaded[field.attname] != present[field.attname])
         )
 
+    def snapshot(self) -> dict[str, Any]:
+        """Its values and what of them is stored, to begin a save again that was taken back."""
+        return {**self.__dict__, "_loaded": dict(self.__dict__.get("_loaded", {}))}
+
     def as_loaded(self, name: str) -> Any:
         """The value of a field as it was loaded or last saved; the present one of a new instance."""
         return self.__dict__.get("_loaded", self.__dict__).get(name, self.__dict__.get(name))

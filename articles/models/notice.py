@@ -26,7 +26,11 @@ class NoticeQuerySet(models.QuerySet["Notice"]):
 
 
 class Notice(models.Model):
-    """One thing one person is told."""
+    """One thing one person is told.
+
+    Written while articles go live, which wait for no row of a person: the database checks no foreign key here. What a
+    deleted person leaves behind all the same, the reconciler removes.
+    """
 
     class Kind(models.TextChoices):
         """What a notice may be about."""
@@ -40,14 +44,26 @@ class Notice(models.Model):
         ROLLED_BACK = "rolled_back", _("Rolled back")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices")
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices", db_constraint=False
+    )
     kind = models.CharField(_("about"), max_length=20, choices=Kind.choices)
     article = models.ForeignKey(
-        Article, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("article")
+        Article,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="+",
+        verbose_name=_("article"),
+        db_constraint=False,
     )
     article_title = models.CharField(_("article"), max_length=200)
     release = models.ForeignKey(
-        Release, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("release")
+        Release,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="+",
+        verbose_name=_("release"),
+        db_constraint=False,
     )
     reason = models.CharField(_("reason"), max_length=500, blank=True)
     occasion = models.CharField(max_length=64, blank=True, db_index=True, help_text=_("Told once for each occasion."))

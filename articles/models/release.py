@@ -26,14 +26,6 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         """Those that wait for their time."""
         return self.filter(status=Release.Status.SCHEDULED, publish_at__isnull=False)
 
-    def locked(self) -> Self:
-        """Lock the rows until the end of the transaction, in id order."""
-        return self.select_for_update().order_by("pk")
-
-    def locked_if_free(self) -> Self:
-        """The same, but pass over those that another transaction holds instead of waiting."""
-        return self.select_for_update(skip_locked=True).order_by("pk")
-
 
 class Release(models.Model):
     """Several articles that readers see change in the same instant, or not at all.

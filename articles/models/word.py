@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.normalising import plain_form
 from scheduling.fields import ExactCharField
+from scheduling.services import lock_by_ids
 
 LONGEST_WORD = 100  # characters
 
@@ -126,4 +127,4 @@ class WordList(models.Model):
     @classmethod
     def hold(cls) -> None:
         """Let nobody change words until the caller's transaction ends."""
-        list(cls.objects.select_for_update().filter(pk=cls.ROW))
+        list(lock_by_ids(cls, [cls.ROW]))

@@ -14,7 +14,7 @@ from articles.html import plain_text
 from articles.models import Article, SearchEntry
 from articles.models.telling import rows_changed
 from articles.search.terms import index_terms
-from scheduling.services import read_database_clock
+from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
 
 MENDING_WINDOW = timedelta(minutes=15)
 """How far back `mend_index` looks for articles that were changed."""
@@ -60,20 +60,22 @@ def reindex() -> Iterator[tuple[int, int]]:
         last = page[-1]
         yield last, _index_free(page)
     orphans = SearchEntry.objects.filter(~Exists(Article.objects.filter(pk=OuterRef("article"))))
-    yield last, orphans.delete()[0]
+    gone = list(orphans.values_list("pk", flat=True))
+    delete_by_ids(SearchEntry, gone)
+    yield last, len(gone)
 
 
+@retried
 def _index_free(page: Collection[int]) -> int:
     """Index those that nobody holds and that do not go live at this moment: publishing must not wait for the index."""
     now = read_database_clock()
     going_live = Q(
         publish_at__gt=now - GOING_LIVE, publish_at__lt=now + GOING_LIVE, status__in=Article.Status.waiting()
     )
-    with transaction.atomic():
-        free = Article.objects.filter(pk__in=page).exclude(going_live).locked_if_free()
-        changed = _index(list(free.values_list("pk", flat=True)))
-        if changed:
-            rows_changed.send(Article, ids=frozenset(changed), fields=frozenset({"search"}))
+    others = Article.objects.filter(pk__in=page).exclude(going_live).values_list("pk", flat=True)
+    changed = _index(list(lock_by_ids(Article, others, skip_locked=True).values_list("pk", flat=True)))
+    if changed:
+        rows_changed.send(Article, ids=frozenset(changed), fields=frozenset({"search"}))
     return len(changed)
 
 
@@ -87,7 +89,7 @@ def _index(page: Collection[int]) -> list[int]:
     wrong = [article for article in found if known.get(article.pk) != digests[article.pk]]
     gone = known.keys() - digests.keys()
     changed = [*gone, *(article.pk for article in wrong)]
-    SearchEntry.objects.filter(article__in=changed).delete()
+    delete_by_ids(SearchEntry, changed)
     SearchEntry.objects.bulk_create(_entry(article, digests[article.pk]) for article in wrong)
     _note_seen(digests.keys() - {article.pk for article in wrong})
     return changed

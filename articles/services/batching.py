@@ -7,7 +7,7 @@ the row lock on the batch keeps them apart.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -29,7 +29,7 @@ from articles.services.steps import lock
 from articles.services.submitting import approve, submit
 from articles.services.undoing import UNDOABLE, latest_entry, put_back
 from articles.workflow import STEPS, Step
-from scheduling.services import add_task, read_database_clock
+from scheduling.services import add_task, lock_by_ids, read_database_clock, retried
 
 BATCH = "articles.batch"
 MOST = 5_000  # articles in a batch
@@ -41,22 +41,21 @@ State = BatchItem.State
 _TIMES = ("publish_at", "embargo_until", "unpublish_at")
 
 
-def gather(step: Step, articles: Iterable[tuple[int, str]], *, by: Person) -> Batch:
+@retried
+def gather(step: Step, articles: Sequence[tuple[int, str]], *, by: Person) -> Batch:
     """Note with which articles, given as id and headline, `by` wants to take `step`; nothing is done with them yet.
 
     Raises `NotAllowed`, and `TooMany` above `MOST`.
     """
     require(STEPS[step].permission, by)
-    chosen = list(articles)
-    if len(chosen) > MOST:
+    if len(articles) > MOST:
         raise TooMany(_("Choose at most %d articles at once.") % MOST)
     now = read_database_clock()
-    with transaction.atomic():
-        Batch.objects.outdated(now).delete()
-        batch = Batch.objects.create(person_id=_id_of(by), step=step, created_at=now)
-        shown = _shown([pk for pk, _title in chosen]) if step == Step.APPROVE else {}
-        items = [BatchItem(batch=batch, article_id=pk, title=title, revision=shown.get(pk)) for pk, title in chosen]
-        _fill(batch, items)
+    Batch.objects.filter(pk__in=list(Batch.objects.outdated(now).values_list("pk", flat=True))).delete()
+    batch = Batch.objects.create(person_id=_id_of(by), step=step, created_at=now)
+    shown = _shown([pk for pk, _title in articles]) if step == Step.APPROVE else {}
+    items = [BatchItem(batch=batch, article_id=pk, title=title, revision=shown.get(pk)) for pk, title in articles]
+    _fill(batch, items)
     return batch
 
 
@@ -66,43 +65,43 @@ def _shown(ids: Collection[int]) -> dict[int, int]:
     return dict(articles.values_list("pk", Coalesce("update__draft__number", "revision")))
 
 
+@retried
 def start(batch: Batch, *, publish_at: datetime | None = None, minutes: int = 0) -> None:
     """Have a gathered batch done, at this time or moved by this many minutes if the step needs that.
 
     Raises `InvalidSchedule` for a time that cannot be. A batch that was started already goes on as it is.
     """
     parameters = {"publish_at": checked_time(publish_at).isoformat()} if publish_at else {"minutes": minutes}
-    with transaction.atomic():
-        now, language = read_database_clock(), translation.get_language() or ""
-        if publish_at:
-            refuse_past(publish_at, now, by=batch.person)
-        waiting = Batch.objects.filter(pk=batch.pk, started_at__isnull=True)
-        if waiting.update(started_at=now, parameters=parameters, language=language):
-            _hand_to_worker(batch.pk, after=0)
+    now, language = read_database_clock(), translation.get_language() or ""
+    if publish_at:
+        refuse_past(publish_at, now, by=batch.person)
+    waiting = Batch.objects.filter(pk=batch.pk, started_at__isnull=True)
+    if waiting.update(started_at=now, parameters=parameters, language=language):
+        _hand_to_worker(batch.pk, after=0)
 
 
+@retried
 def undo(batch: Batch, *, by: Person) -> Batch:
     """Begin to put back what a finished batch did; the same again if that has begun already.
 
     Raises `WrongState` when it is too late, or the step is none that can be put back.
     """
-    with transaction.atomic():
-        batch = Batch.objects.select_for_update().get(pk=batch.pk)
-        if (begun := Batch.objects.filter(undoes=batch).first()) is not None:
-            return begun
-        now = read_database_clock()
-        if not may_be_undone(batch, now):
-            raise WrongState(_("This can no longer be undone here."))
-        undoing = Batch.objects.create(person_id=_id_of(by), step=batch.step, created_at=now, undoes=batch)
-        done = batch.items.filter(state=State.DONE).values_list("article_id", "title", "before", "entry")
-        _fill(
-            undoing,
-            [
-                BatchItem(batch=undoing, article_id=pk, title=title, before=before, entry=entry)
-                for pk, title, before, entry in done
-            ],
-        )
-        start(undoing)
+    batch = lock_by_ids(Batch, [batch.pk]).get()
+    if (begun := Batch.objects.filter(undoes=batch).first()) is not None:
+        return begun
+    now = read_database_clock()
+    if not may_be_undone(batch, now):
+        raise WrongState(_("This can no longer be undone here."))
+    undoing = Batch.objects.create(person_id=_id_of(by), step=batch.step, created_at=now, undoes=batch)
+    done = batch.items.filter(state=State.DONE).values_list("article_id", "title", "before", "entry")
+    _fill(
+        undoing,
+        [
+            BatchItem(batch=undoing, article_id=pk, title=title, before=before, entry=entry)
+            for pk, title, before, entry in done
+        ],
+    )
+    start(undoing)
     return undoing
 
 
@@ -117,21 +116,21 @@ def may_be_undone(batch: Batch, now: datetime) -> bool:
     )
 
 
+@retried
 def advance(batch_id: int) -> bool:
     """Work on the next chunk; True if there may be more. Does nothing if somebody else is at it."""
-    with transaction.atomic():
-        batch = Batch.objects.select_for_update(skip_locked=True).filter(pk=batch_id).first()
-        if batch is None:
-            return Batch.objects.filter(pk=batch_id, finished_at__isnull=True).exists()
-        if batch.started_at is None or batch.finished_at is not None:
-            return False
-        items = list(batch.items.filter(state=State.PENDING).order_by("article_id")[:CHUNK])
-        with speaking_to(batch.person), translation.override(batch.language), door(Door.ADMIN, by=batch.person):
-            for item in items:
-                _do(batch, item)
-        BatchItem.objects.bulk_update(items, ["state", "reason", "before", "entry"])
-        if len(items) < CHUNK:
-            Batch.objects.filter(pk=batch.pk).update(finished_at=read_database_clock())
+    batch = lock_by_ids(Batch, [batch_id], skip_locked=True).first()
+    if batch is None:
+        return Batch.objects.filter(pk=batch_id, finished_at__isnull=True).exists()
+    if batch.started_at is None or batch.finished_at is not None:
+        return False
+    items = list(batch.items.filter(state=State.PENDING).order_by("article_id")[:CHUNK])
+    with speaking_to(batch.person), translation.override(batch.language), door(Door.ADMIN, by=batch.person):
+        for item in items:
+            _do(batch, item)
+    BatchItem.objects.bulk_update(items, ["state", "reason", "before", "entry"])
+    if len(items) < CHUNK:
+        Batch.objects.filter(pk=batch.pk).update(finished_at=read_database_clock())
     return len(items) == CHUNK
 
 

@@ -7,17 +7,16 @@ has passed. An entry is therefore never missed, and tells of nothing that nobody
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection, transaction
 from django.db.models import F, Max, Model, Q, Value
 
 from articles.exceptions import UnknownCheckpoint
 from articles.models import Article, Channel, FeedEntry, FeedHead, Material, PendingChange, Tag
 from articles.models.bulk import insert_for_each
-from scheduling.services import EARLIEST, database_now, read_database_clock
+from scheduling.services import EARLIEST, database_now, delete_by_ids, lock_by_ids, read_database_clock, retried
 
 State = FeedEntry.State
 
@@ -33,11 +32,15 @@ def catch_up() -> FeedHead:
     head, _is_new = FeedHead.objects.get_or_create(pk=_HEAD, defaults={"looked_at": EARLIEST})
     if not _is_behind(head):
         return head
-    with transaction.atomic():
-        locked = FeedHead.objects.select_for_update(skip_locked=True).filter(pk=_HEAD).first()
-        if locked is not None:
-            _enter_changes(locked)
-    return locked or head
+    return _catch_up_alone() or head
+
+
+@retried
+def _catch_up_alone() -> FeedHead | None:
+    locked = lock_by_ids(FeedHead, [_HEAD], skip_locked=True).first()
+    if locked is not None:
+        _enter_changes(locked)
+    return locked
 
 
 def keep_up() -> int:
@@ -113,7 +116,7 @@ def _enter_changes(head: FeedHead) -> None:
     known = FeedEntry.objects.in_bulk(list(sights))
     changed = [sight for pk, sight in sights.items() if _is_news(sight, known.get(pk), pk in visible)]
     _enter(head, sorted(changed, key=lambda sight: (sight.at, sight.pk)), now)
-    _forget([change.pk for change in pending])
+    delete_by_ids(PendingChange, [change.pk for change in pending])
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ def _absence(status: int | None) -> FeedEntry.State:
 def _enter(head: FeedHead, sights: Sequence[Sight], now: datetime) -> None:
     last = FeedEntry.objects.aggregate(last=Max("entered_at"))["last"]
     entered_at = max(now, last or now)
-    FeedEntry.objects.filter(pk__in=[sight.pk for sight in sights]).delete()
+    delete_by_ids(FeedEntry, [sight.pk for sight in sights])
     FeedEntry.objects.bulk_create(
         [
             FeedEntry(article_id=one.pk, sequence=number, state=one.state, at=one.at, entered_at=entered_at)
@@ -163,12 +166,3 @@ def _enter(head: FeedHead, sights: Sequence[Sight], now: datetime) -> None:
     )
     head.sequence, head.looked_at = head.sequence + len(sights), now
     head.save()
-
-
-def _forget(ids: Iterable[int]) -> None:
-    """Each by its key: MariaDB does `DELETE … WHERE id IN (…)` on a small table by walking all of it, and waits for
-    rows that others have not committed yet.
-    """
-    table = connection.ops.quote_name(PendingChange._meta.db_table)
-    with connection.cursor() as cursor:
-        cursor.executemany(f"DELETE FROM {table} WHERE id = %s", [(pk,) for pk in ids])  # noqa: S608

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from articles.exceptions import ClaimedByAnother, WrongState
@@ -11,26 +10,27 @@ from articles.models.people import named
 from articles.services.rights import require
 from articles.services.steps import Person, lock, position
 from articles.workflow import STEPS, Step, may_start
-from scheduling.services import read_database_clock
+from scheduling.services import delete_by_ids, read_database_clock, retried
 
 
+@retried
 def claim(article: Article, *, by: Person) -> None:
     """Take an article that waits for a reviewer; others leave it alone for `REVIEW_CLAIM`.
 
     Raises `ClaimedByAnother`, `WrongState` when no reviewer is needed, and what `require` raises.
     """
-    with transaction.atomic():
-        lock(article)
-        require(STEPS[Step.APPROVE].permission, by, article)
-        if not may_start(Step.APPROVE, position(article)):
-            raise WrongState(
-                _("No reviewer is needed: the article is “%(status)s”.") % {"status": article.get_status_display()}
-            )
-        _refuse_rival(article, by)
-        now = read_database_clock()
-        Claim.objects.update_or_create(article=article, defaults={"person": by, "claimed_at": now})  # type: ignore[misc]
+    lock(article)
+    require(STEPS[Step.APPROVE].permission, by, article)
+    if not may_start(Step.APPROVE, position(article)):
+        raise WrongState(
+            _("No reviewer is needed: the article is “%(status)s”.") % {"status": article.get_status_display()}
+        )
+    _refuse_rival(article, by)
+    now = read_database_clock()
+    Claim.objects.update_or_create(article=article, defaults={"person": by, "claimed_at": now})  # type: ignore[misc]
 
 
+@retried
 def let_go(article: Article, *, by: Person) -> None:
     """Let others have the article; any reviewer may do so for one who has gone home."""
     require(STEPS[Step.APPROVE].permission, by)
@@ -44,7 +44,7 @@ def end_claim(article: Article, by: Person) -> None:
 
 
 def _forget(article: Article) -> None:
-    Claim.objects.filter(article=article).delete()
+    delete_by_ids(Claim, [article.pk])
     article._state.fields_cache.pop("claim", None)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from articles.exceptions import NotEditable, RevisionGone, StaleEdit, TooLong, WrongCover, WrongState
@@ -22,13 +21,14 @@ from articles.services.steps import lock, position_at, refuse_impossible, store
 from articles.services.submitting import judge_again
 from articles.services.uses import refuse_pictures
 from articles.workflow import STEPS, Step
-from scheduling.services import read_database_clock
+from scheduling.services import read_database_clock, retried
 
 TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
 EDITABLE = TIMES | Text.NAMES | {"author"}
 IN_REVIEW = Article.Status.in_review()
 
 
+@retried
 def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
     """Store a new draft and its first revision.
 
@@ -42,14 +42,14 @@ def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
     _refuse_form({"body": article.body, "cover_mode": article.cover_mode})
     refuse_empty_span(article)
     refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())
-    with transaction.atomic():
-        with unrecorded():
-            article.save(revise=False)
-        article.tags.set(tags)
-        text = Text.of(article)
-        refuse_pictures(text)
-        article.holds(Revision.objects.add(article, text, author=by))
-        record(CREATE, article=article, by=by, before=Standing(), revision=article.revision)
+    article.pk, article._state.adding = None, True  # also where a transaction that stored it was taken back
+    with unrecorded():
+        article.save(revise=False)
+    article.tags.set(tags)
+    text = Text.of(article)
+    refuse_pictures(text)
+    article.holds(Revision.objects.add(article, text, author=by))
+    record(CREATE, article=article, by=by, before=Standing(), revision=article.revision)
 
 
 def edit(
@@ -76,25 +76,39 @@ def edit(
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
     _refuse_form(changes)
-    with transaction.atomic():
-        lock(article)
-        require_edit(article, by, {**changes, "correction": correction} if correction else changes)
-        is_stale = seen is not None and article.changed_at != seen
-        if is_stale:
-            _put_aside(article, changes, by)
-        elif changes or correction:
-            _write(article, changes, by, note=note, correction=correction, written_by=written_by)
-    if is_stale:
+    if not _edit(article, changes, by, seen, note=note, correction=correction, written_by=written_by):
         raise StaleEdit(changes)
 
 
+@retried
+def _edit(
+    article: Article,
+    changes: Mapping[str, Any],
+    by: Person,
+    seen: datetime | None,
+    *,
+    note: str,
+    correction: str,
+    written_by: int | None,
+) -> bool:
+    """As `edit`; False if the text came too late and was put aside, which an error would take back."""
+    lock(article)
+    require_edit(article, by, {**changes, "correction": correction} if correction else changes)
+    if seen is not None and article.changed_at != seen:
+        _put_aside(article, changes, by)
+        return False
+    if changes or correction:
+        _write(article, changes, by, note=note, correction=correction, written_by=written_by)
+    return True
+
+
+@retried
 def keep_aside(article_id: int, *, by: Person, changes: Mapping[str, Any]) -> None:
     """Keep text that came too late as a revision nobody goes on with; once, however often it is sent."""
-    with transaction.atomic():
-        article = Article(pk=article_id)
-        lock(article)
-        require_edit(article, by, changes)
-        _put_aside(article, changes, by)
+    article = Article(pk=article_id)
+    lock(article)
+    require_edit(article, by, changes)
+    _put_aside(article, changes, by)
 
 
 def restore_revision(article: Article, *, number: int, by: Person) -> None:

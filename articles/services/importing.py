@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, prefetch_related_objects
 from django.utils.translation import gettext as _
 
@@ -25,7 +25,7 @@ from articles.services.references import channels_named, people_named, tag_all, 
 from articles.services.revisions import add_revisions, pin_all
 from articles.services.tasks import sync_tasks
 from articles.services.uses import note_uses
-from scheduling.services import database_now, read_database_clock
+from scheduling.services import database_now, lock_by_ids, read_database_clock, retried
 
 Status = Article.Status
 
@@ -63,16 +63,23 @@ def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
     it. A text that the file does not call approved never replaces one that was approved here: it becomes a draft beside
     it. `dry_run` does everything and takes it back.
     """
-    with transaction.atomic():
-        known = _known(chunk)
-        own = at_home(item.external_id for item in chunk)
-        new = [item for item in chunk if item.external_id not in known and item.external_id not in own]
-        changes = _changes(chunk, known, read_database_clock())
-        context = Context.of([*new, *(change.item for change in changes if change.content)])
-        prefetch_related_objects([change.article for change in changes], "tags")
-        changes = [change for change in changes if change.state or not context.says_the_same(change)]
-        _write(new, changes, context)
-        transaction.set_rollback(dry_run)
+    try:
+        return _store(chunk, dry_run=dry_run)
+    except IntegrityError:  # another import has just brought some of them in: now they are known
+        return _store(chunk, dry_run=dry_run)
+
+
+@retried
+def _store(chunk: Sequence[ImportedArticle], *, dry_run: bool) -> Tally:
+    known = _known(chunk)
+    own = at_home(item.external_id for item in chunk)
+    new = [item for item in chunk if item.external_id not in known and item.external_id not in own]
+    changes = _changes(chunk, known, read_database_clock())
+    context = Context.of([*new, *(change.item for change in changes if change.content)])
+    prefetch_related_objects([change.article for change in changes], "tags")
+    changes = [change for change in changes if change.state or not context.says_the_same(change)]
+    _write(new, changes, context)
+    transaction.set_rollback(dry_run)
     return Tally(created=len(new), updated=len(changes), skipped=len(chunk) - len(new) - len(changes))
 
 
@@ -96,8 +103,8 @@ class Change:
 
 
 def _known(chunk: Iterable[ImportedArticle]) -> dict[str, Article]:
-    found = Article.objects.locked().filter(external_id__in=[item.external_id for item in chunk])
-    return {article.external_id or "": article for article in found}
+    found = _ids([item.external_id for item in chunk])
+    return {article.external_id or "": article for article in lock_by_ids(Article, found.values())}
 
 
 def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: datetime) -> list[Change]:

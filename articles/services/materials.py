@@ -34,6 +34,7 @@ from articles.review.images import MOST_BYTES
 from articles.services import imaging
 from articles.services.recording import Person, record_beside
 from articles.services.rights import REVIEW, reads_articles, require
+from scheduling.services import lock_by_ids, retried
 
 logger = logging.getLogger(__name__)
 
@@ -83,14 +84,14 @@ def upload(file: File[bytes], *, by: Person, **said: str) -> Uploaded:
     _say(material, {name: text for name, text in said.items() if text})
     material.file.name = material.path(material.original)
     try:
-        with _stored(material, prepared.files), transaction.atomic():
-            material.save(force_insert=True)
-            record_beside(UPLOAD, title=material.title, by=by, material=str(material.pk))
+        with _stored(material, prepared.files):
+            _insert(material, by)
     except IntegrityError:  # somebody sent the same file at the same time
         return _again(Material.objects.get(digest=digest), said, by)
     return Uploaded(material, is_new=True, remark=prepared.remark)
 
 
+@retried
 def change_material(material: Material, *, by: Person, changes: Mapping[str, Any]) -> None:
     """Say something else of a picture (field name to value), or move its focal point.
 
@@ -99,22 +100,22 @@ def change_material(material: Material, *, by: Person, changes: Mapping[str, Any
     """
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
-    with transaction.atomic():
-        _lock(material)
-        _require_own(CHANGE, material, by)
-        before = material.alt, material.shared
-        _say(material, changes)
-        if before[0] and not material.alt:
-            raise AltMissing([material.title])
-        if SHOWN & changes.keys():
-            _require_approval(material, by)
-            _refuse_words(material)
-        if material.shared != before[1]:
-            _cut_again(material, before[1])
-        material.save()
-        record_beside(CHANGE_PICTURE, title=material.title, by=by, material=str(material.pk), changed=sorted(changes))
+    _lock(material)
+    _require_own(CHANGE, material, by)
+    before = material.alt, material.shared
+    _say(material, changes)
+    if before[0] and not material.alt:
+        raise AltMissing([material.title])
+    if SHOWN & changes.keys():
+        _require_approval(material, by)
+        _refuse_words(material)
+    if material.shared != before[1]:
+        _cut_again(material, before[1])
+    material.save()
+    record_beside(CHANGE_PICTURE, title=material.title, by=by, material=str(material.pk), changed=sorted(changes))
 
 
+@retried
 def favour(material: Material, *, by: Person, is_favourite: bool) -> None:
     """Mark a picture as one of the person's favourites, or no longer."""
     require(VIEW, by)
@@ -122,17 +123,23 @@ def favour(material: Material, *, by: Person, is_favourite: bool) -> None:
     change(by)  # type: ignore[arg-type]
 
 
+@retried
 def delete_material(material: Material, *, by: Person) -> None:
     """Delete a picture that no article shows or may yet show. Raises `NotAllowed`, `MaterialUsed`, `MaterialGone`."""
-    with transaction.atomic():
-        _lock(material)
-        _require_own(DELETE, material, by)
-        if titles := material.used_in():
-            raise MaterialUsed(titles if reads_articles(by) else [])
-        paths = [*map(material.path, material.names), str(material.pk)]
-        record_beside(DELETE_PICTURE, title=material.title, by=by, material=str(material.pk))
-        material.delete()
-        transaction.on_commit(partial(_remove, paths), robust=True)
+    _lock(material)
+    _require_own(DELETE, material, by)
+    if titles := material.used_in():
+        raise MaterialUsed(titles if reads_articles(by) else [])
+    paths = [*map(material.path, material.names), str(material.pk)]
+    record_beside(DELETE_PICTURE, title=material.title, by=by, material=str(material.pk))
+    material.delete()
+    transaction.on_commit(partial(_remove, paths), robust=True)
+
+
+@retried
+def _insert(material: Material, by: Person) -> None:
+    material.save(force_insert=True)
+    record_beside(UPLOAD, title=material.title, by=by, material=str(material.pk))
 
 
 def may_change(material: Material, by: Person, permission: str = CHANGE) -> bool:
@@ -146,6 +153,7 @@ def may_change(material: Material, by: Person, permission: str = CHANGE) -> bool
 def _read(file: File[bytes]) -> bytes:
     if file.size > MOST_BYTES:
         raise imaging.too_many_bytes()
+    file.seek(0)  # a transaction around this may be run again
     data: bytes = file.read()
     return data
 
@@ -213,7 +221,7 @@ def _cut_again(material: Material, old: str) -> None:
 
 def _lock(material: Material) -> None:
     try:
-        material.refresh_from_db(from_queryset=Material.objects.select_for_update())
+        material.refresh_from_db(from_queryset=lock_by_ids(Material, [material.pk]))
     except Material.DoesNotExist as error:
         raise MaterialGone from error
 

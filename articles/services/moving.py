@@ -19,7 +19,7 @@ from articles.services.scheduling import PAST, checked_time, schedule, set_embar
 from articles.services.steps import Person, lock
 from articles.services.updating import publish_update, schedule_update
 from articles.times import spoken_exactly
-from scheduling.services import read_database_clock
+from scheduling.services import read_database_clock, retried
 
 LOOKED_AT = 50
 """Entries of the audit record in which the last move is looked for."""
@@ -34,6 +34,7 @@ class Moment(StrEnum):
     EMBARGO = "embargo_until"
 
 
+@retried
 def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: Person) -> None:
     """Move a time of the article from `seen`, where the person saw it, to `to`, which must be yet to come.
 
@@ -45,6 +46,7 @@ def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: 
             raise TimePast(PAST.get(moment, TimePast.message))
 
 
+@retried
 def do_now(article: Article, moment: Moment, *, seen: datetime, by: Person) -> None:
     """What would happen at `seen` happens now: the article, or its newer text, is published.
 
@@ -64,6 +66,7 @@ def time_of(article: Article, moment: Moment) -> datetime | None:
     return value
 
 
+@retried
 def move_release(release: Release, *, to: datetime, seen: datetime, by: Person) -> None:
     """The same for the time of a release."""
     with _release_as_seen(release, seen):
@@ -72,6 +75,7 @@ def move_release(release: Release, *, to: datetime, seen: datetime, by: Person) 
             raise TimePast
 
 
+@retried
 def do_release_now(release: Release, *, seen: datetime, by: Person) -> None:
     """The same for a release."""
     with _release_as_seen(release, seen):

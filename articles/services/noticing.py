@@ -16,7 +16,7 @@ from django.db.models import F, QuerySet, Value
 
 from articles.models import Article, AuditEntry, Notice, NoticeChoice, Release
 from articles.models.bulk import NewId, insert_for_each
-from scheduling.services import add_tasks, database_now, read_database_clock
+from scheduling.services import add_tasks, database_now, delete_by_ids, read_database_clock
 
 Kind = Notice.Kind
 Status = Article.Status
@@ -25,6 +25,8 @@ MAIL = "articles.mail_notice"
 
 ALARMED = ("articles.schedule_article", "scheduling.operate_tasks")
 """Who has one of these permissions is told when the clock's work goes wrong."""
+
+_AT_ONCE = 1000  # rows in one statement
 
 _BY_ACTION: Mapping[str, Notice.Kind] = {
     "approve": Kind.APPROVED,
@@ -130,6 +132,18 @@ def tell(news: Iterable[News]) -> None:
                 mails.append(str(notices[-1].pk))
     Notice.objects.bulk_create(notices, batch_size=1000)
     add_tasks({"task_type": MAIL, "execute_time": now, "parameters": {"notice": pk}, "key": pk} for pk in mails)
+
+
+def remove_notices_of_nobody() -> int:
+    """Remove what was written for people just as they were deleted; returns how many notices that were.
+
+    The database checks no foreign key when a notice is written, so that publishing waits for no row of a person.
+    """
+    named = set(Notice.objects.order_by().values_list("person_id", flat=True).distinct())
+    there = get_user_model()._default_manager.filter(pk__in=named).values_list("pk", flat=True)
+    gone = list(Notice.objects.filter(person_id__in=named.difference(there)).values_list("pk", flat=True)[:_AT_ONCE])
+    delete_by_ids(Notice, gone)
+    return len(gone)
 
 
 def alarmed() -> frozenset[int]:

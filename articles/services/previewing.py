@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import ArticleError, RevisionGone
-from articles.models import Article, PreviewLink
+from articles.models import Article, PreviewLink, Revision
 from articles.services.recording import Person, record
-from articles.services.rights import CHANGE, require
-from scheduling.services import read_database_clock
+from articles.services.revisions import newest
+from articles.services.rights import CHANGE, EDIT_ANY, require
+from articles.services.steps import lock
+from scheduling.services import database_now, read_database_clock, retried
 
 LINK, UNLINK = "preview_link", "preview_revoked"
 """What the audit record calls the two."""
@@ -26,33 +27,62 @@ class LastsTooLong(ArticleError):
     message = _("A preview link lasts for 30 days at most.")
 
 
+@retried
 def make_preview_link(
-    article: Article, *, by: Person, lasts: timedelta, revision: int | None = None, note: str = ""
+    article: Article,
+    *,
+    by: Person,
+    lasts: timedelta,
+    revision: int | None = None,
+    is_following: bool = False,
+    note: str = "",
 ) -> PreviewLink:
-    """A link to the newest text, whatever it becomes, or to one `revision` alone.
+    """A link to one `revision`, the newest unless told otherwise, or to the newest text whatever it becomes.
 
     Raises `NotAllowed`, `LastsTooLong` and `RevisionGone`.
     """
     require(CHANGE, by, article)
     if not timedelta() < lasts <= LONGEST:
         raise LastsTooLong
-    shown = article.revisions.filter(number=revision).first() if revision is not None else None
-    if revision is not None and shown is None:
-        raise RevisionGone
     now = read_database_clock()
-    link = PreviewLink(article=article, revision=shown, note=note, made_at=now, expires_at=now + lasts)
-    with transaction.atomic():
-        link.made_by_id = by.pk
-        link.save(force_insert=True)
-        record(LINK, article=article, by=by, revision=revision, link=str(link.pk), until=link.expires_at.isoformat())
+    link = PreviewLink(article=article, note=note, made_at=now, expires_at=now + lasts)
+    link.revision = None if is_following else _shown(article, revision)
+    link.made_by_id = by.pk
+    link.save(force_insert=True)
+    number = link.revision and link.revision.number
+    record(LINK, article=article, by=by, revision=number, link=str(link.pk), until=link.expires_at.isoformat())
     return link
 
 
+def _shown(article: Article, number: int | None) -> Revision:
+    if number is None:
+        lock(article)
+        return newest(article)
+    found = article.revisions.filter(number=number).first()
+    if found is None:
+        raise RevisionGone
+    return found
+
+
+def open_link(token: str) -> PreviewLink | None:
+    """The link whose address ends in `token`, with its text; None if it leads nowhere now."""
+    link = PreviewLink.objects.signed(token).open_at(database_now()).with_text().select_related("made_by").first()
+    return link if link is not None and is_backed(link) else None
+
+
+def is_backed(link: PreviewLink) -> bool:
+    """Whether its maker still works here and may still write the article; approval alone takes that from no link."""
+    maker = link.made_by
+    if maker is None or not (maker.is_active and maker.is_staff and maker.has_perm(CHANGE)):
+        return False
+    return maker.has_perm(EDIT_ANY) or link.article.author_id == maker.pk
+
+
+@retried
 def revoke_preview_link(link: PreviewLink, *, by: Person) -> None:
     """From now on it leads nowhere; revoking twice changes nothing. Raises `NotAllowed`."""
     require(CHANGE, by, link.article)
-    with transaction.atomic():
-        now = read_database_clock()
-        if PreviewLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=now):
-            record(UNLINK, article=link.article, by=by, link=str(link.pk))
+    now = read_database_clock()
+    if PreviewLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=now):
+        record(UNLINK, article=link.article, by=by, link=str(link.pk))
     link.refresh_from_db()

@@ -19,12 +19,13 @@ from articles.services.revisions import date_corrections, drop_update
 from articles.services.scheduling import refuse_embargo
 from articles.services.steps import Person, move, taking
 from articles.workflow import Step
-from scheduling.services import database_now
+from scheduling.services import database_now, lock_by_ids, retried
 
 Status = Article.Status
 NOTICE_LENGTH = 500
 
 
+@retried
 def publish_now(article: Article, *, by: Person) -> None:
     """Put an approved article out at this instant. Raises `UnderEmbargo`, and `InvalidSchedule` past its end."""
     with taking(Step.PUBLISH_NOW, article, by=by) as taken:
@@ -36,6 +37,7 @@ def publish_now(article: Article, *, by: Person) -> None:
         announce_published([article.pk])
 
 
+@retried
 def withdraw(article: Article, *, by: Person) -> None:
     """Take a published article off; readers cannot see it from now on."""
     with taking(Step.WITHDRAW, article, by=by):
@@ -43,6 +45,7 @@ def withdraw(article: Article, *, by: Person) -> None:
         announce_withdrawn([article.pk])
 
 
+@retried
 def restore(article: Article, *, by: Person) -> None:
     """Put a withdrawn article out again, with its old date; a time to be taken off that is past is forgotten."""
     with taking(Step.RESTORE, article, by=by) as taken:
@@ -58,6 +61,7 @@ def restore(article: Article, *, by: Person) -> None:
         announce_published([article.pk])
 
 
+@retried
 def kill(article: Article, *, by: Person, notice: str) -> None:
     """Take an article out of the world: no schedule, no newer text, and its readers are told `notice` instead.
 
@@ -86,6 +90,7 @@ def _discarded(article: Article) -> dict[str, Any]:
     return {"discarded": numbers, **planned}
 
 
+@retried
 def revive(article: Article, *, by: Person) -> None:
     """Take a kill back: the article is withdrawn then, and can be restored."""
     with taking(Step.REVIVE, article, by=by):
@@ -114,7 +119,7 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
     outcome = _take(article_ids, Status.waiting(), due_at(now) & not_over_at(now))
     if outcome.done:
         record_due(PUBLISHED, outcome.done, becoming=Status.PUBLISHED)
-        Article.objects.filter(pk__in=list(outcome.done)).update(status=Status.PUBLISHED, published_at=outcome.at)
+        Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.PUBLISHED, published_at=outcome.at)
         announce_published(outcome.done)
     return outcome
 
@@ -124,7 +129,7 @@ def take_off_due(article_ids: Collection[int]) -> Outcome:
     outcome = _take(article_ids, Status.visible(), over_at(database_now()))
     if outcome.done:
         record_due(TAKEN_OFF, outcome.done, becoming=Status.WITHDRAWN)
-        Article.objects.filter(pk__in=list(outcome.done)).update(status=Status.WITHDRAWN)
+        Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.WITHDRAWN)
         announce_withdrawn(outcome.done)
     return outcome
 
@@ -133,7 +138,8 @@ def _take(article_ids: Collection[int], statuses: Collection[Status], condition:
     """Lock those that are free and sort all of them by what can be done with them."""
     outcome = Outcome()
     is_due = ExpressionWrapper(condition, output_field=BooleanField())
-    rows = Article.objects.filter(pk__in=article_ids).locked_if_free().annotate(is_due=is_due, now=database_now())
+    free = lock_by_ids(Article, article_ids, skip_locked=True)
+    rows = free.annotate(is_due=is_due, now=database_now())
     missing = set(article_ids)
     for article in rows.values_list("pk", "title", "author_id", "status", "is_due", "now", named=True):
         missing.discard(article.pk)

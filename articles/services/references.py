@@ -13,6 +13,7 @@ from django.db.models.functions import Lower
 from django.utils.text import slugify
 
 from articles.models import Article, Channel, Tag
+from scheduling.services import delete_by_ids
 
 
 def channels_named(wanted: Mapping[str, Mapping[str, str]]) -> dict[str, Channel]:
@@ -35,7 +36,7 @@ def tag_all(names_of: Mapping[int, Collection[str]], tags: Mapping[str, Tag] | N
     tags = tags_named({name for names in names_of.values() for name in names}) if tags is None else tags
     through = Article.tags.through
     pairs = {(article_id, tags[name].pk) for article_id, names in names_of.items() for name in names}
-    through.objects.filter(article_id__in=names_of).delete()
+    delete_by_ids(through, through.objects.filter(article_id__in=names_of).values_list("pk", flat=True))
     through.objects.bulk_create([through(article_id=article_id, tag_id=tag_id) for article_id, tag_id in sorted(pairs)])
 
 

@@ -13,7 +13,7 @@ from articles.services.recording import Person
 from articles.services.release_effects import put_out
 from articles.services.releasing import RIGHT, lock_members, lock_release
 from articles.services.rights import require
-from scheduling.services import read_database_clock
+from scheduling.services import read_database_clock, retried
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,20 @@ class Rehearsal:
 def rehearse_release(release: Release, *, by: Person) -> Rehearsal:
     """Run the release as it would run at its time, say what it did, and take everything back."""
     require(RIGHT, by)
-    with transaction.atomic():
-        lock_release(release)
-        rehearsal = _rehearse(release, by)
-        transaction.set_rollback(True)
+    rehearsal = _rehearse(release, by)
     release.refresh_from_db()
     return rehearsal
 
 
+@retried
 def _rehearse(release: Release, by: Person) -> Rehearsal:
+    lock_release(release)
+    rehearsal = _outcome(release, by)
+    transaction.set_rollback(True)
+    return rehearsal
+
+
+def _outcome(release: Release, by: Person) -> Rehearsal:
     members, now = lock_members(release), read_database_clock()
     moment = max(release.publish_at or now, now)
     if problems := find_problems(members, moment):

@@ -4,55 +4,57 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import OperationalError, connection, transaction
 
-from articles.models import Article, Notice, Release
+from articles.models import Article, Notice, Release, ReleaseMember
 from articles.services.noticing import tell_of_release
 from articles.services.preferences import speaking_to
 from articles.services.preflight import find_problems, loaded_members, spoken_problems
 from articles.services.recording import record_release
 from articles.services.release_effects import put_out
 from articles.services.release_tasks import fail, sync_release_tasks
-from articles.services.releasing import lock_members
 from scheduling.registry import Drop, Postpone, Verdict
-from scheduling.services import read_database_clock
+from scheduling.services import lock_by_ids, read_database_clock
 
 logger = logging.getLogger(__name__)
 
 RELEASED = "released"
 """What the audit record calls it when the clock put a release out."""
 
-_GLANCES, _GLANCE = 10, 0.005  # how often members that somebody holds are tried again, and seconds between
-_PATIENCE = timedelta(seconds=1)  # late by more than this, a release queues up for its members instead of glancing
-_LOCK_WAIT_TIMEOUT = 1205
+PATIENCE = 0.05  # seconds in all that releases wait for members while they hold others
+_GLANCE = 0.005  # seconds between two looks at members that somebody holds
+_TURN = 0.25  # seconds that a release waits for a busy member while it holds no other
+_STATEMENT_TIMEOUT = 1969
+
+_busy: dict[int, set[int]] = {}
+"""The members that each release lacked when this process tried it last; a mere hint."""
 
 
-def release_due(release_id: int) -> Verdict | None:
+def release_due(release_id: int, *, until: float) -> Verdict | None:
     """Put a release out, in the caller's transaction; None when that is done.
 
-    A member that somebody is editing is glanced at for a moment; then the release is postponed as a whole, so that no
-    other article is held up. One that is late waits its turn, a second at most for each, so that it is not starved.
+    While members are held by others, the release waits until that instant of `time.monotonic()` and is postponed as a
+    whole then: the next sweep gives its task out again.
     """
-    release = Release.objects.locked_if_free().filter(pk=release_id).first()
+    release = lock_by_ids(Release, [release_id], skip_locked=True).first()
     if release is None:
         return Postpone() if Release.objects.filter(pk=release_id).exists() else Drop("the release was deleted")
     if release.status != Release.Status.SCHEDULED or release.publish_at is None:
         return Drop(f"the release is {release.status}")
-    late = read_database_clock() - release.publish_at
+    began, late = time.monotonic(), read_database_clock() - release.publish_at
     if late < timedelta():
         transaction.on_commit(partial(sync_release_tasks, [release_id]), robust=True)
         return Drop("the release's time has not come")
-    if not (_queue_for_members(release) if late > _PATIENCE else _glance_at_members(release)):
+    if not _hold_members(release, until):
         return Postpone()
-    return _run(release, late)
+    return _run(release, late, began)
 
 
-def _run(release: Release, late: timedelta) -> Drop | None:
+def _run(release: Release, late: timedelta, began: float) -> Drop | None:
     members, now = loaded_members(release), read_database_clock()
     with speaking_to(release.made_by):
         problems = find_problems(members, now)
@@ -61,9 +63,14 @@ def _run(release: Release, late: timedelta) -> Drop | None:
         return Drop(f"the release failed: {release.reason}")
     put_out(release, members, at=now, by=None)
     _close(release, now)
-    line = partial(logger.info, "released %d articles, late %.0f ms", len(members), late / timedelta(milliseconds=1))
-    transaction.on_commit(line, robust=True)
+    transaction.on_commit(partial(_log_lateness, len(members), late, began), robust=True)
     return None
+
+
+def _log_lateness(members: int, found_late: timedelta, began: float) -> None:
+    """With all that was waited for since it `began`."""
+    late = found_late / timedelta(milliseconds=1) + (time.monotonic() - began) * 1000
+    logger.info("released %d articles, late %.0f ms", members, late)
 
 
 def _close(release: Release, now: datetime) -> None:
@@ -80,40 +87,42 @@ def _member_ids(release: Release) -> set[int]:
     return set(release.members.filter(article__isnull=False).values_list("article", flat=True))
 
 
-def _glance_at_members(release: Release) -> bool:
-    """Lock all articles without waiting for anybody; those that are free stay locked while the others are tried."""
-    if len(release.members.select_for_update(skip_locked=True).values_list("pk")) < release.members.count():
-        return False  # somebody is deleting an article
-    missing = _member_ids(release)
-    for glance in range(_GLANCES):
-        if glance:
-            time.sleep(_GLANCE)
-        missing -= set(Article.objects.filter(pk__in=missing).locked_if_free().values_list("pk", flat=True))
-        if not missing:
+def _hold_members(release: Release, until: float) -> bool:
+    """Lock all members without waiting for anybody; those that are free stay locked while the others are tried.
+
+    A member that was busy the last time is waited for before any other is held, so that those who take turns with it
+    neither starve the release nor hold up the other members.
+    """
+    first = _busy.pop(release.pk, set())
+    if first and not _queue_for(first):
+        return False
+    articles, places = _member_ids(release), set(release.members.values_list("pk", flat=True))
+    while True:
+        articles -= _taken(Article, articles)
+        places -= _taken(ReleaseMember, places)  # who deletes an article holds its place
+        if not (articles or places):
             return True
-    return False
+        if time.monotonic() > until:
+            _busy[release.pk] = articles
+            return False
+        time.sleep(_GLANCE)
 
 
-def _queue_for_members(release: Release) -> bool:
-    """Lock all articles in the order of their ids, waiting for each a second at most."""
+def _taken(model: type[Article | ReleaseMember], ids: Collection[int]) -> set[int]:
+    """Lock those that are free."""
+    return set(lock_by_ids(model, ids, skip_locked=True).values_list("pk", flat=True)) if ids else set()
+
+
+def _queue_for(article_ids: Collection[int]) -> bool:
+    """Stand in line for these articles, for `_TURN` at most; False if it took longer, or cannot be said to MySQL."""
+    if connection.vendor != "mysql" or not connection.mysql_is_mariadb:  # type: ignore[attr-defined]
+        return True
+    select, parameters = lock_by_ids(Article, article_ids).values_list("pk").query.sql_with_params()
     try:
-        with _short_waits(), transaction.atomic():
-            lock_members(release)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET STATEMENT max_statement_time = {_TURN} FOR {select}", parameters)
     except OperationalError as error:
-        if error.args[0] != _LOCK_WAIT_TIMEOUT:
+        if error.args[0] != _STATEMENT_TIMEOUT:
             raise
         return False
     return True
-
-
-@contextmanager
-def _short_waits() -> Iterator[None]:
-    if connection.vendor != "mysql":
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SET innodb_lock_wait_timeout = 1")
-        try:
-            yield
-        finally:
-            cursor.execute("SET innodb_lock_wait_timeout = DEFAULT")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from django.db import transaction
 from django.db.models import QuerySet
 
 from articles.models import Article, Notice, Release, ReleaseMember, Update
@@ -13,7 +12,7 @@ from articles.services.noticing import tell_of_release
 from articles.services.recording import SAVE, Door, Standing, door, record_many, record_release
 from articles.services.tasks import MENDING_WINDOW, sync_tasks
 from articles.workflow import TO_COME
-from scheduling.services import add_tasks, cancel_keys, pending_times, read_database_clock
+from scheduling.services import add_tasks, cancel_keys, lock_by_ids, pending_times, read_database_clock, retried
 
 RELEASE = "articles.release"
 FAILED = "release_failed"
@@ -62,16 +61,16 @@ def _wrong(release_ids: Collection[int]) -> list[int]:
     return [int(key) for key, due in wanted.items() if pending.get(key) != due]
 
 
-@transaction.atomic
+@retried
 def _mend(release_id: int) -> bool:
-    release = Release.objects.locked_if_free().filter(pk=release_id).first()
+    release = lock_by_ids(Release, [release_id], skip_locked=True).first()
     if release is None or not _wrong([release_id]):
         return False
     sync_release_tasks([release_id])
     return True
 
 
-@transaction.atomic
+@retried
 def _take_times_away() -> int:
     members = ReleaseMember.objects.filter(holds=True)
     timed = members.filter(action=Action.PUBLISH, article__publish_at__isnull=False)
@@ -90,4 +89,4 @@ def _take_times_away() -> int:
 
 def _locked_articles(members: QuerySet[ReleaseMember]) -> list[Article]:
     ids = list(members.values_list("article", flat=True))
-    return list(Article.objects.filter(pk__in=ids).locked_if_free()) if ids else []
+    return list(lock_by_ids(Article, ids, skip_locked=True)) if ids else []

@@ -30,7 +30,7 @@ from articles.services.rights import require
 from articles.services.scheduling import checked_time, refuse_past
 from articles.services.steps import lock, store
 from articles.workflow import RELEASE_STEPS, TO_COME, ReleaseStep
-from scheduling.services import read_database_clock
+from scheduling.services import lock_by_ids, read_database_clock, retried
 
 Action = ReleaseMember.Action
 Status = Article.Status
@@ -41,16 +41,17 @@ CREATED, JOINED, LEFT = "create_release", "joined_release", "left_release"
 """What the audit record calls it when a release is made, when an article comes into it, and when it is taken out."""
 
 
+@retried
 def create_release(*, name: str, by: Person) -> Release:
     """A new, empty release. Raises `NotAllowed`, and `WrongState` without a name."""
     require(RIGHT, by)
     release = Release(name=_checked_name(name), made_by_id=by.pk)
-    with transaction.atomic():
-        release.save()
-        record_release(CREATED, release, by=by)
+    release.save()
+    record_release(CREATED, release, by=by)
     return release
 
 
+@retried
 def rename_release(release: Release, *, name: str, by: Person) -> None:
     """Give it another name."""
     with _taking(ReleaseStep.CHANGE, release, by=by):
@@ -58,6 +59,7 @@ def rename_release(release: Release, *, name: str, by: Person) -> None:
         record_release(ReleaseStep.CHANGE, release, by=by, old_time=release.publish_at, old_name=old_name)
 
 
+@retried
 def add_member(release: Release, *, article: Article, action: str = "", by: Person) -> ReleaseMember:
     """Have the article published, updated or taken off with the others; from now on it has no time of its own.
 
@@ -71,14 +73,17 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Pers
         chosen = _checked_action(article, action, now)
         with recorded(JOINED, article, by=by, release=release) as notes:
             notes.facts["planned"] = chosen.value
-            defaults = {"action": chosen, "title": article.title, "holds": True}
-            member, is_new = release.members.update_or_create(article=article, defaults=defaults)
+            member = release.members.filter(article=article).first() or ReleaseMember(release=release, article=article)
+            is_new = member.pk is None
+            member.action, member.title, member.holds = chosen, article.title, True
+            member.save()
             _take_its_time(article, chosen, now)
         if is_new and release.members.count() > MAX_MEMBERS:
             raise WrongState(_("A release has %(most)d articles at most.") % {"most": MAX_MEMBERS})
     return member
 
 
+@retried
 def remove_member(release: Release, *, member: ReleaseMember, by: Person) -> None:
     """Take an article out; it keeps its text and approval, and has no time. Raises `NotAMember`."""
     with _taking(ReleaseStep.CHANGE, release, by=by):
@@ -90,6 +95,7 @@ def remove_member(release: Release, *, member: ReleaseMember, by: Person) -> Non
         found.delete()
 
 
+@retried
 def schedule_release(release: Release, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
     """Have the release go out at `publish_at`, or move it there; a time that is past means at once.
 
@@ -105,6 +111,7 @@ def schedule_release(release: Release, *, publish_at: datetime, by: Person, at_o
         release.publish_at, release.reason = moment, ""
 
 
+@retried
 def publish_release_now(release: Release, *, by: Person) -> None:
     """Put all members out at this instant. Raises `ReleaseNotReady`, naming what is wrong, and then does nothing."""
     with _taking(ReleaseStep.PUBLISH, release, by=by):
@@ -118,12 +125,14 @@ def publish_release_now(release: Release, *, by: Person) -> None:
         tell_of_release(Notice.Kind.PUBLISHED, release, by=by)
 
 
+@retried
 def cancel_release(release: Release, *, by: Person) -> None:
     """It does not go out; its members are free again, and have no times."""
     with _taking(ReleaseStep.CANCEL, release, by=by):
         release.reason = ""
 
 
+@retried
 def reopen_release(release: Release, *, by: Person) -> None:
     """Prepare a cancelled or rolled back release again. Raises `BelongsToRelease` if a member is in another by now."""
     with _taking(ReleaseStep.REOPEN, release, by=by) as now:
@@ -135,6 +144,7 @@ def reopen_release(release: Release, *, by: Person) -> None:
         release.publish_at = release.published_at = None
 
 
+@retried
 def roll_back_release(release: Release, *, by: Person) -> None:
     """Every member stands again where it stood before the release, in one commit.
 
@@ -145,12 +155,12 @@ def roll_back_release(release: Release, *, by: Person) -> None:
         tell_of_release(Notice.Kind.ROLLED_BACK, release, by=by)
 
 
+@retried
 def delete_release(release: Release, *, by: Person) -> None:
     """Delete a release that never went out; its members are free again."""
-    with transaction.atomic():
-        with _taking(ReleaseStep.DELETE, release, by=by):
-            pass
-        release.delete()
+    with _taking(ReleaseStep.DELETE, release, by=by):
+        pass
+    release.delete()
 
 
 def lock_members(release: Release) -> list[ReleaseMember]:
@@ -159,15 +169,15 @@ def lock_members(release: Release) -> list[ReleaseMember]:
     None can join meanwhile, and one whose article is just being deleted is read again without it.
     """
     ids = list(release.members.filter(article__isnull=False).values_list("article", flat=True))
-    list(Article.objects.filter(pk__in=ids).locked().values_list("pk"))
-    list(release.members.select_for_update().order_by("pk").values_list("pk"))
+    list(lock_by_ids(Article, ids).values_list("pk"))
+    list(lock_by_ids(ReleaseMember, release.members.values_list("pk", flat=True)).values_list("pk"))
     return loaded_members(release)
 
 
 def lock_release(release: Release) -> None:
     """Lock the row until the end of the transaction and load it. Raises `ReleaseGone`."""
     try:
-        release.refresh_from_db(from_queryset=Release.objects.locked())
+        release.refresh_from_db(from_queryset=lock_by_ids(Release, [release.pk]))
     except Release.DoesNotExist as error:
         raise ReleaseGone from error
 

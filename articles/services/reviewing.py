@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from uuid import UUID
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
@@ -26,7 +27,7 @@ from articles.services.revisions import fold_in, pinned, under_review
 from articles.services.steps import Taking, lock
 from articles.services.submitting import settle
 from articles.workflow import Verdict
-from scheduling.services import add_task, database_now, pending_times, read_database_clock
+from scheduling.services import add_task, database_now, pending_times, read_database_clock, retried
 
 logger = logging.getLogger(__name__)
 Status = Article.Status
@@ -56,7 +57,14 @@ def _conclude(article_id: int, *, ask_a_person: bool) -> bool:
     stamp = WordList.current()
     with _speaking_to_the_author(article_id):
         opinion = review(Subject.of(revision.text))
-    with transaction.atomic(), door(Door.WORKER):
+    return _write_if_unchanged(article_id, revision, stamp, opinion, ask_a_person=ask_a_person)
+
+
+@retried
+def _write_if_unchanged(
+    article_id: int, revision: Revision, stamp: UUID | None, opinion: Opinion, *, ask_a_person: bool
+) -> bool:
+    with door(Door.WORKER):
         if (present := _submitted(article_id)) is None:
             return True
         WordList.hold()
@@ -66,9 +74,10 @@ def _conclude(article_id: int, *, ask_a_person: bool) -> bool:
     return True
 
 
+@retried
 def give_to_a_person(article_id: int) -> None:
     """A text whose review failed is neither stuck nor passed."""
-    with transaction.atomic(), door(Door.WORKER), _speaking_to_the_author(article_id):
+    with door(Door.WORKER), _speaking_to_the_author(article_id):
         if _submitted(article_id) is not None:
             _write(article_id, Opinion(Verdict.UNSURE, _("The automatic review failed.")), ask_a_person=True)
 
@@ -81,15 +90,15 @@ def _speaking_to_the_author(article_id: int) -> Iterator[None]:
         yield
 
 
+@retried
 def _submitted(article_id: int) -> Revision | None:
     """The text that waits for the automatic review; the article is locked if there is a transaction."""
-    with transaction.atomic():
-        try:
-            article = _locked(article_id)
-        except ArticleGone:
-            return None
-        subject, revision = under_review(article)
-        return revision if subject.status == Status.SUBMITTED else None
+    try:
+        article = _locked(article_id)
+    except ArticleGone:
+        return None
+    subject, revision = under_review(article)
+    return revision if subject.status == Status.SUBMITTED else None
 
 
 def _locked(article_id: int) -> Article:
@@ -118,7 +127,7 @@ def review_again() -> int:
     with door(Door.WORKER):
         pulled = sum(_pull_back(article.pk) for article in _waiting() if _is_suspect(article))
     if stamp is not None:
-        WordList.objects.filter(stamp=stamp).update(applied=stamp)
+        WordList.objects.filter(pk=WordList.ROW, stamp=stamp).update(applied=stamp)
     return pulled
 
 
@@ -140,9 +149,10 @@ def _is_suspect(article: Article) -> bool:
     return any(review_words(Subject.of(text)).findings for text in texts)
 
 
+@retried
 def _pull_back(article_id: int) -> bool:
     """Take the approval of an article, or of its newer text, back if it has a new word; the chosen time stays."""
-    with suppress(ArticleGone), transaction.atomic(), _speaking_to_the_author(article_id):
+    with suppress(ArticleGone), _speaking_to_the_author(article_id):
         article = _locked(article_id)
         newer, fell = article.newer, False
         if newer and newer.approved and (opinion := _objection(newer.approved)):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
 from django.db.models import F, Max, Q, prefetch_related_objects
 from django.utils.translation import gettext as _
 
@@ -18,6 +17,7 @@ from articles.services.contributing import APPROVED
 from articles.services.recording import PULLED_BACK
 from articles.services.references import tags_named
 from articles.services.steps import lock
+from scheduling.services import lock_by_ids, retried
 
 
 def pinned(article: Article) -> Revision:
@@ -93,9 +93,9 @@ def _hold_pictures_and_tags(article: Article) -> None:
     newer = article.newer
     shown = (newer.draft.text if newer and newer.draft else Text.of(article)).shown
     if ids := [pk for pk in map(as_id, shown) if pk]:
-        list(Material.objects.filter(pk__in=ids).order_by("pk").select_for_update())
+        list(lock_by_ids(Material, ids).values_list("pk"))
     tags = article.tags.through.objects.filter(article=article).values_list("tag", flat=True)
-    list(Tag.objects.filter(pk__in=list(tags)).order_by("pk").select_for_update())
+    list(lock_by_ids(Tag, tags).values_list("pk"))
 
 
 def _with_context(article: Article, revision: Revision) -> Revision:
@@ -126,9 +126,13 @@ def for_review(article: Article) -> Revision:
     text = found.text if found and draft else Text.of(article)
     if found and found.digest == text.digest and found.context == context_of(article, text, newer):
         return found
-    with transaction.atomic():
-        lock(article)
-        return under_review(article)[1]
+    return _found_locked(article)
+
+
+@retried
+def _found_locked(article: Article) -> Revision:
+    lock(article)
+    return under_review(article)[1]
 
 
 def last_approved(article: Article) -> Revision | None:

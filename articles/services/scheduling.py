@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.expressions import Combinable
 from django.utils import timezone
@@ -23,7 +22,7 @@ from articles.services.tasks import sync_tasks
 from articles.times import spoken_exactly
 from articles.workflow import STEPS, WAITING, Step
 from scheduling.exceptions import NaiveTime, TimeOutOfRange
-from scheduling.services import EARLIEST, LATEST, read_database_clock
+from scheduling.services import EARLIEST, LATEST, lock_by_ids, read_database_clock, retried
 
 GRACE = timedelta(minutes=1)
 """A time that is past by no more than this was "now" when the person chose it; an older one is taken for a slip."""
@@ -36,6 +35,7 @@ PAST: Mapping[str, str | Promise] = {
 """What to do instead of giving one of these times of an article a value that is past."""
 
 
+@retried
 def schedule(article: Article, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
     """Have an approved article go live at `publish_at`; a time that is past means at once, see `refuse_past`.
 
@@ -79,6 +79,7 @@ def move_many(articles: Iterable[Article], *, shift: timedelta, by: Person, at_o
     return _retime(Step.MOVE, ids, by, moved, F("publish_at") + shift, at_once=at_once)
 
 
+@retried
 def _retime(
     step: Step,
     article_ids: Collection[int],
@@ -90,26 +91,25 @@ def _retime(
 ) -> int:
     """Give those of these articles that wait new times; `expression` is `new_time` in SQL. A move takes all of them."""
     require(STEPS[step].permission, by)
-    with transaction.atomic():
-        found = list(Article.objects.filter(pk__in=article_ids).only("title", *Standing.COLUMNS).locked())
-        now = read_database_clock()
-        rows = [row for row in found if _keeps_waiting(row, now) is None]
-        if step is Step.MOVE:
-            rows = found
-            _refuse_unmovable(article_ids, found, now)
-        refuse_held(step, [row.pk for row in rows])
-        before = [Standing.of(row) for row in rows]
-        for row in rows:
-            row.publish_at = new_time(row.publish_at)
-        if not at_once:
-            _refuse_live(rows, now)
-        for row in rows:
-            refuse_embargo(row, max(row.publish_at or now, now))
-            refuse_empty_span(row)
-        ids = [row.pk for row in rows]
-        Article.objects.filter(pk__in=ids).update(publish_at=expression, updated_at=now)
-        sync_tasks(ids)
-        record_many(step, zip(rows, before, strict=True), by=by)
+    found = list(lock_by_ids(Article, article_ids).only("title", *Standing.COLUMNS))
+    now = read_database_clock()
+    rows = [row for row in found if _keeps_waiting(row, now) is None]
+    if step is Step.MOVE:
+        rows = found
+        _refuse_unmovable(article_ids, found, now)
+    refuse_held(step, [row.pk for row in rows])
+    before = [Standing.of(row) for row in rows]
+    for row in rows:
+        row.publish_at = new_time(row.publish_at)
+    if not at_once:
+        _refuse_live(rows, now)
+    for row in rows:
+        refuse_embargo(row, max(row.publish_at or now, now))
+        refuse_empty_span(row)
+    ids = [row.pk for row in rows]
+    Article.objects.filter(pk__in=ids).update(publish_at=expression, updated_at=now)
+    sync_tasks(ids)
+    record_many(step, zip(rows, before, strict=True), by=by)
     return len(ids)
 
 
@@ -148,6 +148,7 @@ def _refuse_live(articles: Iterable[Article], now: datetime) -> None:
         raise NotMoved(late, code=TimePast.code)
 
 
+@retried
 def set_embargo(article: Article, *, until: datetime | None, by: Person) -> None:
     """Nobody sees or publishes the article before `until`; None lifts the embargo.
 
@@ -161,6 +162,7 @@ def set_embargo(article: Article, *, until: datetime | None, by: Person) -> None
         renumber(article)
 
 
+@retried
 def cancel_schedule(article: Article, *, by: Person) -> None:
     """Take the time away: the article keeps its text and its approval, and does not go live."""
     with taking(Step.CANCEL_SCHEDULE, article, by=by):

@@ -18,7 +18,7 @@ from articles.services.recording import Person as Person
 from articles.services.rights import require as require
 from articles.services.tasks import sync_tasks
 from articles.workflow import STEPS, Position, Step, Subject, may_start, steps_from
-from scheduling.services import read_database_clock
+from scheduling.services import lock_by_ids, read_database_clock
 
 Status = Article.Status
 
@@ -56,7 +56,7 @@ def taking(step: Step, article: Article, *, by: Person, overriding: bool = False
 def lock(article: Article) -> None:
     """Lock the row until the end of the transaction and load it. Raises `ArticleGone`."""
     try:
-        article.refresh_from_db(from_queryset=Article.objects.locked())
+        article.refresh_from_db(from_queryset=lock_by_ids(Article, [article.pk]))
     except Article.DoesNotExist as error:
         raise ArticleGone from error
     article._state.adding = False  # `Article(pk=...)` is enough to lock, and is no new article now

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from articles.exceptions import NotAllowed, ReasonMissing, RevisionChanged, RevisionMissing, WrongState
@@ -19,6 +18,7 @@ from articles.services.membership import held
 from articles.services.revisions import adopt, under_review
 from articles.services.steps import Person, Taking, lock, move, taking
 from articles.workflow import Step
+from scheduling.services import retried
 
 Status = Article.Status
 
@@ -26,6 +26,7 @@ AUTOMATIC_REVIEW = "automatic review"
 """What the audit log calls the machine, where it approved."""
 
 
+@retried
 def submit(article: Article, *, by: Person) -> None:
     """Hand the newest text in; the automatic review says whether it passes, is blocked or goes to a person."""
     with taking(Step.SUBMIT, article, by=by) as taken:
@@ -46,7 +47,13 @@ def approve(article: Article, *, by: Person, revision: Revision | int, override:
     """
     if override is not None:
         _refuse_override(by, override)
-    with _numbering(article), taking(Step.APPROVE, article, by=by, overriding=override is not None) as taken:
+    with _numbering(article):
+        _approve(article, by, revision, override)
+
+
+@retried
+def _approve(article: Article, by: Person, revision: Revision | int, override: str | None) -> None:
+    with taking(Step.APPROVE, article, by=by, overriding=override is not None) as taken:
         subject, newest = under_review(article)
         end_claim(article, by)
         _refuse_other(newest, revision)
@@ -63,7 +70,13 @@ def refuse(article: Article, *, by: Person, reason: str, revision: Revision | in
     """A person sends the text back; `revision` as in `approve`. Raises `ReasonMissing` without a reason."""
     if not reason.strip():
         raise ReasonMissing
-    with _numbering(article), taking(Step.REFUSE, article, by=by) as taken:
+    with _numbering(article):
+        _refuse(article, by, reason, revision)
+
+
+@retried
+def _refuse(article: Article, by: Person, reason: str, revision: Revision | int | None) -> None:
+    with taking(Step.REFUSE, article, by=by) as taken:
         subject, newest = under_review(article)
         end_claim(article, by)
         if revision is not None:
@@ -73,13 +86,13 @@ def refuse(article: Article, *, by: Person, reason: str, revision: Revision | in
         settle(subject, taken, newest)
 
 
+@retried
 def require_newest(article: Article, revision: int | None) -> None:
     """Hold the article, and raise `RevisionChanged` (or `RevisionMissing`) unless this is the revision under review."""
     if revision is None:
         raise RevisionMissing
-    with transaction.atomic():
-        lock(article)
-        _refuse_other(under_review(article)[1], revision)
+    lock(article)
+    _refuse_other(under_review(article)[1], revision)
 
 
 def settle(subject: Article | Update, taken: Taking, revision: Revision) -> None:
@@ -117,10 +130,14 @@ def _numbering(article: Article) -> Iterator[None]:
     try:
         yield
     except RevisionChanged:
-        with transaction.atomic():
-            lock(article)
-            under_review(article)
+        _number(article)
         raise
+
+
+@retried
+def _number(article: Article) -> None:
+    lock(article)
+    under_review(article)
 
 
 def _refuse_other(newest: Revision, read: Revision | int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import NotAllowed
 from articles.models import Article, Tag
 from articles.services.recording import Person, record_beside
 from articles.services.rights import REVIEW, require
+from scheduling.services import lock_by_ids, retried
 
 RENAME_TAG, DELETE_TAG = "rename_tag", "delete_tag"
 """What the audit log calls these."""
@@ -16,24 +16,24 @@ RENAME_TAG, DELETE_TAG = "rename_tag", "delete_tag"
 NO_APPROVAL = _("Approved articles carry this tag; only who may approve articles can change it.")
 
 
+@retried
 def rename_tag(tag: Tag, *, name: str, slug: str, by: Person) -> None:
     """Call a tag otherwise. Raises `NotAllowed` if approved articles carry it and `by` may not approve any."""
     require("articles.change_tag", by)
-    with transaction.atomic():
-        stored = Tag.objects.select_for_update().get(pk=tag.pk)
-        _require_approval(stored, by)
-        tag.name, tag.slug = name, slug
-        tag.save()
-        record_beside(RENAME_TAG, title=name, by=by, old_name=stored.name)
+    stored = lock_by_ids(Tag, [tag.pk]).get()
+    _require_approval(stored, by)
+    tag.name, tag.slug = name, slug
+    tag.save()
+    record_beside(RENAME_TAG, title=name, by=by, old_name=stored.name)
 
 
+@retried
 def delete_tag(tag: Tag, *, by: Person) -> None:
     """Take a tag from every article. Raises `NotAllowed` as `rename_tag` does."""
     require("articles.delete_tag", by)
-    with transaction.atomic():
-        _require_approval(Tag.objects.select_for_update().get(pk=tag.pk), by)
-        record_beside(DELETE_TAG, title=tag.name, by=by)
-        tag.delete()
+    _require_approval(lock_by_ids(Tag, [tag.pk]).get(), by)
+    record_beside(DELETE_TAG, title=tag.name, by=by)
+    tag.delete()
 
 
 def may_change(tag: Tag, by: Person) -> bool:

@@ -11,16 +11,16 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
-
 from articles.models import Article, Update
 from scheduling.services import (
     EARLIEST,
     LATEST,
     add_tasks,
     cancel_keys,
+    lock_by_ids,
     pending_times,
     read_database_clock,
+    retried,
 )
 
 PUBLISH = "articles.publish"
@@ -65,14 +65,14 @@ def mend_tasks() -> int:
     return sum(_mend(page) for page in _pages(_near(read_database_clock() + MENDING_WINDOW)))
 
 
+@retried
 def _mend(page: Sequence[int]) -> int:
-    if not _suspects(page):
+    if not (suspects := _suspects(page)):
         return 0
-    with transaction.atomic():
-        locked = list(Article.objects.filter(pk__in=page).locked_if_free().values_list("pk", flat=True))
-        suspects = _suspects(locked)
-        sync_tasks(suspects)
-    return len(suspects)
+    locked = list(lock_by_ids(Article, suspects, skip_locked=True).values_list("pk", flat=True))
+    wrong = _suspects(locked)
+    sync_tasks(wrong)
+    return len(wrong)
 
 
 def _near(horizon: datetime) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from articles.exceptions import ChangedSince, InvalidSchedule, WrongState
@@ -14,7 +13,7 @@ from articles.services.recording import UNDONE, Person, Standing, recorded
 from articles.services.rights import require
 from articles.services.steps import lock, store
 from articles.workflow import STEPS, Step
-from scheduling.services import read_database_clock
+from scheduling.services import read_database_clock, retried
 
 Status = Article.Status
 
@@ -24,6 +23,7 @@ UNDOABLE = frozenset(
 """The steps that can be put back. What was published at once is withdrawn instead: readers have seen it."""
 
 
+@retried
 def put_back(article: Article, *, step: Step, before: Standing, entry: int, by: Person) -> None:
     """Have `article` stand as it did `before` somebody took `step`, of which the audit record tells in `entry`.
 
@@ -31,22 +31,21 @@ def put_back(article: Article, *, step: Step, before: Standing, entry: int, by: 
     article is out by now, and `InvalidSchedule` when the time it had is past.
     """
     require(STEPS[step].permission, by)
-    with transaction.atomic():
-        lock(article)
-        require(STEPS[step].permission, by, article)
-        now = read_database_clock()
-        _refuse_if_changed(article, entry)
-        _refuse_if_out(article, step, now)
-        _refuse_past(step, before, now)
-        was_published = article.status == Status.PUBLISHED
-        with recorded(UNDONE, article, by=by) as notes:
-            notes.revision = article.revision
-            for name in Standing.COLUMNS:
-                setattr(article, name, getattr(before, name))
-            store(article)
-        if was_published != (article.status == Status.PUBLISHED):
-            announce = announce_withdrawn if was_published else announce_published
-            announce([article.pk])
+    lock(article)
+    require(STEPS[step].permission, by, article)
+    now = read_database_clock()
+    _refuse_if_changed(article, entry)
+    _refuse_if_out(article, step, now)
+    _refuse_past(step, before, now)
+    was_published = article.status == Status.PUBLISHED
+    with recorded(UNDONE, article, by=by) as notes:
+        notes.revision = article.revision
+        for name in Standing.COLUMNS:
+            setattr(article, name, getattr(before, name))
+        store(article)
+    if was_published != (article.status == Status.PUBLISHED):
+        announce = announce_withdrawn if was_published else announce_published
+        announce([article.pk])
 
 
 def latest_entry(article_id: int) -> int | None:

@@ -19,9 +19,10 @@ from articles.services.scheduling import checked_time, refuse_past
 from articles.services.steps import Person, taking
 from articles.services.uses import note_uses
 from articles.workflow import Step
-from scheduling.services import read_database_clock
+from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
 
 
+@retried
 def schedule_update(article: Article, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
     """Have the newer text, once it is approved, take the place of the present one at `publish_at`.
 
@@ -35,12 +36,14 @@ def schedule_update(article: Article, *, publish_at: datetime, by: Person, at_on
         _set_time(article, moment)
 
 
+@retried
 def cancel_update(article: Article, *, by: Person) -> None:
     """Take the update's time away: an approved newer text keeps its approval, and waits."""
     with taking(Step.CANCEL_UPDATE, article, by=by):
         _set_time(article, None)
 
 
+@retried
 def publish_update(article: Article, *, by: Person) -> None:
     """The approved newer text takes the place of the present one at this instant."""
     with taking(Step.PUBLISH_UPDATE, article, by=by) as taken:
@@ -48,6 +51,7 @@ def publish_update(article: Article, *, by: Person) -> None:
         announce_published([article.pk])
 
 
+@retried
 def discard_update(article: Article, *, by: Person) -> None:
     """Drop the draft of a newer text or, if there is none, the approved one; its revisions stay in the history."""
     with taking(Step.DISCARD_UPDATE, article, by=by):
@@ -66,7 +70,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     """
     now = read_database_clock()
     outcome = Outcome(at=now)
-    locked = {article.pk: article for article in Article.objects.filter(pk__in=article_ids).locked_if_free()}
+    locked = {article.pk: article for article in lock_by_ids(Article, article_ids, skip_locked=True)}
     waiting = Update.objects.filter(article__in=locked, approved__isnull=False, publish_at__isnull=False)
     updates = {update.article_id: update for update in waiting.select_related("approved")}
     due = [update for update in updates.values() if update.publish_at and update.publish_at <= now]
@@ -100,7 +104,7 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     )
     done = Update.objects.filter(article__in=texts)
     done.filter(draft__isnull=False).update(approved=None, publish_at=None, updated_at=now)
-    done.filter(draft__isnull=True).delete()
+    delete_by_ids(Update, done.filter(draft__isnull=True).values_list("pk", flat=True))
     for pk, revision in texts.items():
         articles[pk].title = revision.title
 

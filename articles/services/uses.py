@@ -12,6 +12,7 @@ from articles.exceptions import AltMissing, UnknownMaterial, WrongCover
 from articles.models import Article, CoverMode, Material, MaterialUse, Release, ReleaseMember, Revision, Text, Update
 from articles.models.material import as_id
 from articles.pictures import references
+from scheduling.services import delete_by_ids, lock_by_ids
 
 
 def refuse_pictures(text: Text, *, before: Text | None = None) -> None:
@@ -22,7 +23,7 @@ def refuse_pictures(text: Text, *, before: Text | None = None) -> None:
     """
     _refuse_cover(text)
     new = [pk for pk in text.shown if before is None or pk not in before.shown]
-    list(Material.objects.filter(pk__in=filter(None, map(as_id, new))).order_by("pk").select_for_update())
+    list(lock_by_ids(Material, [pk for pk in map(as_id, new) if pk]).values_list("pk"))
     if unknown := unknown_pictures(new):
         raise UnknownMaterial(unknown)
     if silent := [material.title for material in Material.objects.named(new) if not material.alt]:
@@ -40,7 +41,7 @@ def note_uses(article_ids: Collection[int]) -> None:
     wanted = _shown_by(article_ids)
     uses = MaterialUse.objects.filter(article__in=article_ids)
     there = {(use.material_id, use.article_id): use.pk for use in uses}
-    MaterialUse.objects.filter(pk__in=[pk for pair, pk in there.items() if pair not in wanted]).delete()
+    delete_by_ids(MaterialUse, [pk for pair, pk in there.items() if pair not in wanted])
     new = sorted(wanted - there.keys())
     MaterialUse.objects.bulk_create([MaterialUse(material_id=pk, article_id=article) for pk, article in new])
 

@@ -8,12 +8,13 @@ from articles.models import Article, Notice, Release
 from articles.services.noticing import News, alarmed, tell
 from articles.services.release_tasks import RELEASE
 from articles.services.tasks import TASK_TYPES
-from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
+from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks, retried
 
 LOOKED_AT = 200
 """Tasks of one type looked at in one pass."""
 
 
+@retried
 def tell_of_trouble() -> int:
     """Tell those who look after it, once for each task; returns of how many tasks they were told."""
     news = [

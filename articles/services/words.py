@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from articles.models import AuditEntry, Word, WordList
 from articles.models.word import LONGEST_WORD, Levels
 from articles.normalising import plain_form
 from articles.services.recording import ADD_WORDS, CHANGE_WORDS, DELETE_WORDS, stamped
+from scheduling.services import retried
 
 _PATTERN = re.compile(r"[*\\\[\]{}^]|\.[+?]|\w\?\w|\(.*\|.*\)")
 _SHOWN = 40  # characters of a word that a message repeats
@@ -46,15 +46,19 @@ class WordReport:
 
 def add_words(lines: Iterable[str], *, level: Word.Level) -> WordReport:
     """Store the words of `lines`, one a line, in one transaction."""
+    return _add(list(lines), level)
+
+
+@retried
+def _add(lines: Sequence[str], level: Word.Level) -> WordReport:
     report = WordReport()
-    with transaction.atomic():
-        WordList.objects.get_or_create(pk=WordList.ROW)
-        WordList.hold()
-        known = dict(Word.objects.values_list("normalised", "level"))
-        new = list(_new_words(lines, level, known, report))
-        if new:
-            Word.objects.bulk_create(new, batch_size=_BATCH)
-        report.created = len(new)
+    WordList.objects.get_or_create(pk=WordList.ROW)
+    WordList.hold()
+    known = dict(Word.objects.values_list("normalised", "level"))
+    new = list(_new_words(lines, level, known, report))
+    if new:
+        Word.objects.bulk_create(new, batch_size=_BATCH)
+    report.created = len(new)
     return report
 
 

@@ -12,7 +12,7 @@ from articles.exceptions import TooLong
 from articles.models import Article, Presence, WorkingCopy
 from articles.services.recording import Person
 from articles.services.rights import ADD, CHANGE, require
-from scheduling.services import read_database_clock
+from scheduling.services import delete_by_ids, read_database_clock, retried
 
 Typed = Mapping[str, Sequence[str]]
 
@@ -23,6 +23,7 @@ MOST_COPIES = 50
 """Copies of one person; the oldest goes first."""
 
 
+@retried
 def keep_copy(window: UUID, article: Article | None, *, by: Person, typed: Typed, number: int) -> datetime:
     """Keep what stands in a window's form, and return when; an older version than is kept already changes nothing.
 
@@ -42,8 +43,7 @@ def keep_copy(window: UUID, article: Article | None, *, by: Person, typed: Typed
 
 def _drop_oldest_copies(by: Person) -> None:
     mine = WorkingCopy.objects.filter(person=by.pk).order_by("-kept_at", "pk")
-    surplus = list(mine.values_list("pk", flat=True)[MOST_COPIES : MOST_COPIES + 100])
-    WorkingCopy.objects.filter(pk__in=surplus).delete()
+    delete_by_ids(WorkingCopy, mine.values_list("pk", flat=True)[MOST_COPIES : MOST_COPIES + 100])
 
 
 def drop_copy(window: UUID, *, by: Person) -> bool:
@@ -53,9 +53,10 @@ def drop_copy(window: UUID, *, by: Person) -> bool:
 
 def forget_old_copies() -> None:
     """Throw away what has been lying for a month."""
-    WorkingCopy.objects.forgotten(read_database_clock()).delete()
+    delete_by_ids(WorkingCopy, WorkingCopy.objects.forgotten(read_database_clock()).values_list("pk", flat=True))
 
 
+@retried
 def be_present(window: UUID, article: Article, *, by: Person) -> list[Presence]:
     """Say that a window has the article open, and learn which others have; the window's own is not among them."""
     require(CHANGE, by, article)
@@ -64,7 +65,7 @@ def be_present(window: UUID, article: Article, *, by: Person) -> list[Presence]:
     mine = Presence.objects.filter(pk=window, person=by.pk)
     if not mine.update(until=until, article=article):
         _add(Presence(pk=window, article=article, person_id=_id(by), since=now, until=until))
-    Presence.objects.filter(until__lt=now - timedelta(minutes=1)).delete()
+    delete_by_ids(Presence, Presence.objects.filter(until__lt=now - timedelta(minutes=1)).values_list("pk", flat=True))
     others = Presence.objects.filter(article=article).at(now).exclude(pk=window)
     return list(others.select_related("person").order_by("since"))
 

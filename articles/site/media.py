@@ -22,6 +22,7 @@ from articles.caching.answers import Answer, name_tags, tell_caches
 from articles.caching.pages import ADDRESSES, kept
 from articles.caching.tags import article_tag, tagged
 from articles.models import Article, PreviewLink
+from articles.services.previewing import open_link
 from articles.showing import text_of_link
 from headline.api.people import person_asking
 from scheduling.services import database_now
@@ -85,8 +86,7 @@ def _is_previewed(request: HttpRequest, pk: UUID) -> bool:
 
 def _open_links(request: HttpRequest) -> Iterator[PreviewLink]:
     tokens = [token for name, token in request.COOKIES.items() if name.startswith(PREVIEW)]
-    for token in tokens[-_MOST_PREVIEWS:]:
-        yield from PreviewLink.objects.signed(token).open_at(database_now()).with_text()
+    yield from filter(None, map(open_link, tokens[-_MOST_PREVIEWS:]))
 
 
 def _public(request: HttpRequest, proof: Answer, left: float, pk: UUID, name: str) -> HttpResponseBase:

@@ -7,17 +7,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.defaults import page_not_found
 
-from articles.models import PreviewLink
+from articles.services.previewing import open_link
 from articles.showing import kept_nowhere, page_of_text, preview, text_of_link
 from articles.site.media import let_see_pictures
 from articles.times import spoken
-from scheduling.services import database_now
 
 
 @require_safe
 def by_link(request: HttpRequest, token: str) -> HttpResponse:
     """The text of a link; wrong, expired and revoked ones look like any page that does not exist."""
-    link = PreviewLink.objects.signed(token).open_at(database_now()).with_text().first()
+    link = open_link(token)
     if link is None:
         return kept_nowhere(page_not_found(request, Http404()))
     text, correction = text_of_link(link)

@@ -30,11 +30,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from headline.api.models import KEY_LENGTH, IdempotentRequest
+from scheduling.services import retried
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
 
 _KEY = re.compile(rf"[!-~]{{1,{KEY_LENGTH}}}")
+
+_DEADLOCK = 1213
 
 View = Callable[..., Any]
 
@@ -78,14 +81,22 @@ class IdempotencyMiddleware:
 
 def answer_once(user: User, key: str, fingerprint: str, view: Callable[[], Response]) -> HttpResponseBase:
     """The view's answer, or the one it gave before to this user, key and request. Raises `KeyInUseError`."""
-    with transaction.atomic():
-        record, is_new = _claim(user, key, fingerprint)
-        if is_new:
-            return _run(record, view)
+    record, answer = _run_once(user, key, fingerprint, view)
+    if answer is not None:
+        return answer
     if record.fingerprint != fingerprint:
         message = _("This Idempotency-Key was used for another request before.")
         return _refusal(422, "idempotency_key_reused", message)
     return HttpResponse(record.body, status=record.status, content_type="application/json", headers={REPLAYED: "true"})
+
+
+@retried
+def _run_once(
+    user: User, key: str, fingerprint: str, view: Callable[[], Response]
+) -> tuple[IdempotentRequest, Response | None]:
+    """The row and, if that is new, the view's answer, in one transaction."""
+    record, is_new = _claim(user, key, fingerprint)
+    return record, _run(record, view) if is_new else None
 
 
 def _claim(user: User, key: str, fingerprint: str) -> tuple[IdempotentRequest, bool]:
@@ -93,6 +104,8 @@ def _claim(user: User, key: str, fingerprint: str) -> tuple[IdempotentRequest, b
     try:
         return IdempotentRequest.objects.get_or_create(user=user, key=key, defaults={"fingerprint": fingerprint})
     except OperationalError as error:
+        if error.args[0] == _DEADLOCK:
+            raise  # the whole of it is run again
         raise KeyInUseError from error
 
 

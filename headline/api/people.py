@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
-from rest_framework.settings import api_settings
+from rest_framework.views import APIView
 
 from headline.api.models import ApiToken, Scope
 
@@ -16,7 +16,7 @@ from headline.api.models import ApiToken, Scope
 def person_asking(request: HttpRequest) -> Any:
     """Who is signed in by session, or by a token that may read the newsroom; somebody anonymous otherwise."""
     before = request.user
-    asked = Request(request, authenticators=[kind() for kind in api_settings.DEFAULT_AUTHENTICATION_CLASSES])
+    asked = Request(request, authenticators=[kind() for kind in APIView.authentication_classes])
     try:
         user, token = asked.user, asked.auth
     except APIException:

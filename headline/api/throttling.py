@@ -18,6 +18,8 @@ class AddressThrottle(SimpleRateThrottle):
     """
 
     scope = "anon"
+    num_requests: int | None  #: in each window; DRF reads both from the rate
+    duration: int | None  #: seconds
 
     def get_cache_key(self, request: Request, view: Any) -> str | None:
         """The address; who is signed in is not counted."""
@@ -33,7 +35,8 @@ class AddressThrottle(SimpleRateThrottle):
         window, self.now = divmod(time.monotonic(), self.duration)
         place, counters = f"{key}:{window:.0f}", caches["throttles"]
         counters.add(place, 0, timeout=self.duration)
-        return counters.incr(place) <= self.num_requests
+        count: int = counters.incr(place)
+        return count <= self.num_requests
 
     def wait(self) -> float:
         """Seconds until the next window."""

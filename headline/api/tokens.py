@@ -8,17 +8,17 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.utils import timezone
 
 from articles.services.recording import ADD_TOKEN, REVOKE_TOKEN, Person, record_beside
 from headline.api.models import ApiToken, Scope
+from scheduling.services import retried
 
 MOST = 50
 """Tokens of one person; a program that asks for a new one each time it starts loses the one used longest ago."""
 
 
-@transaction.atomic
+@retried
 def issue(
     user: User, *, by: Person, name: str, scopes: Collection[str] = tuple(Scope), expires_at: datetime | None = None
 ) -> tuple[ApiToken, str]:
@@ -32,7 +32,7 @@ def issue(
     return token, secret
 
 
-@transaction.atomic
+@retried
 def revoke(token: ApiToken, *, by: Person | None = None) -> None:
     """It signs nobody in any more; `by` None: because of what happened to its owner."""
     _record(REVOKE_TOKEN, token, by=by)

@@ -22,7 +22,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
@@ -35,17 +34,17 @@ from scheduling.conf import conf
 from scheduling.exceptions import QueueFull, QueueUnavailable
 from scheduling.identity import key_prefix
 from scheduling.queues import neighbours, topics, wake
+from scheduling.queues.addresses import parse
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 
 logger = logging.getLogger(__name__)
 
 _LUA = Path(__file__).parent / "lua"
-_TAKE = (_LUA / "take.lua").read_text()
-_OVERTAKE = (_LUA / "overtake.lua").read_text()
-_RELEASE = (_LUA / "release.lua").read_text()
+_TAKE, _OVERTAKE, _RELEASE = ((_LUA / f"{name}.lua").read_text() for name in ("take", "overtake", "release"))
 _FACTS = {"redis_version": "server", "maxmemory_policy": "memory"}  # to the section of INFO that tells it
 _ERROR_LENGTH = 200  # characters of a client's error; some describe the whole client
 _ZADD_CHUNK = 1000  # members in one command at most
+_ONCE = Retry(NoBackoff(), 0)
 
 
 def connect(url: str, *, timeout: float) -> Any:
@@ -61,7 +60,7 @@ def connect(url: str, *, timeout: float) -> Any:
             return _connect_by_sentinel(rest, limits)
         if scheme == "redis+cluster":
             return _connect_to_cluster(rest, limits)
-        return redis.Redis.from_url(url, retry=_once(), **limits)
+        return redis.Redis.from_url(url, retry=_ONCE, **limits)
     except ValueError as error:
         raise QueueUnavailable(f"SCHEDULING_REDIS_URL is no address of a Redis: {error}") from error
 
@@ -70,31 +69,17 @@ def _connect_by_sentinel(rest: str, limits: dict[str, Any]) -> Any:
     """`user:password@host:port,host:port/service/number`; the credentials are for Redis, not for the sentinels."""
     authority, _, path = rest.partition("/")
     service, _, database = path.partition("/")
-    credentials, hosts = _parse(authority, 26379)
-    sentinel = Sentinel(hosts, sentinel_kwargs=limits | {"retry": _once()})  # type: ignore[no-untyped-call]
-    options = limits | credentials | {"db": int(database or 0), "retry": _once()}
+    credentials, hosts = parse(authority, 26379)
+    sentinel = Sentinel(hosts, sentinel_kwargs=limits | {"retry": _ONCE})  # type: ignore[no-untyped-call]
+    options = limits | credentials | {"db": int(database or 0), "retry": _ONCE}
     return sentinel.master_for(service, **options)  # type: ignore[no-untyped-call]
 
 
 def _connect_to_cluster(rest: str, limits: dict[str, Any]) -> Any:
     """`user:password@host:port,host:port`: some nodes of the cluster, which name the others."""
-    credentials, hosts = _parse(rest.partition("/")[0], 6379)
+    credentials, hosts = parse(rest.partition("/")[0], 6379)
     nodes = [ClusterNode(host, port) for host, port in hosts]  # type: ignore[no-untyped-call]
-    return RedisCluster(startup_nodes=nodes, retry=_once(), **limits, **credentials)
-
-
-def _once() -> Retry:
-    return Retry(NoBackoff(), 0)
-
-
-def _parse(authority: str, default_port: int) -> tuple[dict[str, Any], list[tuple[str, int]]]:
-    """Credentials, where there are any, and addresses."""
-    user, _, hosts = authority.rpartition("@")
-    name, _, password = user.partition(":")
-    credentials = {"username": unquote(name), "password": unquote(password)}
-    parts = [urlsplit(f"//{host}") for host in hosts.split(",")]
-    addresses = [(part.hostname or "localhost", part.port or default_port) for part in parts]
-    return {key: value for key, value in credentials.items() if value}, addresses
+    return RedisCluster(startup_nodes=nodes, retry=_ONCE, **limits, **credentials)
 
 
 @contextmanager
@@ -184,12 +169,11 @@ class RedisQueue(DelayQueue):
         return {topic: [int(member) for member in members if member.isdigit()] for topic, members in lists.items()}
 
     def requeue(self, topic: Topic, task_ids: Sequence[int]) -> None:
-        if task_ids:
-            with _answering():
-                client = self._client(conf.POP_TIMEOUT)
-                client.sadd(self._key("topics"), topics.encode(topic))
-                client.lpush(self._ready(topic), *reversed(task_ids))
-                client.publish(self._key("wake"), wake.message(topic, 0))
+        with _answering():
+            client = self._client(conf.POP_TIMEOUT)
+            client.sadd(self._key("topics"), topics.encode(topic))
+            client.lpush(self._ready(topic), *reversed(task_ids))
+            client.publish(self._key("wake"), wake.message(topic, 0))
 
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
         deadline = time.monotonic() + seconds

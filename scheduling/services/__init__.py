@@ -4,6 +4,7 @@ Every function works in the caller's transaction or opens one; the queue only he
 """
 
 from scheduling.clock import database_now, read_database_clock
+from scheduling.rows import delete_by_ids, lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
 from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
@@ -21,6 +22,7 @@ from scheduling.services.measuring import (
 )
 from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
+from scheduling.transactions import retried
 from scheduling.validation import EARLIEST, LATEST
 
 __all__ = [
@@ -44,15 +46,18 @@ __all__ = [
     "cancel_tasks",
     "complete_task",
     "database_now",
+    "delete_by_ids",
     "fail_task",
     "find_tasks",
     "lateness_by_hour",
+    "lock_by_ids",
     "pending_times",
     "poll",
     "read_database_clock",
     "refresh",
     "refused_work",
     "reschedule_task",
+    "retried",
     "retry_task",
     "run_due",
     "run_once",

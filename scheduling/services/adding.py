@@ -169,7 +169,7 @@ def update_rows(tasks: Sequence[TaskInfo], now: datetime) -> None:
         return
     # `bulk_update` would write a CASE with a branch for each row, whose cost grows with the square of their number.
     target = ["task_id"] if connection.features.supports_update_conflicts_with_target else None
-    upsert = {"batch_size": _ROWS_PER_STATEMENT, "update_conflicts": True, "unique_fields": target}
+    upsert: dict[str, Any] = {"batch_size": _ROWS_PER_STATEMENT, "update_conflicts": True, "unique_fields": target}
     TaskInfo.objects.bulk_create(tasks, update_fields=[*_MOVED, "leased_until", "lease_token"], **upsert)
     logs = [_log_of(task, now) for task in tasks]
     TaskInfoLog.objects.bulk_create(logs, update_fields=[*_MOVED, "updated_at", "error"], **upsert)

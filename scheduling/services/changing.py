@@ -100,10 +100,11 @@ def _hurry(task_id: int) -> TaskInfo:
     task = failing.select_for_update(skip_locked=True).first()
     if task is None:
         raise TaskNotPending(_("Only a task that failed or was cancelled can be retried; this one is neither."))
-    task.execute_time, task.attempts, task.leased_until = read_database_clock(), 0, None
+    now = read_database_clock()
+    task.execute_time, task.attempts, task.leased_until = now, 0, None
     task.save(update_fields=["execute_time", "attempts", "leased_until"])
     TaskInfoLog.objects.filter(task_id=task_id).update(attempts=0)
-    announce_on_commit([task])
+    announce_on_commit([task], now=now)
     return task
 
 

@@ -105,7 +105,8 @@ def sweep(queue: DelayQueue | None = None, *, grace: float | None = None) -> int
             ids = _passed_over(topic, ready)
         else:
             ids = TaskInfo.objects.overdue_ids(*topic, now=before, limit=conf.SWEEP_LIMIT)
-        queue.requeue(topic, ids)
+        if ids:
+            queue.requeue(topic, ids)
         requeued += len(ids)
     return requeued
 

@@ -16,7 +16,7 @@ import random
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -30,7 +30,7 @@ from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.failures import Trouble, trouble_of
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids
-from scheduling.queues import DelayQueue, Hint, get_queue, to_milliseconds
+from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services.failing import max_attempts, record_failure
 from scheduling.transactions import retried
@@ -83,35 +83,51 @@ def run_once(
     queue: DelayQueue | None = None,
     now_ms: int | None = None,
     breakers: Breakers | None = None,
+    beat: Callable[[], None] = lambda: None,
 ) -> RunReport:
     """One round, with what it did. `task_types` narrows it to some of the types that have a handler.
 
     `now_ms` is by the database's clock; without it this process's own, corrected, saves the question. `breakers` are
-    what a worker knows of earlier refusals; types that rest are left alone. Raises when the connection is lost.
+    what a worker knows of earlier refusals; types that rest are left alone. `beat` is called before each transaction.
+    Raises when the connection is lost.
     """
     queue, breakers = queue or get_queue(), breakers or Breakers()
     _uncount(breakers)
     types = registry.task_types() if task_types is None else registry.task_types() & set(task_types)
     popped = queue.pop(breakers.closed(types), limit, now_ms=now_ms or int(clock.timestamp() * 1000))
     report = RunReport(next_due_ms=popped.next_due_ms)
-    for (task_type, _priority), ids in popped.ids.items():
+    for (task_type, _priority), ids in sorted(popped.ids.items(), key=_urgent_and_short_first):
         report.popped += len(ids)
         for start in range(0, len(ids), conf.BATCH_SIZE):
             if breakers.closed([task_type]):
-                report += Round(worker, queue, breakers, task_type).run(ids[start : start + conf.BATCH_SIZE])
+                report += Round(worker, queue, breakers, task_type, beat).run(ids[start : start + conf.BATCH_SIZE])
     report.next_due_ms = popped.next_due_ms
     return report
+
+
+def _urgent_and_short_first(popped: tuple[Topic, list[int]]) -> tuple[int, int]:
+    (_, priority), ids = popped
+    return priority, len(ids)
 
 
 class Round:
     """The work on one batch of popped ids."""
 
-    def __init__(self, worker: str, queue: DelayQueue, breakers: Breakers | None = None, task_type: str = "") -> None:
+    def __init__(
+        self,
+        worker: str,
+        queue: DelayQueue,
+        breakers: Breakers | None = None,
+        task_type: str = "",
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
         self.worker = worker
         self.queue = queue
         self.breakers = breakers or Breakers()
         self.task_type = task_type
+        self.beat = beat
         self.report = RunReport()
+        self.versions: dict[int, int] = {}  # of the tasks that were locked
         self.refusals: list[tuple[Trouble, BaseException]] = []
         self.refused: set[int] = set()
 
@@ -136,6 +152,7 @@ class Round:
         """
         if not ids:
             return {}
+        self.beat()
         try:
             suspects = self._attempt(ids, trusted=trusted)
         except Exception as raised:
@@ -157,7 +174,8 @@ class Round:
             return self._run_halves(ids, trusted=trusted)
         text = "".join(traceback.format_exception(error))
         try:
-            self.report.failed += _record_failure(ids[0], text, trusted, self.worker)
+            version = self.versions.get(ids[0])
+            self.report.failed += _record_failure(ids[0], version, text, trusted, self.worker)
         except DatabaseError as refusal:
             trouble = trouble_of(refusal)
             if trouble is None or trouble.ends_connection:
@@ -213,13 +231,13 @@ class Round:
             logger.error("nor could that be noted: %s", refusal)
 
     def _attempt(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
-        outcome = _run_transaction(ids, trusted, self.worker)
+        outcome = _run_transaction(ids, trusted, self.worker, self.versions)
         self.report += outcome.report
         for _ in range(0 if trusted else _GLANCES):  # what we have claimed, others lock only to look at it
             if not outcome.missing:
                 break
             time.sleep(_GLANCE)
-            outcome = _run_transaction(sorted(outcome.missing), trusted, self.worker)
+            outcome = _run_transaction(sorted(outcome.missing), trusted, self.worker, self.versions)
             self.report += outcome.report
         if outcome.missing:
             self._give_back(outcome.missing)
@@ -242,10 +260,14 @@ class Outcome:
 
 
 @retried
-def _run_transaction(ids: Sequence[int], trusted: bool, worker: str) -> Outcome:
-    """Lock, drop what is gone or not due, do the effect, close the log, delete the rows: all or nothing."""
+def _run_transaction(ids: Sequence[int], trusted: bool, worker: str, versions: dict[int, int]) -> Outcome:
+    """Lock, drop what is gone or not due, do the effect, close the log, delete the rows: all or nothing.
+
+    `versions` gets those of the tasks that were locked, also when the effect fails.
+    """
     due = by_ids(ids).due(database_now())
     tasks = list((due.free(database_now()) if trusted else due).locked())
+    versions.update((task.task_id, task.version) for task in tasks)
     outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
     if trusted:
         outcome.suspects = _set_suspects_apart(tasks, outcome.report, worker)
@@ -313,9 +335,12 @@ def _settle(
 
 
 @retried
-def _record_failure(task_id: int, error: str, trusted: bool, worker: str) -> int:
-    """Write a failed attempt down unless the task was moved, taken or cancelled meanwhile; 1 if it was written."""
-    task = by_ids([task_id]).due(database_now()).locked().first()
+def _record_failure(task_id: int, version: int | None, error: str, trusted: bool, worker: str) -> int:
+    """Write a failed attempt down unless the task was moved, taken or cancelled meanwhile; 1 if it was written.
+
+    What was moved may be due again already, and has done nothing wrong.
+    """
+    task = by_ids([task_id]).at_version(version).due(database_now()).locked().first()
     if task is None:
         return 0
     task.attempts += trusted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import stat
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from io import StringIO
@@ -185,7 +186,13 @@ def test_django_refuses_to_change_the_record(entry: AuditEntry, attempt: Callabl
 
 
 @pytest.mark.parametrize(
-    "statement", ["UPDATE articles_auditentry SET user_name = 'nobody'", "DELETE FROM articles_auditentry"]
+    "statement",
+    [
+        "UPDATE articles_auditentry SET user_name = 'nobody'",
+        "DELETE FROM articles_auditentry",
+        "REPLACE INTO articles_auditentry (id, at, action, door, user_name, article_title, reason, facts)"
+        " SELECT id, at, action, door, 'nobody', article_title, reason, facts FROM articles_auditentry",
+    ],
 )
 def test_the_database_refuses_to_change_the_record(entry: AuditEntry, statement: str) -> None:
     with pytest.raises(DatabaseError, match=MESSAGE), transaction.atomic(), connection.cursor() as cursor:
@@ -224,7 +231,19 @@ def test_the_record_is_exported_as_a_table(history: Article, tmp_path: Path) -> 
     ]
 
 
-@pytest.mark.parametrize("title", ['=HYPERLINK("https://a.example","x")', "@SUM(1)", "-2+3", "+1"])
+@pytest.mark.parametrize("verb", ["jsonl", "csv"])
+def test_an_export_is_for_its_owner_s_eyes_alone(history: Article, tmp_path: Path, verb: str) -> None:
+    """S17: a new file and one that others could read."""
+    new, old = tmp_path / "new", tmp_path / "old"
+    old.touch(mode=0o644)
+    for file in (new, old):
+        call_command("audit", "export", str(file), "--format", verb, stderr=StringIO())
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "title", ['=HYPERLINK("https://a.example","x")', "@SUM(1)", "-2+3", "+1", "＝1+1", "＋1", "－1", "＠SUM(1)"]
+)
 def test_no_spreadsheet_calculates_what_somebody_wrote(title: str, tmp_path: Path) -> None:
     make_article(title)
     call_command("audit", "export", str(tmp_path / "audit.csv"), "--format", "csv", stderr=StringIO())

@@ -27,6 +27,7 @@ from articles.caching.tags import NEWS, tagged
 from articles.caching.versions import renew
 from articles.models import Article, Channel, Tag, Update
 from articles.search import mend_index
+from scheduling.services import run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 from tests.articles.pictures import make_material
 from tests.harness import free_port
@@ -210,6 +211,19 @@ def test_the_clock_shows_and_hides_without_any_purge() -> None:
     assert set(shown_before) == {(True, False)}, "it was looked at before, and was right each time"
     text = get("/").text
     assert "Coming" in text and "Leaving" not in text
+
+
+def test_a_worker_that_notes_what_the_clock_has_shown_makes_no_page_anew() -> None:
+    """E12: each batch made all pages anew at the moment when most readers come."""
+    live(), live("Cup final", status=APPROVED, publish_at=soon(seconds=-1))
+    Article.objects.bulk_create(
+        Article(title=f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)) for n in range(150)
+    )
+    assert "No. 149" in get("/latest/").text
+    assert run_due(500) == 1  # of the one whose save has a task
+    with transaction.atomic():
+        assert len(services.publish_due(list(Article.objects.values_list("pk", flat=True))).done) == 150
+    assert cost("/latest/") == 0
 
 
 @pytest.mark.usefixtures("far_from_midnight")

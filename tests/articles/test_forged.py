@@ -92,3 +92,12 @@ def test_a_forged_version_is_refused_and_what_was_typed_stays(desk: Client, arti
     page = desk.post(f"{ARTICLES}{article.pk}/change/", {"title": "Typed", "slug": "t", "merged_with": "x"})
     assert "Open the article again." in page.content.decode()
     assert 'value="Typed"' in page.content.decode()
+
+
+@pytest.mark.parametrize("page", ["x", "0", "-1", "999", "1.5", *GARBAGE])
+@pytest.mark.parametrize("more", ["", "&extended=1"])
+def test_a_page_of_the_search_that_is_not_there_is_no_fault_of_ours(desk: Client, page: str, more: str) -> None:
+    """S17"""
+    answer = desk.get(f"/admin/search/?s=article&page={page}{more}")
+    assert (answer.status_code, "open the first one again" in answer.text) == (HTTPStatus.BAD_REQUEST, True)
+    assert desk.get(f"/admin/search/?s=article&page=1{more}").status_code == HTTPStatus.OK

@@ -23,7 +23,8 @@ DOORS = [
     "/", "/latest/", "/channel/town/", "/tag/rain/", "/author/{author}/", "/article/{shown}/harbour-bridge-reopens/",
     "/search/?q=zanzibar", "/search/?channel=town", "/search/?tag=rain", "/search/?author={author}",
     "/search/?q=zanzibar&tag=rain", "/api/v1/articles/", "/api/v1/articles/{shown}/", "/api/v1/articles/?q=zanzibar",
-    "/api/v1/articles/?tag=rain", "/api/v1/articles/?author={author}", "/api/v1/channels/", "/api/schema/",
+    "/api/v1/articles/?tag=rain", "/api/v1/articles/?author={author}",
+    "/api/v1/articles/?updated_since=2000-01-01T00:00:00Z", "/api/v1/channels/", "/api/schema/",
     "/sitemap.xml", "/sitemap-pages.xml", "/sitemap-0.xml", "/news-sitemap.xml", "/robots.txt",
     *(f"{scope}feed/{form}" for scope in SCOPES for form in FORMS),
 ]  # fmt: skip

@@ -202,8 +202,7 @@ def test_programs_of_the_newsroom_see_it_by_their_token(material: Material, alic
     for scopes, status in [((Scope.DESK_READ,), HTTPStatus.OK), ((Scope.TASKS_READ,), HTTPStatus.NOT_FOUND)]:
         _token, secret = issue(alice, by=alice, name="Layout", scopes=scopes)
         assert fetch(material, authorization=f"Token {secret}").status_code == status
-    headers = {"authorization": "Token wrong"}
-    assert fetch(material, **headers).status_code == HTTPStatus.NOT_FOUND
+    assert fetch(material, authorization="Token wrong").status_code == HTTPStatus.NOT_FOUND
 
 
 @pytest.mark.parametrize("of_revision", [None, 1])

@@ -23,6 +23,7 @@ from articles.services.tasks import PUBLISH
 from articles.services.watching import tell_of_trouble
 from headline.desk import navigation
 from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import refresh
 from scheduling.worker import Worker
 from tests.articles.factories import (
     APPROVED,
@@ -293,3 +294,34 @@ def test_an_unread_notice_is_marked_new_and_not_ticked(author: User) -> None:
     cells = re.findall(r"field-is_new.*?</td>", page, re.DOTALL)
     assert [bool(re.search(r">\s*new\s*<", cell)) for cell in cells] == [True, False]
     assert not any("check_small" in cell for cell in cells)
+
+
+def test_a_person_with_a_notice_can_be_deleted_and_the_notice_goes_too(client: Client, author: User) -> None:
+    """S17"""
+    services.approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
+    NoticeChoice.objects.create(person=author)
+    client.force_login(make_person("root", is_superuser=True))
+    question = client.get(f"/admin/auth/user/{author.pk}/delete/")
+    assert "your account doesn't have permission" not in question.content.decode()
+    client.post(f"/admin/auth/user/{author.pk}/delete/", {"post": "yes"})
+    assert not User.objects.filter(pk=author.pk).exists()
+    assert not Notice.objects.exists()
+
+
+def test_several_people_with_notices_are_deleted_from_the_list(client: Client, author: User) -> None:
+    """S17, by another door"""
+    services.approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
+    client.force_login(make_person("root", is_superuser=True))
+    chosen = {"action": "delete_selected", "_selected_action": [author.pk], "post": "yes"}
+    client.post("/admin/auth/user/", chosen)
+    assert not User.objects.filter(pk=author.pk).exists()
+
+
+def test_what_was_written_for_somebody_just_deleted_is_removed_and_never_mailed(author: User) -> None:
+    """E10"""
+    make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW)
+    services.approve(Article.objects.get(), by=make_editor())
+    Notice.objects.update(person_id=author.pk + 1000)
+    assert mailing.mail(Notice.objects.get().pk) is False
+    assert refresh().healed >= 1
+    assert not Notice.objects.exists()

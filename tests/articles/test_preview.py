@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page, expect
 
 from articles.models import Article, AuditEntry, PreviewLink
+from articles.roles import Role
 from articles.services.previewing import make_preview_link, revoke_preview_link
 from articles.services.publishing import kill
 from articles.services.submitting import submit
-from tests.articles.factories import make_article, make_channel, make_editor, make_person, soon
+from tests.articles.factories import make_article, make_channel, make_editor, make_member, make_person, soon
 from tests.articles.test_desk import form_address, logged_in, press
 from tests.articles.test_editor import open_form
 from tests.articles.test_keeping import keep
@@ -128,7 +131,7 @@ def test_what_others_type_is_not_previewed(desk: Client, alice: User) -> None:
 
 def test_a_link_shows_outsiders_the_newest_text_or_one_revision_alone(desk: Client, alice: User) -> None:
     article = make_article("First")
-    newest = make_preview_link(article, by=alice, lasts=timedelta(days=1))
+    newest = make_preview_link(article, by=alice, lasts=timedelta(days=1), is_following=True)
     fixed = make_preview_link(article, by=alice, lasts=timedelta(days=1), revision=1, note="The lawyer")
     press(desk, article, "_save", title="Second")
     outsider = Client()
@@ -190,3 +193,51 @@ def test_the_form_leads_to_the_links(desk: Client) -> None:
     assert f"/admin/articles/article/{article.pk}/links/" in desk.get(form_address(article)).text
     submit(article, by=make_editor("bob"))
     assert desk.get(preview_address(article)).status_code == 200
+
+
+@pytest.mark.parametrize("chosen", ["", "1"])
+def test_a_link_shows_no_later_draft_unless_that_was_asked_for(desk: Client, chosen: str) -> None:
+    """S17"""
+    article = make_article("First")
+    screen = f"/admin/articles/article/{article.pk}/links/"
+    desk.post(screen, {"days": "7", "revision": chosen})
+    desk.post(screen, {"days": "7", "revision": "0", "note": "follows"})
+    press(desk, article, "_save", title="Second")
+    fixed, following = PreviewLink.objects.exclude(note="follows").get(), PreviewLink.objects.get(note="follows")
+    assert "<h1>First</h1>" in Client().get(fixed.get_absolute_url()).text
+    assert "<h1>Second</h1>" in Client().get(following.get_absolute_url()).text
+
+
+@pytest.mark.parametrize("end", ["deactivated", "deleted", "no staff", "no permission", "author of another"])
+def test_a_link_ends_with_its_maker(end: str) -> None:
+    """S17"""
+    wen = make_member(Role.AUTHOR)
+    article = make_article("Bridge", author=wen)
+    address = make_preview_link(article, by=wen, lasts=timedelta(days=1)).get_absolute_url()
+    assert Client().get(address).status_code == 200
+    if end == "deleted":
+        Article.objects.update(author=None)
+        wen.delete()
+    elif end == "no permission":
+        wen.groups.clear()
+    elif end == "author of another":
+        Article.objects.update(author=make_person("bob"))
+    else:
+        User.objects.filter(pk=wen.pk).update(**{{"deactivated": "is_active", "no staff": "is_staff"}[end]: False})
+    assert Client().get(address).status_code == 404
+
+
+def test_approval_ends_no_link() -> None:
+    wen = make_member(Role.AUTHOR)
+    article = make_article("Bridge", author=wen)
+    address = make_preview_link(article, by=wen, lasts=timedelta(days=1)).get_absolute_url()
+    Article.objects.update(status=Status.APPROVED)
+    assert Client().get(address).status_code == 200
+
+
+def test_links_of_before_show_what_they_were_made_for(desk: Client, alice: User) -> None:
+    article = make_article("First")
+    old = make_preview_link(article, by=alice, lasts=timedelta(days=1), is_following=True)
+    press(desk, article, "_save", title="Second")
+    import_module("articles.migrations.0019_links_and_audit_guard").pin_links(apps, None)
+    assert "<h1>First</h1>" in Client().get(old.get_absolute_url()).text

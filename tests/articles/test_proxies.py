@@ -17,6 +17,7 @@ from articles import services
 from articles.caching import proxies
 from articles.caching.proxies import PURGE
 from articles.models import Article
+from articles.services.publishing import Outcome
 from scheduling.errands import run_errands
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import read_database_clock
@@ -91,17 +92,36 @@ def test_proxies_hear_at_once_and_again_a_second_later(proxy: Proxy, settings: A
 
 
 def test_a_batch_is_one_word(proxy: Proxy) -> None:
-    articles = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(hours=1)) for n in range(3)]
+    ids = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(hours=-1)).pk for n in range(3)]
     run_errands_now()
     proxy.heard()
-    Article.objects.update(publish_at=soon(seconds=-1))
-    run_errands_now()
-    proxy.heard()
-    ids = [article.pk for article in articles]
     with transaction.atomic():
-        services.publish_due(ids)
-    assert TaskInfo.objects.get(task_type=PURGE).parameters == {"articles": ids, "tags": []}
+        for pk in ids:
+            Article.objects.filter(pk=pk).update(summary="New")
+    assert [task.parameters["articles"] for task in TaskInfo.objects.filter(task_type=PURGE)] == [[pk] for pk in ids]
     assert proxy.heard() == {"news", *(f"article:{pk}" for pk in ids)}
+
+
+def test_what_the_clock_has_shown_is_not_told_again_when_it_is_noted(proxy: Proxy) -> None:
+    """E12: the proxy was told to forget the whole site once a batch, although readers saw nothing new."""
+    ids = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)).pk for n in range(3)]
+    run_errands_now()
+    proxy.heard()
+    assert set(run_publish(ids).done) == set(ids)
+    Article.objects.note(unpublish_at=soon(seconds=-0.5))
+    assert set(run_take_off(ids).done) == set(ids)
+    assert not TaskInfo.objects.filter(task_type=PURGE).exists()
+    assert proxy.heard() == set()
+
+
+@transaction.atomic
+def run_publish(ids: list[int]) -> Outcome:
+    return services.publish_due(ids)
+
+
+@transaction.atomic
+def run_take_off(ids: list[int]) -> Outcome:
+    return services.take_off_due(ids)
 
 
 def test_a_batch_too_large_to_look_through_is_about_everything(proxy: Proxy) -> None:

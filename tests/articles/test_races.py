@@ -17,7 +17,7 @@ from articles.roles import Role
 from articles.services.moving import Moment
 from articles.services.tagging import rename_tag
 from scheduling.models import TaskInfoLog
-from scheduling.services import refresh, run_due
+from scheduling.services import lock_by_ids, refresh, run_due
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, publish_tasks, soon
 from tests.articles.pictures import make_material
 from tests.harness import eventually
@@ -42,6 +42,11 @@ def together(*actions: Callable[[], Any]) -> list[Any]:
 
     with ThreadPoolExecutor(len(actions)) as pool:
         return list(pool.map(run, actions))
+
+
+def hold(**about: Any) -> Article:
+    """The article, locked until the transaction ends."""
+    return lock_by_ids(Article, [Article.objects.get(**about).pk]).get()
 
 
 def run_until_published() -> bool:
@@ -103,7 +108,7 @@ def test_a_worker_does_not_wait_for_an_article_that_an_editor_holds() -> None:
 
     def edit_slowly() -> bool:
         with transaction.atomic():
-            copy = Article.objects.locked().get()
+            copy = hold()
             held.set()
             worker_went_on = released.wait(10 if has_row_locks else 0.2)
             copy.publish_at = soon(hours=1)

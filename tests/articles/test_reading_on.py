@@ -192,3 +192,15 @@ def test_older_articles_are_a_page_of_their_own_without_scripts(page: Window) ->
         expect(plain.get_by_text("Just in")).to_be_hidden()
         plain.get_by_role("link", name="Older articles").click()
         expect(plain.get_by_role("link", name=f"No. {SIZE:03}")).to_be_visible()
+
+
+@pytest.mark.parametrize("address", ["/", "/channel/politics/"])
+@pytest.mark.parametrize(("size", "shown"), [("0000000000010", 10), ("0" * 5000 + "1", 1), ("07", 7), ("9" * 400, 12)])
+def test_zeros_before_a_size_say_nothing(address: str, size: str, shown: int) -> None:
+    """S17"""
+    channel = make_channel("Politics")
+    for number in range(12):
+        make_article(f"No. {number}.", status=APPROVED, publish_at=soon(hours=-1), channel=channel)
+    text = Client().get(f"{address}?page_size={size}").text
+    assert sum(f"No. {number}." in text for number in range(12)) >= shown
+    assert Client().get("/channel/politics/?page_size=00000000000").status_code == 404

@@ -18,7 +18,7 @@ from articles.services.release_tasks import RELEASE
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import database_now, refresh, run_due, sweep
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
-from tests.articles.test_races import together
+from tests.articles.test_races import hold, together
 from tests.conftest import StartManage
 from tests.harness import eventually
 
@@ -148,7 +148,7 @@ def test_a_release_waits_for_nobody_and_goes_out_when_its_members_are_free(irene
 
     def edit_slowly() -> None:
         with transaction.atomic():
-            Article.objects.locked().get(title="No. 7")
+            hold(title="No. 7")
             held.set()
             released.wait(10 if has_row_locks else 0.2)
 
@@ -173,7 +173,7 @@ def test_editors_who_never_let_go_of_a_member_do_not_starve_its_release(irene: U
     def hammer() -> None:
         while not done.is_set():
             with transaction.atomic():
-                list(Article.objects.locked().filter(title="No. 7"))
+                hold(title="No. 7")
                 done.wait(0.05 if has_row_locks else 0)
 
     def wait_for_release() -> bool:
@@ -220,7 +220,7 @@ def test_deleting_an_article_and_changing_what_its_release_does_with_it_do_not_d
 
     def change() -> None:
         with transaction.atomic():
-            Article.objects.locked().get()
+            hold()
             held.set()
             if connection.features.has_select_for_update:
                 eventually(someone_waits)

@@ -59,7 +59,8 @@ def test_the_strip_names_embargo_end_and_retraction_notice(desk: Client) -> None
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     assert "Under embargo" not in strip(desk, out)
     services.kill(out, by=make_editor("bob"), notice="Not <true>.")
-    assert "Readers are told: “Not &lt;true&gt;.”" in strip(desk, out)
+    assert "readers are told why.</span>" in strip(desk, out)
+    assert "“Not &lt;true&gt;.”" in strip(desk, out)
 
 
 def test_submitting_without_channel_time_or_summary_is_said_and_not_stopped(desk: Client) -> None:

@@ -39,14 +39,12 @@ HASTE = json.dumps({"SCHEDULING_BACKOFF": 0.05, "SCHEDULING_MAX_BACKOFF": 0.1})
 def test_work_due_in_an_outage_goes_out_by_itself_after_it(
     start_manage: StartManage, queue: str, trouble: Trouble
 ) -> None:
-    """E1"""
+    """E1; `tests/chaos/test_refused.py` takes the time of it."""
     env = {"TEST_SETTINGS": HASTE} | ({"REDIS_URL": ""} if queue == "database" else {})
     work = Work.plan(articles=10)
     worker = start_manage("poll", "--forever", "--processes", "2", env=env)
     eventually(lambda: WorkerHeartbeat.objects.count() == 2, 30)
-    timing = outlast(work, trouble, seconds=6)
-    assert timing.named < 5, timing
-    assert timing.recovered < 15, timing
+    outlast(work, trouble, seconds=6)
     assert worker.stop() == 0
 
 

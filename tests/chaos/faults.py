@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from redis import RedisError
+from redis import Redis, RedisError
 
 from tests.harness import Server, eventually
 
@@ -43,8 +43,23 @@ def freeze_worker(trial: Trial) -> None:
     """A worker stands still in the middle of a batch, and goes on long after its tasks were due."""
     process = _worker_in_mid_batch(trial)
     os.kill(process, signal.SIGSTOP)
-    time.sleep(OUTAGE)
-    os.kill(process, signal.SIGCONT)
+    try:
+        _offer(trial, "probe.slow", "SELECT task_id FROM taskinfo WHERE task_type = 'probe.slow'")
+        _another_runs(trial)
+        time.sleep(OUTAGE)
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def _another_runs(trial: Trial) -> None:
+    """Nobody waits for rows in the hands of the worker that stands still, although they were given out again."""
+    task_id = trial.insert("probe.note")
+    executed = "SELECT 1 FROM taskinfo_logs WHERE task_id = %s AND status = 1"
+    try:
+        eventually(lambda: trial.stand.rows(executed, task_id), 8)
+    except AssertionError as error:
+        statements = trial.stand.rows("SHOW FULL PROCESSLIST")
+        raise AssertionError(f"a worker waits for one that stands still: {statements}") from error
 
 
 def restart_redis(trial: Trial) -> None:
@@ -101,6 +116,35 @@ def refresh_twice_at_once(trial: Trial) -> None:
     assert [process.wait() for process in passes] == [0, 0]
 
 
+def offer_early_hints(trial: Trial) -> None:
+    """Hints of tasks that are not due are given out."""
+    for task_type in ("probe.note", "articles.publish"):
+        later = "execute_time > UTC_TIMESTAMP(6) + INTERVAL 1 SECOND ORDER BY execute_time LIMIT 100"
+        _offer(trial, task_type, f"SELECT task_id FROM taskinfo WHERE task_type = '{task_type}' AND {later}")
+
+
+def set_clocks(trial: Trial) -> None:
+    """The workers believe in another time, both earlier and later, and Redis' clock is set back by an hour."""
+    for seconds in (5, -10):
+        trial.add("probe.clock", 4, parameters={"seconds": seconds})
+        set_redis_back(trial.stand.queue())
+
+
+def set_redis_back(client: Redis) -> None:
+    """What expires does so an hour later than it should."""
+    for key in client.scan_iter():
+        if client.pttl(key) >= 0:
+            client.pexpire(key, 3_600_000)
+
+
+def correct_what_fails(trial: Trial) -> None:
+    """Somebody corrects a task while it fails for the last time; then it is another one, and due at once."""
+    seen = trial.workers.output.count("probe.broken begins")
+    task_id = trial.insert("probe.broken", parameters={"seconds": 1})
+    eventually(lambda: trial.workers.output.count("probe.broken begins") > seen, 30, trial.workers.output)
+    trial.correct(task_id)
+
+
 def write_garbage(trial: Trial) -> None:
     """Another program uses our keys."""
     redis = trial.stand.queue()
@@ -108,6 +152,11 @@ def write_garbage(trial: Trial) -> None:
         redis.zadd("sched:future:{probe.note:0}", {"not a task": 0, "": 1})
         redis.rpush("sched:ready:{probe.note:0}", "99", "nonsense")
         redis.sadd("sched:topics", "::", "nonsense")
+
+
+def _offer(trial: Trial, task_type: str, sql: str) -> None:
+    if ids := [task_id for (task_id,) in trial.stand.rows(sql)]:
+        trial.stand.queue().lpush(f"sched:ready:{{{task_type}:0}}", *ids)
 
 
 @contextmanager
@@ -121,11 +170,10 @@ def _frozen(server: Server) -> Iterator[None]:
 
 
 def _worker_in_mid_batch(trial: Trial) -> int:
-    """The process id of a worker that has just begun a batch that takes a second."""
+    """The process id of a worker that has just begun a batch that takes two seconds."""
     seen = len(_begun(trial))
-    trial.add("probe.slow", 20, parameters={"seconds": 0.05})
+    trial.insert("probe.slow", parameters={"seconds": 2})
     eventually(lambda: len(_begun(trial)) > seen, 30, trial.workers.output)
-    time.sleep(0.3)
     return _begun(trial)[-1]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.chaos import faults
@@ -12,7 +14,10 @@ from tests.harness import Stand, eventually
 pytestmark = pytest.mark.long
 
 STORM = [
+    faults.offer_early_hints,
+    faults.set_clocks,
     faults.empty_redis,
+    faults.correct_what_fails,
     faults.kill_worker,
     faults.write_garbage,
     faults.restart_redis,
@@ -22,15 +27,31 @@ STORM = [
     faults.freeze_worker,
     faults.refresh_twice_at_once,
     faults.demote_redis,
+    faults.offer_early_hints,
 ]
+
+
+def storm(stand: Stand, *, mutant: str = "") -> None:
+    """Everything at once, with workers that lack one condition if `mutant` names it."""
+    env = {"TEST_SETTINGS": json.dumps({"PROBE_MUTANT": mutant})}
+    trial = Trial(stand, tasks=400, seconds=60, env=env)
+    trial.run(STORM, changing=True)
+    report = trial.report()
+    assert (report.lost, report.doubled, report.early) == (0, 0, 0), report
 
 
 def test_nothing_is_lost_doubled_or_early_in_a_storm_of_faults(stand: Stand) -> None:
     """R0.5 R0.6 R1.6 R1.20 R2.5 R2.6 R3.4 R3.6 R4.6"""
-    trial = Trial(stand, tasks=400, seconds=40)
-    trial.run(STORM)
-    report = trial.report()
-    assert (report.lost, report.doubled, report.early) == (0, 0, 0), report
+    storm(stand)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("mutant", ["due", "skip_locked", "sweep", "version"])
+def test_the_storm_shows_what_is_missing(stand: Stand, mutant: str) -> None:
+    """A proof that holds without the conditions that it is to prove proves nothing."""
+    with pytest.raises(AssertionError) as failure:
+        storm(stand, mutant=mutant)
+    print(f"without {mutant}: {failure.value}")  # noqa: T201
 
 
 def test_a_task_that_kills_its_worker_ends_failed_and_the_others_run(stand: Stand) -> None:

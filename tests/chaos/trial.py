@@ -13,12 +13,18 @@ from typing import Any
 from tests.chaos.faults import Fault
 from tests.harness import Process, Stand, eventually
 
-_TABLES = ("taskinfo", "taskinfo_logs", "probe_effect", "articles_article", "articles_revision", "articles_update")
+_TABLES = (
+    "taskinfo", "taskinfo_logs", "probe_effect",
+    "articles_article", "articles_revision", "articles_update", "articles_auditentry", "articles_notice",
+)  # fmt: skip
+_COLUMNS = "task_id, task_type, priority, execute_time, parameters, version, attempts, created_at, promised_at"
 _LEAD = 4.0  # seconds for storing the tasks and starting the workers
 _PROCESSES = 2
 _PATIENCE = 60.0  # seconds after the last due time in which everything must have run
 EXECUTED = 1
+CANCELLED = 2
 FAILED = 3
+PUBLISHED = 9
 
 
 @dataclass(frozen=True)
@@ -45,10 +51,15 @@ class Trial:
         self.tasks = tasks
         self.seconds = seconds
         self.workers: Process
+        self.changed: set[int] = set()  # tasks that were moved, so that their records have another version
         self.fault_began = self.fault_ended = 0.0
+        self._next_id = 1000
 
-    def run(self, faults: Sequence[Fault]) -> None:
-        """Empty the stores, let the tasks become due, do the faults one after the other, wait for the end."""
+    def run(self, faults: Sequence[Fault], *, changing: bool = False) -> None:
+        """Empty the stores, let the tasks become due, do the faults one after the other, wait for the end.
+
+        With `changing`, somebody moves and cancels tasks while the faults are done.
+        """
         self.reset()
         begin = time.time() + _LEAD
         self.load(
@@ -58,8 +69,12 @@ class Trial:
         self.start_workers()
         time.sleep(max(0.0, begin - time.time()) + 0.25 * self.seconds)
         self.fault_began = time.time()
+        changes = self.stand.start("-m", "tests.chaos.change", env=self.env) if changing else None
         for fault in faults:
             fault(self)
+        if changes is not None:
+            assert changes.stop() == 0, changes.output
+            self.changed |= set(json.loads(changes.lines[-1]))
         self.fault_ended = time.time()
         eventually(self._is_over, self.seconds + _PATIENCE, "tasks are still pending")
         assert self.workers.stop() == 0, self.workers.output
@@ -71,6 +86,34 @@ class Trial:
     def add(self, task_type: str, count: int, **values: Any) -> None:
         """Store tasks that are due now."""
         self.load({"task_type": task_type, "count": count, "due": time.time(), **values})
+
+    def insert(self, task_type: str, *, parameters: dict[str, Any] | None = None) -> int:
+        """Store a task that is due now, at once and without a hint; its id."""
+        task_id = self._next_id = self._next_id + 1
+        values = f"{task_id}, '{task_type}', 0, UTC_TIMESTAMP(6), %s, 1, 0, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)"
+        logged = f"{_COLUMNS}, status, worker, error, updated_at) VALUES ({values}, 0, '', '', UTC_TIMESTAMP(6))"
+        self._commit(
+            (f"INSERT INTO taskinfo ({_COLUMNS}, lease_token) VALUES ({values}, '')", json.dumps(parameters or {})),
+            (f"INSERT INTO taskinfo_logs ({logged}", json.dumps(parameters or {})),
+        )
+        return task_id
+
+    def correct(self, task_id: int) -> None:
+        """Give a task empty parameters, as rescheduling it would; waits for the worker that has it in hand."""
+        values = "parameters = '{}', version = version + 1, attempts = 0, execute_time = UTC_TIMESTAMP(6)"
+        self.changed.add(task_id)
+        self._commit(
+            *((f"UPDATE {table} SET {values} WHERE task_id = %s", task_id) for table in ("taskinfo", "taskinfo_logs"))
+        )
+
+    def _commit(self, *statements: tuple[str, object]) -> None:
+        connection = self.stand.connect()
+        connection.autocommit(False)
+        with connection.cursor() as cursor:
+            for sql, argument in statements:
+                cursor.execute(sql, [argument])
+        connection.commit()
+        connection.close()
 
     def start_workers(self) -> None:
         """Start the supervised workers and wait until each runs."""
@@ -102,19 +145,36 @@ class Trial:
         return row
 
     def _lost(self) -> int:
-        (open_or_failed,) = self._row("SELECT COUNT(*) FROM taskinfo_logs WHERE status <> %s", EXECUTED)
-        (without_effect,) = self._row(
+        open_or_failed = "SELECT COUNT(*) FROM taskinfo_logs WHERE status NOT IN (%s, %s)"
+        without_effect = (
             "SELECT COUNT(*) FROM taskinfo_logs l LEFT JOIN probe_effect e ON e.task_id = l.task_id"
-            " WHERE l.task_type LIKE 'probe.%%' AND e.id IS NULL"
+            " WHERE l.task_type LIKE 'probe.%%' AND l.status = %s AND e.id IS NULL"
         )
-        (unpublished,) = self._row("SELECT COUNT(*) FROM articles_article WHERE status <> 9 OR published_at IS NULL")
-        return int(open_or_failed + without_effect + unpublished)
+        unpublished = "SELECT COUNT(*) FROM articles_article WHERE status <> %s OR published_at IS NULL"
+        unrecorded = (
+            "SELECT COUNT(*) FROM articles_article a LEFT JOIN articles_auditentry e"
+            " ON e.article_id = a.id AND e.new_status = %s WHERE e.id IS NULL"
+        )
+        queries = (
+            (open_or_failed, EXECUTED, CANCELLED),
+            (without_effect, EXECUTED),
+            (unpublished, PUBLISHED),
+            (unrecorded, PUBLISHED),
+        )
+        return sum(self._row(*query)[0] for query in queries)
 
     def _doubled(self) -> int:
         (effects,) = self._row("SELECT COUNT(*) - COUNT(DISTINCT task_id) FROM probe_effect")
+        (cancelled,) = self._row(
+            "SELECT COUNT(*) FROM taskinfo_logs l JOIN probe_effect e ON e.task_id = l.task_id WHERE l.status = %s",
+            CANCELLED,
+        )
+        (published,) = self._row(
+            "SELECT COUNT(*) - COUNT(DISTINCT article_id) FROM articles_auditentry WHERE new_status = %s", PUBLISHED
+        )
         # Each change of a record raises its version: 2 means that it was closed once.
-        (records,) = self._row("SELECT COUNT(*) FROM taskinfo_logs WHERE status = %s AND version <> 2", EXECUTED)
-        return int(effects + records)
+        closed = self.stand.rows("SELECT task_id FROM taskinfo_logs WHERE status = %s AND version <> 2", EXECUTED)
+        return int(effects + cancelled + published) + len({task_id for (task_id,) in closed} - self.changed)
 
     def _early(self) -> int:
         queries = (

@@ -6,6 +6,7 @@ database or Redis away and give it back. It dies with the process that started i
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 from collections.abc import Sequence
@@ -115,7 +116,9 @@ def _install_mariadb(directory: Path, data: Path) -> None:
     (directory / "init.sql").write_text(_MARIADB_INIT)
     command = ["mariadb-install-db", "--no-defaults", *_as_root(), f"--datadir={data}", "--skip-test-db"]
     command += ["--auth-root-authentication-method=normal", "--innodb-log-file-size=64M"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # A server that starts removes what others keep in the temporary directory it shares with them.
+    env = {**os.environ, "TMPDIR": str(directory)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, f"mariadb-install-db failed:\n{done.stdout}{done.stderr}"
 
 

@@ -7,6 +7,8 @@ Installed by `tests.settings`, which pytest and the processes it starts use. The
     probe.fail   {"times": n}      writes its effect, then raises; from the attempt after the n-th on it succeeds
     probe.refused {}               writes its effect, then finds the database full
     probe.kill   {"times": n}      writes its effect, then kills its worker with SIGKILL; likewise
+    probe.broken {"seconds": s}    sleeps, then raises, once and for all; with {} one effect
+    probe.clock  {"seconds": s}    puts its worker's clock so much ahead, then one effect
 
-Without `times` the last two never succeed. A first attempt that nobody had reason to count is not one of the n.
+Without `times` those two never succeed. A first attempt that nobody had reason to count is not one of the n.
 """

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from django.conf import settings
 from django.db import OperationalError
 
-from scheduling.clock import read_database_clock
+from scheduling.clock import clock, read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.registry import handler, healer
 from tests.probe.models import Effect
@@ -78,6 +78,32 @@ def kill(tasks: Sequence[TaskInfo]) -> None:
     note(tasks)
     if any(_misbehaves(task) for task in tasks):
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+@handler("probe.broken", max_attempts=1)
+def broken(tasks: Sequence[TaskInfo]) -> None:
+    """Fail for good, unless somebody has corrected the parameters."""
+    seconds = sum((task.parameters or {}).get("seconds", 0) for task in tasks)
+    if seconds:
+        logger.warning("probe.broken begins")
+        time.sleep(seconds)
+        raise SlowError
+    note(tasks)
+
+
+class SlowError(ProbeError):
+    """Gives whoever waits for the row time to change it before the failure is written down."""
+
+    def __str__(self) -> str:
+        time.sleep(0.3)
+        return "this task is broken"
+
+
+@handler("probe.clock")
+def set_clock(tasks: Sequence[TaskInfo]) -> None:
+    """Have the worker believe in another time until it measures."""
+    clock._ahead += sum((task.parameters or {})["seconds"] for task in tasks)
+    note(tasks)
 
 
 def _misbehaves(task: TaskInfo) -> bool:

@@ -7,15 +7,15 @@ import signal
 from typing import Any
 
 from django.conf import settings
-from django.db.models.signals import post_delete
 
-from articles.models import Update
+from articles.models.telling import rows_changed
 
 
-def die(**kwargs: Any) -> None:
-    """As a power cut would have it, with half of the work written."""
-    os.kill(os.getpid(), signal.SIGKILL)
+def die(fields: frozenset[str], **kwargs: Any) -> None:
+    """As a power cut would have it, with half of the work written: many articles got newer texts."""
+    if "body" in fields:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 if getattr(settings, "PROBE_DIES_OF_UPDATES", False):
-    post_delete.connect(die, sender=Update)
+    rows_changed.connect(die)

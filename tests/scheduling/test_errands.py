@@ -116,6 +116,13 @@ def test_an_errand_of_any_priority_is_run() -> None:
     assert Effect.objects.filter(task_id=task.task_id).count() == 1
 
 
+def waiting_for(event: threading.Event) -> registry.Handler:
+    def wait(tasks: Sequence[TaskInfo]) -> None:
+        event.wait(30)
+
+    return registry.Handler(wait, errand=True)
+
+
 def is_leased(task_id: int) -> bool:
     return TaskInfo.objects.filter(task_id=task_id, leased_until__isnull=False).exists()
 
@@ -123,8 +130,7 @@ def is_leased(task_id: int) -> bool:
 def test_many_slow_errands_of_one_type_keep_no_other_type_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """E11: as a bulk action with 1,500 articles kept a purge of the CDN waiting."""
     go_on = threading.Event()
-    slow = registry.Handler(lambda tasks: go_on.wait(30) and None, errand=True)
-    monkeypatch.setitem(registry._handlers, "test.bulk", slow)
+    monkeypatch.setitem(registry._handlers, "test.bulk", waiting_for(go_on))
     bulk = [add("test.bulk") for _ in range(10)]
     with working():
         eventually(lambda: TaskInfo.objects.filter(pk__in=bulk, leased_until__isnull=False).count() == 2)
@@ -140,8 +146,7 @@ def test_an_errand_that_outlasts_its_worker_is_given_back(monkeypatch: pytest.Mo
     """E11: the next worker need not wait for the lease to run out, and the attempt does not count."""
     settings.SCHEDULING_STOP_TIMEOUT = 0.4
     go_on = threading.Event()
-    slow = registry.Handler(lambda tasks: go_on.wait(30) and None, errand=True)
-    monkeypatch.setitem(registry._handlers, "test.bulk", slow)
+    monkeypatch.setitem(registry._handlers, "test.bulk", waiting_for(go_on))
     task_id = add("test.bulk")
     with working():
         eventually(lambda: is_leased(task_id))

@@ -329,6 +329,28 @@ def test_when_everything_is_refused_the_breaker_opens_and_closes_again(
     assert breakers.report() == []
 
 
+def test_a_worker_shows_that_it_goes_on_however_many_transactions_are_refused(
+    queue: DelayQueue, notes: Notes, in_time: None
+) -> None:
+    """E9: else its supervisor would take it for hanging and kill it, which counts as a crash."""
+    many(50)
+    notes.fault = refuse(LOCKED)
+    beats: list[int] = []
+    run_once(50, beat=lambda: beats.append(len(notes.batches)))
+    assert len(beats) == 4
+    assert beats == sorted(set(beats))
+
+
+def test_a_lock_that_was_waited_for_long_is_not_waited_for_again_at_once(
+    queue: DelayQueue, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scheduling.transactions._PATIENCE", -1.0)
+    add(0)
+    notes.fault = refuse(LOCKED)
+    run_once(10)
+    assert len(notes.batches) == 1
+
+
 def test_a_breaker_holds_up_its_own_type_alone(queue: DelayQueue, add: Add, notes: Notes, in_time: None) -> None:
     calls: list[int] = []
     registry.handler("other")(lambda tasks: calls.append(len(tasks)))
@@ -338,7 +360,7 @@ def test_a_breaker_holds_up_its_own_type_alone(queue: DelayQueue, add: Add, note
     run_once(10, breakers=breakers)
     add(0, task_type="other")
     add(0)
-    run_once(10, breakers=breakers)
+    assert run_once(10, breakers=breakers).popped == 1
     assert calls == [1]
     assert len(notes.batches) == 4
 
@@ -352,6 +374,16 @@ def test_the_pause_of_a_breaker_grows_to_its_limit(settings: Any) -> None:
     assert breakers.closed([TYPE, "other"]) == {"other"}
     breakers.succeeded(TYPE)
     assert breakers.closed([TYPE]) == {TYPE}
+
+
+def test_a_type_of_which_some_run_does_not_rest() -> None:
+    breakers = Breakers()
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=9, some_ran=True)
+    assert breakers.closed([TYPE]) == {TYPE}
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=2, some_ran=False)
+    assert breakers.closed([TYPE]) == {TYPE}
+    breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=1, some_ran=False)
+    assert breakers.closed([TYPE]) == frozenset()
 
 
 def test_what_was_refused_and_then_done_by_others_is_forgotten(settings: Any) -> None:
@@ -539,7 +571,10 @@ def test_trouble_counts_no_attempt_of_an_errand(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_refresh_that_hangs_keeps_nobody_from_learning_of_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refresh_that_hangs_keeps_nobody_from_learning_of_trouble(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.SCHEDULING_HEARTBEAT_INTERVAL = 3600  # it is told at once
     hangs, released = threading.Event(), threading.Event()
 
     def hang() -> int:
@@ -572,7 +607,12 @@ def test_a_heartbeat_that_is_refused_does_not_stop_the_sweep(
 
     monkeypatch.setattr(Maintenance, "beat", refuse_beat)
     swept = threading.Event()
-    monkeypatch.setattr("scheduling.maintenance.sweep", lambda queue: swept.set() or 0)
+
+    def sweep_once(queue: DelayQueue) -> int:
+        swept.set()
+        return 0
+
+    monkeypatch.setattr("scheduling.maintenance.sweep", sweep_once)
     monkeypatch.setattr("scheduling.maintenance.refresh", lambda: None)
     with Maintenance("w", [TYPE], DatabaseQueue()):
         assert swept.wait(30)

@@ -103,7 +103,6 @@ def test_what_is_given_out_next_is_known_and_can_be_preceded(queue: DelayQueue) 
     first, second = put(queue, now_ms() - 20, now_ms() - 10)
     put(queue, now_ms() + 60_000)
     queue.requeue(A, [8, 9])
-    queue.requeue(A, [])
     assert queue.ready([A, B], 3) in [{A: [8, 9, first], B: []}, {}]
     assert {first, second} <= set(queue.pop([A[0]], 10, now_ms=now_ms()).ids[A])
 

@@ -25,12 +25,15 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from articles.desk.forms import ArticleForm
 from articles.exceptions import ArticleError
 from articles.models import Article, PreviewLink, Text, WorkingCopy
-from articles.services.previewing import make_preview_link, revoke_preview_link
+from articles.services.previewing import is_backed, make_preview_link, revoke_preview_link
 from articles.services.rights import CHANGE, allows
 from articles.showing import newest_text, page_of_text, preview
 from scheduling.services import read_database_clock
 
 BLANK = Text(title="", slug="", summary="", body="", byline="", channel_id=None, tags=())
+FOLLOWING = 0
+"""In the form: no revision in particular."""
+
 DAYS = ((1, _("a day")), (3, _("three days")), (7, _("a week")), (30, _("30 days")))
 
 
@@ -49,7 +52,9 @@ class LinkForm(forms.Form):
         super().__init__(data)
         numbers = article.revisions.newest_first().values_list("number", flat=True)[:50]
         fixed = [(number, gettext("revision %d, as it is") % number) for number in numbers]
-        self.fields["revision"].choices = [("", gettext("the newest saved text, whatever it becomes")), *fixed]  # type: ignore[attr-defined]
+        newest = [("", gettext("the newest saved text, as it is now"))]
+        later = [(FOLLOWING, gettext("always the newest saved text, later drafts included"))]
+        self.fields["revision"].choices = [*newest, *fixed, *later]  # type: ignore[attr-defined]
 
 
 class PreviewScreens(ModelAdmin):
@@ -106,7 +111,9 @@ class PreviewScreens(ModelAdmin):
     def _make(self, request: HttpRequest, article: Article, asked: dict[str, Any]) -> None:
         lasts = timedelta(days=asked["days"])
         try:
-            make_preview_link(article, by=request.user, lasts=lasts, revision=asked["revision"], note=asked["note"])
+            is_following = asked["revision"] == FOLLOWING
+            shown = {"is_following": True} if is_following else {"revision": asked["revision"]}
+            make_preview_link(article, by=request.user, lasts=lasts, note=asked["note"], **shown)
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         else:
@@ -138,8 +145,16 @@ def _typed(request: HttpRequest, article: Article | None, window: str, text: Tex
 
 def _listed(request: HttpRequest, article: Article) -> list[dict[str, Any]]:
     now = read_database_clock()
-    links = PreviewLink.objects.filter(article=article).select_related("made_by", "revision").order_by("-made_at")
+    links = (
+        PreviewLink.objects.filter(article=article)
+        .select_related("article", "made_by", "revision")
+        .order_by("-made_at")
+    )
     return [
-        {"link": link, "is_open": link.is_open_at(now), "address": request.build_absolute_uri(link.get_absolute_url())}
+        {
+            "link": link,
+            "is_open": link.is_open_at(now) and is_backed(link),
+            "address": request.build_absolute_uri(link.get_absolute_url()),
+        }
         for link in links
     ]

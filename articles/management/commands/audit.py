@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import stat
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +23,7 @@ from articles.times import spoken_exactly
 
 LISTED = 50
 FIELDS = [field.name for field in AuditEntry._meta.concrete_fields]
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How cells begin that spreadsheets calculate; https://owasp.org/www-community/attacks/CSV_Injection."""
 
 FILTERS: Mapping[str, str] = {
@@ -76,12 +78,20 @@ class Command(BaseCommand):
                 file = (
                     sys.stdout
                     if name == TERMINAL
-                    else stack.enter_context(open(name, "w", encoding="utf-8", newline=""))
+                    else stack.enter_context(open(name, "w", encoding="utf-8", newline="", opener=_private))
                 )
             except OSError as error:
                 raise CommandError(f"{name}: {error.strerror}") from error
             count = write(file, map(_row, entries.iterator(chunk_size=1000)))
         self.stderr.write(f"exported={count}")
+
+
+def _private(name: str, flags: int) -> int:
+    """Opens a file for its owner's eyes alone, also one that is there already."""
+    descriptor = os.open(name, flags, 0o600)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.fchmod(descriptor, 0o600)
+    return descriptor
 
 
 Row = dict[str, Any]

@@ -1,0 +1,68 @@
+"""Child process: moves and cancels tasks until SIGTERM, then prints the ids of those it moved, as JSON."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import timedelta
+
+import django
+
+django.setup()
+
+from django.db import Error, connection  # noqa: E402 (models need a Django that is set up)
+
+from articles.models import Article  # noqa: E402
+from scheduling.exceptions import TaskNotPending  # noqa: E402
+from scheduling.models import TaskInfo  # noqa: E402
+from scheduling.services import cancel_task, read_database_clock, reschedule_task  # noqa: E402
+from scheduling.stopping import stop_on_signals  # noqa: E402
+
+PAUSE = 0.05  # seconds
+FURTHEST = 3.0  # seconds a task is moved at most; some become due at once
+moved: set[int] = set()
+
+
+def main() -> None:
+    """Change something, again and again, whatever the database says."""
+    with stop_on_signals() as stopping:
+        while not stopping.wait(PAUSE):
+            try:
+                random.choice((move_note, move_note, cancel_note, move_article))()
+            except (Error, TaskNotPending):
+                connection.close()
+    print(json.dumps(sorted(moved)))  # noqa: T201
+
+
+def pick(task_type: str) -> TaskInfo | None:
+    """One of the tasks that are due next."""
+    pending = list(TaskInfo.objects.filter(task_type=task_type).order_by("execute_time")[:40])
+    return random.choice(pending) if pending else None
+
+
+def move_note() -> None:
+    """Also what a worker has in hand at this moment."""
+    if task := pick("probe.note"):
+        moved.add(task.task_id)
+        reschedule_task(task.task_id, read_database_clock() + timedelta(seconds=random.uniform(0, FURTHEST)))
+
+
+def cancel_note() -> None:
+    """So that its effect must not be there."""
+    if task := pick("probe.note"):
+        moved.add(task.task_id)  # the answer may get lost with the connection
+        cancel_task(task.task_id)
+
+
+def move_article() -> None:
+    """By its own time, as an editor would; what is published meanwhile stays as it is."""
+    if task := pick("articles.publish"):
+        moved.add(task.task_id)
+        article = Article.objects.get(pk=int(task.key or 0))
+        if article.status == Article.Status.APPROVED:
+            article.publish_at = read_database_clock() + timedelta(seconds=random.uniform(1, FURTHEST))
+            article.save()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""The engine without one of the conditions that keep its promise; a proof that it still holds then proves nothing.
+
+A process is made a mutant by the setting `PROBE_MUTANT`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from scheduling import maintenance, worker
+from scheduling.models import TaskInfoQuerySet
+from scheduling.services import refreshing
+
+_due = TaskInfoQuerySet.due
+
+
+def without_due() -> None:
+    """What runs need not be due by the database's clock."""
+    TaskInfoQuerySet.due = lambda tasks, now: _due(tasks, now) if isinstance(now, datetime) else tasks  # type: ignore
+
+
+def without_skip_locked() -> None:
+    """Workers wait for rows that others hold."""
+    TaskInfoQuerySet.locked = lambda tasks: tasks.order_by("task_id").select_for_update()  # type: ignore
+
+
+def without_sweep() -> None:
+    """Nobody looks for lost hints."""
+
+    def sweep(*arguments: Any, **options: Any) -> int:
+        return 0
+
+    for module in (maintenance, refreshing, worker):
+        assert module.sweep  # type: ignore
+        module.sweep = sweep
+
+
+def without_version() -> None:
+    """What was moved while it ran is taken for what it was."""
+    TaskInfoQuerySet.at_version = lambda tasks, version: tasks  # type: ignore
+
+
+MUTANTS = {"due": without_due, "skip_locked": without_skip_locked, "sweep": without_sweep, "version": without_version}
