@@ -343,7 +343,7 @@ def test_an_update_goes_its_way_by_its_buttons(desk: Client) -> None:
     press(desk, article, "_save", title="Newer", correction="It was old.")
     assert form_of(desk, article)["title"] == "Newer"
     press(desk, article, Step.SUBMIT)
-    press(desk, article, Step.APPROVE)
+    press(logged_in(make_editor("bob")), article, Step.APPROVE)
     later = soon(hours=1).replace(microsecond=0)
     page = press(desk, article, Step.SCHEDULE_UPDATE, update_at=wall(later))
     assert "takes its place on" in page.text
