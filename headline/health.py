@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any
@@ -21,6 +22,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from headline.accounts.address import uncounted_proxy
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
@@ -124,6 +126,13 @@ def _ask_cache() -> str:
     return "ok"
 
 
+def clock_offset() -> float:
+    """Seconds by which the database's clock is ahead of this machine's, to the milliseconds that asking takes."""
+    before = time.time()
+    answer = read_database_clock().timestamp()
+    return round(answer - (before + time.time()) / 2, 3)
+
+
 def _ask_database() -> dict[str, Any]:
     now = read_database_clock()
     alive, late = workers(now), lateness(now, LATENESS_MINUTES)
@@ -138,6 +147,7 @@ def _ask_database() -> dict[str, Any]:
         "failing": failing_by_type().total(),
         "failed": failed_by_type().total(),
         "trouble": {one.trouble.value: str(one.trouble.label) for one in refused_work(now)},
+        "clock_offset_seconds": clock_offset(),
         "lateness_ms": {"p50": late.p50, "p99": late.p99, "max": late.max, "count": late.count},
     }
 
@@ -156,6 +166,8 @@ def _problems(report: dict[str, Any]) -> list[str]:
         "failing": report.get("failing", 0) > 0,
         "overdue": report.get("overdue", 0) > 0,
         "overdue_unclaimed": report.get("overdue_unclaimed", 0) > 0,
+        "clock_off": abs(report.get("clock_offset_seconds", 0)) > conf.CLOCK_TOLERANCE,
+        "proxy_not_counted": uncounted_proxy.is_set(),
     }
     return [name for name, is_so in signs.items() if is_so]
 

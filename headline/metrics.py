@@ -1,7 +1,7 @@
 """Figures for Prometheus: django-prometheus's own about requests, and the engine's.
 
-With several web processes, django-prometheus adds theirs up when `PROMETHEUS_MULTIPROC_DIR` is set; the engine's come
-from the database and are the same from each.
+`gunicorn.conf.py` has django-prometheus add the figures of several web processes up; the engine's come from the
+database and are the same from each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from prometheus_client import generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from headline.health import LATENESS_MINUTES, PATIENCE, Probe
+from headline.health import LATENESS_MINUTES, PATIENCE, Probe, clock_offset
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
@@ -102,6 +102,7 @@ def _collect() -> list[Metric]:
         _gauge("tasks_failed", "Tasks that failed for good and wait for a person", _by_type(failed_by_type())),
         _gauge("task_lateness_seconds", "How late tasks ran lately", _by_quantile(ran)),
         _gauge("trouble", "1 while the database or a worker's machine refuses work", _by_trouble(refused_work(now))),
+        _gauge("clock_offset_seconds", "How far ahead the database's clock is", [({}, clock_offset())]),
         _gauge("workers_alive", "Workers seen lately", [({}, alive.count)]),
         _gauge("queue_degraded", "1 while a worker does without its Redis", [({}, works_without_redis(alive))]),
     ]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from headline.accounts.address import look_for_proxies
 from headline.health import healthz, readyz
 from headline.metrics import metrics
 
@@ -20,4 +21,5 @@ class ProbesMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        look_for_proxies(request)
         return PROBES.get(request.path_info, self.get_response)(request)

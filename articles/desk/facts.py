@@ -85,12 +85,30 @@ def _name(name: str) -> str:
     return name
 
 
-_LEFT_OUT = frozenset({"link", "old", "new", "machine", "approved_by", "override"})
+def _listed(texts: Iterable[str]) -> str:
+    return gettext(", ").join(map(gettext, texts))
+
+
+def _changes(values: Mapping[str, Iterable[Any]]) -> str:
+    """Each field of an account, before and after."""
+    fields = get_user_model()._meta
+    return gettext(", ").join(
+        f"{fields.get_field(name).verbose_name}: {' → '.join(str(value) or '—' for value in pair)}"  # type: ignore[union-attr]
+        for name, pair in values.items()
+    )
+
+
+_LEFT_OUT = frozenset({"link", "limit", "scopes", "old", "new", "machine", "approved_by", "override"})
 """The key of a preview link; what is part of the entry's change."""
 
 _FACTS: Mapping[str, tuple[str | Promise, Reader]] = {
     "author": (_("author"), _people),
+    "address": (_("from the address"), str),
     "changed": (_("changed"), _names),
+    "changes": (_("changed"), _changes),
+    "given": (_("given"), _listed),
+    "owner": (_("acts as"), str),
+    "taken": (_("taken"), _listed),
     "discarded": (_("discarded revisions"), lambda numbers: gettext(", ").join(map(str, numbers))),
     "material": (_("picture"), _picture),
     "notice": (_("kill notice"), str),

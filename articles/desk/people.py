@@ -92,9 +92,9 @@ class RightsAdmin(RetriedScreens):
         """A choice of groups or permissions, by their names in the person's language."""
         field: ModelMultipleChoiceField[Any] = super().formfield_for_manytomany(db_field, request, **kwargs)
         field.label_from_instance = right_named  # type: ignore[method-assign,assignment]
-        if field.queryset.model in (Group, Permission):
-            chosen = field.queryset.filter(pk__in=givable(field.queryset.model, request.user).values("pk"))
-            field.queryset = chosen.select_related("content_type") if field.queryset.model is Permission else chosen
+        rows: Any = field.queryset
+        if rows.model in (Group, Permission):
+            field.queryset = rows.filter(pk__in=givable(rows.model, request.user).values("pk"))
         return field
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:

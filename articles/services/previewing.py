@@ -49,7 +49,7 @@ def make_preview_link(
     link.revision = None if is_following else _shown(article, revision)
     link.made_by_id = by.pk
     link.save(force_insert=True)
-    number = link.revision and link.revision.number
+    number = link.revision.number if link.revision else None
     record(LINK, article=article, by=by, revision=number, link=str(link.pk), until=link.expires_at.isoformat())
     return link
 

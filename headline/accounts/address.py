@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest
+
+uncounted_proxy = threading.Event()
+"""Set once a proxy has passed a request on although `PROXY_COUNT` is 0: all its visitors count as one address."""
 
 _IPV6_SITE = 64  # bits that a provider gives to one customer at least
 
@@ -19,6 +23,18 @@ def address_of(request: HttpRequest | None) -> str:
     if settings.PROXY_COUNT and forwarded:
         address = forwarded[-min(settings.PROXY_COUNT, len(forwarded))]
     return _site(address)
+
+
+def look_for_proxies(request: HttpRequest) -> None:
+    """Set `uncounted_proxy` if this came by one. A header from a public address proves nothing: anybody may send it."""
+    if settings.PROXY_COUNT or not ({"HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED"} & request.META.keys()):
+        return
+    try:
+        is_near = ip_address(request.META.get("REMOTE_ADDR") or "127.0.0.1").is_private
+    except ValueError:
+        is_near = False
+    if is_near:
+        uncounted_proxy.set()
 
 
 def _site(address: str) -> str:

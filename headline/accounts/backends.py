@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.backends import BaseBackend, ModelBackend
-from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from headline.accounts.attempts import Attempt
@@ -14,9 +14,9 @@ from headline.accounts.attempts import Attempt
 class LimitedBackend(ModelBackend):
     """Every door that calls `authenticate` is limited."""
 
-    def authenticate(
+    def authenticate(  # type: ignore[override]
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
-    ) -> AbstractBaseUser | None:
+    ) -> User | None:
         """The user with this name and password, if any. Raises `TooManyTries`."""
         if username is None or password is None:
             return None
@@ -29,4 +29,4 @@ class LimitedBackend(ModelBackend):
             attempt.succeeded()
         return user
 
-    aauthenticate = BaseBackend.aauthenticate
+    aauthenticate = BaseBackend.aauthenticate  # type: ignore[assignment]

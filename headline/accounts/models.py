@@ -9,8 +9,8 @@ class TryCount(models.Model):
     """One counter of `headline.accounts.limits`; a counter whose `free_at` is past says nothing and may go."""
 
     key = models.CharField(max_length=64, primary_key=True)
-    free_at = models.BigIntegerField(db_index=True, help_text="Microseconds since 1970, by the database's clock.")
-    reported_at = models.BigIntegerField(default=0, help_text="When the audit log last heard that it was used up.")
+    free_at = models.BigIntegerField(db_index=True)  #: microseconds since 1970, by the database's clock
+    reported_at = models.BigIntegerField(default=0)  #: when the audit log last heard that it was used up
 
     class Meta:
         default_permissions = ()

@@ -40,7 +40,7 @@ def note_person(instance: User, raw: bool, update_fields: Collection[str] | None
         name: [old[name], getattr(instance, name)] for name in names if old[name] != getattr(instance, name)
     }
     # Django hashes a password anew, without setting one, when the way of hashing has changed.
-    is_hashed_anew = update_fields is not None and set(update_fields) == {"password"} and instance._password is None
+    is_hashed_anew = update_fields is not None and set(update_fields) == {"password"} and instance._password is None  # type: ignore[attr-defined]
     instance._has_new_password = old["password"] != instance.password and not is_hashed_anew  # type: ignore[attr-defined]
 
 
@@ -107,7 +107,8 @@ def _all_others(instance: Any, model: Any, is_reverse: bool) -> list[Any]:
 
 def _record_right(owner: User | Group, verb: str, rights: Collection[Any]) -> None:
     action, title = (CHANGE_PERSON, owner.username) if isinstance(owner, User) else (CHANGE_GROUP, owner.name)
-    record_beside(action, title=title, **{verb: sorted(map(_name, rights))})
+    facts: dict[str, Any] = {verb: sorted(map(_name, rights))}
+    record_beside(action, title=title, **facts)
 
 
 def _name(right: Any) -> str:

@@ -48,7 +48,7 @@ class ResetForm(PasswordResetForm):
         super().__init__(*args, **options)
         self.fields["email"].widget = UnfoldAdminEmailInputWidget(attrs={"autocomplete": "email"})
 
-    def save(self, **options: Any) -> None:
+    def save(self, *args: Any, **options: Any) -> None:
         """Ask the engine for the mails. What holds the link is made where it is sent, and stored nowhere."""
         for user in self.get_users(self.cleaned_data["email"]):
             if not BY_ACCOUNT.take(str(user.pk)):

@@ -54,7 +54,7 @@ class ApiTokenAdmin(ChoosingScreens, ModelAdmin):
     readonly_fields = ["owner", "may", "created", "used", "ends"]
     search_fields = ["name", "user__username"]
 
-    def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
         """An administrator chooses whose token it is; everybody else's is their own."""
         if obj is not None:
             return ["name", "owner", "may", "created", "used", "ends"]
@@ -100,14 +100,14 @@ class ApiTokenAdmin(ChoosingScreens, ModelAdmin):
         is_staff = request.user.is_active and request.user.is_staff
         return is_staff and (obj is None or obj.user_id == request.user.pk)
 
-    def save_model(self, request: HttpRequest, obj: ApiToken, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Issue it, and leave the secret for the page that shows it."""
         asked = form.cleaned_data
-        owner = asked.get("user") or request.user
+        owner: Any = asked.get("user") or request.user
         ends = timezone.now() + timedelta(days=asked["days"])
         token, secret = issue(owner, by=request.user, name=asked["name"], scopes=asked["scopes"], expires_at=ends)
         obj.pk, obj.user, obj.expires_at = token.pk, token.user, token.expires_at
-        obj.secret = secret  # type: ignore[attr-defined]
+        obj.secret = secret
 
     def response_add(self, request: HttpRequest, obj: ApiToken, post_url_continue: str | None = None) -> HttpResponse:
         """The one page that shows the secret."""

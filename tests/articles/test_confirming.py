@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from articles.models import Article, AuditEntry, Update, WorkingCopy
 from articles.workflow import Step
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, make_person, soon
 from tests.articles.test_desk import LIST, answer_to, confirmed, form_address, form_of, is_asked, logged_in, press, wall
 from tests.articles.test_on_screen import log_in
 from tests.conftest import Site
@@ -38,8 +38,8 @@ def ask(desk: Client, article: Article, step: Step | str, **changes: Any) -> Any
 def with_update(desk: Client, **draft: str) -> Article:
     """A published article with an approved newer text that waits for its time."""
     article = make_article("Old", **OUT)
-    for button in (Step.SUBMIT, Step.APPROVE):
-        press(desk, article, button, title="Newer")
+    press(desk, article, Step.SUBMIT, title="Newer")
+    approve(article)
     Update.objects.update(publish_at=soon(hours=2))
     if draft:
         press(desk, article, "_save", **draft)
@@ -104,14 +104,22 @@ def test_killing_says_that_newer_text_goes_too_and_so_does_the_audit_log(desk: C
     )
 
 
-@pytest.mark.parametrize("button", [Step.SCHEDULE, "_save", "_continue"])
-def test_a_time_that_is_past_publishes_only_when_it_is_confirmed(desk: Client, button: Step | str) -> None:
-    article = make_article(status=APPROVED, publish_at=soon(hours=1))
-    page = ask(desk, article, button, publish_at=wall(soon(hours=-1)))
+def test_approving_a_text_whose_time_is_past_publishes_only_when_it_is_confirmed(desk: Client) -> None:
+    article = make_article(status=Status.MANUAL_REVIEW, publish_at=soon(hours=-1))
+    page = ask(desk, article, Step.APPROVE)
     assert "Its time to go live is past" in page.text
     assert not Article.objects.live(soon()).exists()
     desk.post(form_address(article), answer_to(page))
     assert Article.objects.live(soon()).exists()
+
+
+@pytest.mark.parametrize("button", [Step.SCHEDULE, "_save", "_continue"])
+def test_a_time_that_is_past_is_refused_without_a_question(desk: Client, button: Step | str) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    page = ask(desk, article, button, publish_at=wall(soon(hours=-1)))
+    assert not is_asked(page)
+    assert page.context["errors"]
+    assert not Article.objects.live(soon()).exists()
 
 
 def test_what_readers_do_not_notice_is_not_asked_about(desk: Client) -> None:

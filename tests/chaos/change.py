@@ -18,7 +18,8 @@ from scheduling.models import TaskInfo  # noqa: E402
 from scheduling.services import cancel_task, read_database_clock, reschedule_task  # noqa: E402
 from scheduling.stopping import stop_on_signals  # noqa: E402
 
-PAUSE = 0.05  # seconds
+PAUSE = 0.2  # seconds
+INSERTED = 1_000_000  # the faults' own tasks have smaller ids
 FURTHEST = 3.0  # seconds a task is moved at most; some become due at once
 moved: set[int] = set()
 
@@ -35,8 +36,9 @@ def main() -> None:
 
 
 def pick(task_type: str) -> TaskInfo | None:
-    """One of the tasks that are due next."""
-    pending = list(TaskInfo.objects.filter(task_type=task_type).order_by("execute_time")[:40])
+    """One of the tasks that are due next; each once, and none that a fault waits for."""
+    others = TaskInfo.objects.filter(task_type=task_type, task_id__gt=INSERTED).exclude(task_id__in=moved)
+    pending = list(others.order_by("execute_time")[:40])
     return random.choice(pending) if pending else None
 
 

@@ -327,3 +327,10 @@ def test_a_database_that_is_away_or_empty_is_told_in_one_sentence(url: str, tmp_
     (sentence,) = done.stderr.splitlines()
     assert (done.returncode, sentence.startswith("The database failed: ")) == (1, True)
     assert "manage.py migrate" in sentence and "hunter2" not in sentence
+
+
+def test_a_proxy_that_nobody_counts_is_warned_of() -> None:
+    """O3: https says that there is one."""
+    done = _manage_check({**DEPLOYED, "PROXY_COUNT": "0"}, "--deploy", "--fail-level", "WARNING")
+    assert done.returncode == 1
+    assert "headline.W001" in done.stderr and "PROXY_COUNT" in done.stderr

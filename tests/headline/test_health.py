@@ -17,6 +17,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from headline.accounts.address import uncounted_proxy
 from headline.health import Probe
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock, run_due
@@ -196,3 +197,27 @@ def test_a_site_whose_database_accepts_and_never_answers_says_so_in_time() -> No
             assert (status, report["status"]) == (503, "unusable")
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as response:
                 assert response.status == 200
+
+
+def test_a_clock_that_is_off_is_named(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O3"""
+    ahead = read_database_clock() + timedelta(hours=1)
+    monkeypatch.setattr("headline.health.clock_offset", lambda: (ahead - read_database_clock()).total_seconds())
+    report = client.get("/readyz").json()
+    assert "clock_off" in report["problems"]
+    assert 3500 < report["clock_offset_seconds"] <= 3600
+
+
+@pytest.mark.parametrize(
+    ("address", "count", "is_named"),
+    [("10.0.0.1", 0, True), ("", 0, True), ("8.8.8.8", 0, False), ("10.0.0.1", 1, False)],
+)
+def test_a_proxy_that_nobody_counted_is_named(
+    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch, address: str, count: int, is_named: bool
+) -> None:
+    """O3: a stranger cannot bring it about by a header."""
+    settings.PROXY_COUNT = count
+    uncounted_proxy.clear()
+    client.get("/healthz", REMOTE_ADDR=address, HTTP_X_FORWARDED_FOR="192.0.2.1")
+    assert ("proxy_not_counted" in client.get("/readyz").json()["problems"]) == is_named
+    uncounted_proxy.clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import urllib.request
 from collections.abc import Callable
 from datetime import timedelta
 from ipaddress import ip_network
@@ -14,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from headline.health import Probe
 from scheduling.models import TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock, run_due
+from tests.conftest import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -111,3 +114,23 @@ def test_only_the_token_or_a_listed_network_opens_the_door(
     response = client.get("/metrics", headers=headers, REMOTE_ADDR=address)
     assert response.status_code == status
     assert (b"headline_" in response.content) == (status == 200)
+
+
+def test_the_clock_s_offset_is_told(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O3"""
+    ahead = read_database_clock() + timedelta(hours=1)
+    monkeypatch.setattr("headline.health.read_database_clock", lambda: ahead)
+    ((_labels, offset),) = figures("clock_offset_seconds")
+    assert 3500 < offset < 3700
+
+
+def test_figures_of_several_processes_add_up() -> None:
+    """O3: a counter that another process answers for is no reset."""
+    counter = re.compile(r"^django_http_requests_before_middlewares_total (\S+)$", re.MULTILINE)
+    with serving("--workers", "2", env={"METRICS_TOKEN": TOKEN}) as site:
+        asked = urllib.request.Request(f"{site.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})  # noqa: S310
+        counts = []
+        for _ in range(20):
+            with urllib.request.urlopen(asked, timeout=30) as answer:  # noqa: S310
+                counts.append(float(counter.findall(answer.read().decode())[0]))
+    assert counts == [float(number) for number in range(1, 21)]

@@ -9,4 +9,6 @@ pytestmark = pytest.mark.django_db
 
 
 def test_no_migration_is_missing() -> None:
-    call_command("makemigrations", "articles", "headline_api", "scheduling", check_changes=True, dry_run=True)
+    call_command(
+        "makemigrations", "accounts", "articles", "headline_api", "scheduling", check_changes=True, dry_run=True
+    )

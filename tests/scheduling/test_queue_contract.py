@@ -120,6 +120,20 @@ def test_the_lock_is_given_back_by_its_holder(queue: DelayQueue) -> None:
     assert queue.acquire(30)
 
 
+def test_a_push_waits_no_longer_than_a_push_may(keys: object, settings: Any) -> None:
+    """E12: Redis takes the hints and falls silent when it is asked what became ready."""
+    settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 0.2, 20.0
+    with Proxy(urlsplit(conf.REDIS_URL).port or 6379) as proxy:
+        queue = RedisQueue(f"redis://127.0.0.1:{proxy.port}/0")
+        queue.ping()
+        proxy.swallow_on(b"EVAL")
+        began = time.monotonic()
+        with pytest.raises(QueueUnavailable):
+            put(queue, now_ms())
+        assert time.monotonic() - began < conf.POP_TIMEOUT / 2
+        queue.close()
+
+
 @pytest.mark.usefixtures("keys")
 class TestRedisAlone:
     """What only the queue on Redis promises."""
@@ -178,16 +192,3 @@ class TestRedisAlone:
         assert not late.release(first)
         assert late.acquire(30) is None
         assert other.release(second)
-
-    def test_a_push_waits_no_longer_than_a_push_may(self, settings: Any) -> None:
-        """E12: Redis takes the hints and falls silent when it is asked what became ready."""
-        settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 0.2, 20.0
-        with Proxy(urlsplit(conf.REDIS_URL).port or 6379) as proxy:
-            queue = RedisQueue(f"redis://127.0.0.1:{proxy.port}/0")
-            queue.ping()
-            proxy.swallow_on(b"EVAL")
-            began = time.monotonic()
-            with pytest.raises(QueueUnavailable):
-                put(queue, now_ms())
-            assert time.monotonic() - began < conf.POP_TIMEOUT / 2
-            queue.close()

@@ -15,8 +15,8 @@ class Migration(migrations.Migration):
             name='TryCount',
             fields=[
                 ('key', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ('free_at', models.BigIntegerField(db_index=True, help_text="Microseconds since 1970, by the database's clock.")),
-                ('reported_at', models.BigIntegerField(default=0, help_text='When the audit log last heard that it was used up.')),
+                ('free_at', models.BigIntegerField(db_index=True)),
+                ('reported_at', models.BigIntegerField(default=0)),
             ],
             options={
                 'default_permissions': (),

@@ -20,7 +20,9 @@ class Command(createsuperuser.Command):
         """Refuse a weak password that came by the environment; at a terminal Django asks."""
         password = env.text("DJANGO_SUPERUSER_PASSWORD")
         if password and not options["interactive"]:
-            user = self.UserModel(**{name: options[name] or "" for name in ("username", "email") if name in options})
+            user: Any = self.UserModel(
+                **{name: options[name] or "" for name in ("username", "email") if name in options}
+            )
             try:
                 validate_password(password, user)
             except ValidationError as refusal:
