@@ -343,7 +343,7 @@ def test_an_update_goes_its_way_by_its_buttons(desk: Client) -> None:
     press(desk, article, "_save", title="Newer", correction="It was old.")
     assert form_of(desk, article)["title"] == "Newer"
     press(desk, article, Step.SUBMIT)
-    approve(article)
+    press(logged_in(make_editor("bob")), article, Step.APPROVE)
     later = soon(hours=1).replace(microsecond=0)
     page = press(desk, article, Step.SCHEDULE_UPDATE, update_at=wall(later))
     assert "takes its place on" in page.text
@@ -368,7 +368,7 @@ def test_what_is_out_is_taken_away_although_a_correction_went_live_meanwhile(
 ) -> None:
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     press(desk, article, Step.SUBMIT, title="Newer")
-    approve(article)
+    press(logged_in(make_editor("bob")), article, Step.APPROVE)
     old_form = {**form_of(desk, article), "reason": "It is wrong.", f"_step_{step}": "1"}
     press(desk, article, Step.PUBLISH_UPDATE)
     confirmed(desk, form_address(article), old_form)
@@ -378,7 +378,7 @@ def test_what_is_out_is_taken_away_although_a_correction_went_live_meanwhile(
 def test_who_only_reads_the_text_schedules_a_correction_of_it(desk: Client) -> None:
     article = make_article("Old", body="Old.", status=Status.PUBLISHED, publish_at=soon(hours=-1))
     press(desk, article, Step.SUBMIT, body="<p>Newer.</p>")
-    approve(article)
+    press(logged_in(make_editor("bob")), article, Step.APPROVE)
     publisher, later = logged_in(make_member(Role.PUBLISHER)), soon(hours=1).replace(microsecond=0)
     assert not {"body", "cover"} & form_of(publisher, article).keys()
     press(publisher, article, Step.SCHEDULE_UPDATE, update_at=wall(later))
