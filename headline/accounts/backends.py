@@ -14,7 +14,7 @@ from headline.accounts.attempts import Attempt
 class LimitedBackend(ModelBackend):
     """Every door that calls `authenticate` is limited."""
 
-    def authenticate(  # type: ignore[override]
+    def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
         """The user with this name and password, if any. Raises `TooManyTries`."""

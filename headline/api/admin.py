@@ -14,7 +14,6 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from articles.desk.choosing import ChoosingScreens
@@ -43,7 +42,7 @@ class TokenForm(forms.ModelForm[ApiToken]):
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(ChoosingScreens, ModelAdmin):
+class ApiTokenAdmin(ChoosingScreens):
     """Tokens are issued, looked at and revoked; the secret is shown once."""
 
     form = TokenForm
