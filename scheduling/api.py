@@ -71,7 +71,7 @@ _BY_ID = [OpenApiParameter("task_id", str, OpenApiParameter.PATH, description="A
 class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]):
     """Tasks that run at a given time."""
 
-    permission_classes = (*api_settings.DEFAULT_PERMISSION_CLASSES, MayOperateTasks)
+    permission_classes = (*cast(Any, api_settings.DEFAULT_PERMISSION_CLASSES), MayOperateTasks)
     scope = "tasks"  # for a project whose tokens have scopes
     serializer_class = TaskSerializer
     filter_class = TaskFilterSerializer

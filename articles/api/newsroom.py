@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django.db.models import Model
 from django.shortcuts import get_object_or_404
@@ -93,7 +93,7 @@ class VersionChanged(APIException):
 class NewsroomView(StrictView, View):
     """A resource of the newsroom; `filter_class` reads what a list is to be narrowed by, `narrowed` does it."""
 
-    permission_classes = (*api_settings.DEFAULT_PERMISSION_CLASSES, MayRead)
+    permission_classes = (*cast(Any, api_settings.DEFAULT_PERMISSION_CLASSES), MayRead)
     read_with: Collection[str] = READ_WITH
     is_versioned = False
 

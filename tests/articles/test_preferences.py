@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -103,7 +104,7 @@ def test_why_a_release_failed_is_said_in_the_language_of_who_made_it(editor: Use
     release = make_release(make_article("港口", status=Article.Status.MANUAL_REVIEW), by=editor)
     services.schedule_release(release, publish_at=soon(seconds=-1), by=editor)
 
-    release_due(release.pk)
+    release_due(release.pk, until=time.monotonic() + 1)
 
     release.refresh_from_db()
     assert release.reason == "“港口”: 审核人员尚未决定。"

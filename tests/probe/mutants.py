@@ -32,8 +32,7 @@ def without_sweep() -> None:
         return 0
 
     for module in (maintenance, refreshing, worker):
-        assert module.sweep  # type: ignore
-        module.sweep = sweep
+        setattr(module, sweep.__name__, sweep)
 
 
 def without_version() -> None:
