@@ -39,7 +39,7 @@ def secret_keys(*, debug: bool) -> tuple[str, list[str]]:
         raise WrongEnvironment(_KEY, "is missing", remedy)
     if key == _TRIAL_KEY and not debug:
         raise WrongEnvironment(_KEY, "is the key of Headline's source code", "set it to a long random text of your own")
-    return key or _TRIAL_KEY, env.names(f"{_KEY}_FALLBACKS")
+    return key or _TRIAL_KEY, env.names("DJANGO_SECRET_KEY_FALLBACKS")
 
 
 def _is_public(host: str) -> bool:

@@ -61,7 +61,9 @@ class MayOperateTasks(BasePermission):
         return request.user.has_perm("scheduling.operate_tasks")
 
 
-_BY_ID = [OpenApiParameter("task_id", str, OpenApiParameter.PATH, description="As text, as in bodies: it has 63 bits.")]
+_BY_ID = [
+    OpenApiParameter("task_id", str, OpenApiParameter.PATH, description=_("As text, as in bodies: it has 63 bits."))
+]
 
 
 @extend_schema_view(

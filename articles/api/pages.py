@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.utils.urls import remove_query_param, replace_query_param
 from rest_framework.views import APIView
@@ -20,20 +21,23 @@ if TYPE_CHECKING:
     from articles.api.reader import LiveArticleViewSet
 
 
-REMOVED = {
-    "type": "array",
-    "description": "With `updated_since`: what readers saw and do no longer, in the order in which it went.",
-    "items": {
+def _schema_of_changes() -> dict[str, Any]:
+    """What a page of changes has besides."""
+    removal = {
         "type": "object",
         "required": ["id", "kind", "at"],
         "properties": {
             "id": {"type": "integer"},
             "kind": {"type": "string", "enum": [kind for kind, _label in GONE]},
-            "at": {"type": "string", "format": "date-time", "description": "When readers saw it last."},
+            "at": {"type": "string", "format": "date-time", "description": _("When readers saw it last.")},
         },
-    },
-}
-CHECKPOINT = {"type": "string", "description": "With `updated_since`: where to go on. Keep it once the page is stored."}
+    }
+    went = _("With `updated_since`: what readers saw and do no longer, in the order in which it went.")
+    goes_on = _("With `updated_since`: where to go on. Keep it once the page is stored.")
+    return {
+        "removed": {"type": "array", "description": went, "items": removal},
+        "checkpoint": {"type": "string", "description": goes_on},
+    }
 
 
 def page_of_changes(request: Request, page: FeedPage, shown: Any) -> dict[str, Any]:
@@ -60,7 +64,7 @@ class LivePages(CursorPages):
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         """With what a page of changes has besides."""
         page = super().get_paginated_response_schema(schema)
-        return {**page, "properties": {**page["properties"], "removed": REMOVED, "checkpoint": CHECKPOINT}}
+        return {**page, "properties": {**page["properties"], **_schema_of_changes()}}
 
     def next_link(self) -> str | None:
         """The following page; after the last of what was found, the first of what is older."""

@@ -78,8 +78,8 @@ class Migration(migrations.Migration):
                 ('article_id', models.BigIntegerField(primary_key=True, serialize=False)),
                 ('sequence', models.BigIntegerField(unique=True)),
                 ('state', models.CharField(choices=[('live', 'Live'), ('unpublished', 'Unpublished'), ('retracted', 'Retracted'), ('deleted', 'Deleted')], max_length=12)),
-                ('at', models.DateTimeField(help_text='When readers saw it change.')),
-                ('entered_at', models.DateTimeField(db_index=True, help_text='When it was entered here; never earlier than before.')),
+                ('at', models.DateTimeField()),
+                ('entered_at', models.DateTimeField(db_index=True)),
             ],
             options={
                 'default_permissions': (),
@@ -101,7 +101,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('article_id', models.BigIntegerField()),
-                ('is_visible', models.BooleanField(help_text='Its text has changed, and not only from when to when it is shown.')),
+                ('is_visible', models.BooleanField()),
                 ('at', models.DateTimeField()),
             ],
             options={

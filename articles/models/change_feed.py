@@ -13,7 +13,7 @@ class PendingChange(models.Model):
     """
 
     article_id = models.BigIntegerField()
-    is_visible = models.BooleanField(help_text="Its text has changed, and not only from when to when it is shown.")
+    is_visible = models.BooleanField()  # its text has changed, and not only from when to when it is shown
     at = models.DateTimeField()
 
     class Meta:
@@ -41,8 +41,8 @@ class FeedEntry(models.Model):
     article_id = models.BigIntegerField(primary_key=True)
     sequence = models.BigIntegerField(unique=True)
     state = models.CharField(max_length=12, choices=State.choices)
-    at = models.DateTimeField(help_text="When readers saw it change.")
-    entered_at = models.DateTimeField(db_index=True, help_text="When it was entered here; never earlier than before.")
+    at = models.DateTimeField()  # when readers saw it change
+    entered_at = models.DateTimeField(db_index=True)  # when it was entered here; never earlier than before
 
     class Meta:
         default_permissions = ()

@@ -51,5 +51,5 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
             "type": "apiKey",
             "in": "header",
             "name": "Authorization",
-            "description": f'Token-based authentication with required prefix "{KEYWORD}"',
+            "description": _("A token, in a header that begins with “%s”.") % KEYWORD,
         }

@@ -35,8 +35,11 @@ def test_every_setting_of_the_review_is_described() -> None:
 
 
 def test_every_variable_of_the_environment_is_described() -> None:
-    sources = read("headline/settings.py") + read("headline/env.py")
-    asked = set(re.findall(r'(?:env\.\w+|_read_file)\(\s*"([A-Z_]+)"', sources))
+    sources = "".join(
+        read(f"{name}.py") for name in ("headline/settings", "headline/env", "headline/access", "gunicorn.conf")
+    )
+    asked = set(re.findall(r'(?:env\.\w+|_read_file)\(\s*"([A-Z_]+)"|"((?:DJANGO|ENV|PROMETHEUS)_[A-Z_]+)"', sources))
+    asked = {first or second for first, second in asked} - {"DJANGO_SETTINGS_MODULE"}
     described = set(re.findall(r"^\| `([A-Z_]+)` \|", read("docs/settings.md"), re.MULTILINE))
     assert asked
     assert asked == {name for name in described if not name.startswith(("SCHEDULING_", "REVIEW_"))}
@@ -54,6 +57,16 @@ def test_every_link_and_picture_is_there(path: object) -> None:
     text = path.read_text(encoding="utf-8")  # type: ignore[attr-defined]
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
     assert [link for link in links if not (path.parent / link).exists()] == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["security.md", "how-it-works.md"])
+def test_every_test_that_a_page_names_is_there(name: str) -> None:
+    file, missing = "", []
+    for path, test in re.findall(r"(tests/[\w/]+\.py)?(?:::(?:\w+::)?(test_\w+))?", read(f"docs/{name}")):
+        file = path or file
+        if test and f"def {test}(" not in read(file):
+            missing.append(f"{file}::{test}")
+    assert missing == []
 
 
 def test_the_readme_names_the_two_commands() -> None:

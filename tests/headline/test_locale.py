@@ -20,7 +20,10 @@ PO = Path("headline/locale/zh_Hans/LC_MESSAGES/django.po")
 SOURCES = ("articles", "headline", "scheduling", "templates")
 FINDERS = {".html": texts.in_template, ".txt": texts.in_template, ".py": texts.in_python, ".js": texts.in_script}
 ENGLISH = (
+    "articles/caching",
+    "headline/access.py",
     "headline/env.py",
+    "headline/management/commands/crontab.py",
     "headline/media.py",
     "scheduling/management",
     "scheduling/queues",

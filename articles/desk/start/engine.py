@@ -9,6 +9,7 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from articles.exceptions import listed
 from articles.models import Article
 from articles.services.rights import reads_articles
 from articles.services.steps import Person
@@ -97,7 +98,7 @@ def _spoken(refused: Refused) -> str:
     if not refused.task_types:
         return sentence
     kinds = sorted(registry.label_of(task_type) for task_type in refused.task_types)
-    return _("%(sentence)s Held up: %(kinds)s.") % {"sentence": sentence, "kinds": _(", ").join(kinds)}
+    return _("%(sentence)s Held up: %(kinds)s.") % {"sentence": sentence, "kinds": listed(kinds)}
 
 
 def _looks_after_tasks(by: Person) -> bool:
