@@ -89,7 +89,7 @@ def _refusing(refused: list[Refused], by: Person) -> Health:
         "Nothing is lost: what is due is tried again every few seconds and goes out by itself once this is repaired. "
         "Approved articles still appear at their second."
     )
-    words = "; ".join(dict.fromkeys(one.error for one in refused if one.error))
+    words = listed(list(dict.fromkeys(one.error for one in refused if one.error)))
     return Health(False, " ".join(sentences), advice, words if _looks_after_tasks(by) else "")
 
 
