@@ -502,3 +502,23 @@ def test_rolling_a_release_back_approves_nothing_that_was_written_since(chief: D
     assert not Update.objects.filter(article=article, approved__isnull=False).exists()
     article.refresh_from_db()
     assert (article.status, article.title) == (Status.MANUAL_REVIEW, "The chief's own words")
+
+
+def test_restoring_a_text_of_several_hands_lets_none_of_them_approve_it(
+    chief: Desk, editor: Desk, reviewer: Desk
+) -> None:
+    """S2"""
+    article = editor.write()
+    editor.take(article, "submit")
+    assert reviewer.approve(article) == 200
+    chief.change(article, title="The chief's own words")
+    editor.change(article, summary="By another hand.")
+    of_both = editor.number(article)
+    assert editor.take(article, "update/discard") == 200
+    editor.change(article, summary="Something else.")
+    editor.take(article, "submit")
+    assert reviewer.approve(article) == 200
+    assert editor.api.post(f"{DESK}{article.pk}/revisions/{of_both}/restore/").status_code == 200
+    editor.take(article, "submit")
+    assert chief.approve(article) == 403
+    assert reviewer.approve(article) == 200
