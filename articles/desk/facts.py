@@ -117,7 +117,7 @@ _FACTS: Mapping[str, tuple[str | Promise, Reader]] = {
     "until": (_("ends"), _time),
     "update": (_("newer text"), _status),
     "update_at": (_("update at"), _time),
-    "written_by": (_("text by"), lambda pk: _people([pk])),
+    "written_by": (_("text by"), lambda ids: gettext(", ").join(_people([pk]) for pk in ids)),
     "unpublish_at": (_("take off at"), _times),
     "embargo_until": (_("embargo until"), _times),
 }

@@ -37,10 +37,23 @@ def contributors(article: Article) -> set[int]:
     found = {article.author_id, revision.author_id if revision else None}
     for entry in _since_approval(article):
         if entry.action in WRITING and _changed_text(entry):
-            found |= {entry.user_id, entry.facts.get("written_by"), *entry.facts.get("author", ())}
+            found |= _hands(entry)
         elif entry.action == Step.SUBMIT and not (revision and revision.author_id):
             found.add(entry.user_id)  # whoever hands in a text without a writer answers for it
     return {pk for pk in found if pk is not None}
+
+
+def writers(article: Article, revision: Revision) -> set[int]:
+    """The ids of everybody who wrote what a revision says, since the approval before it that still stands."""
+    found = {revision.author_id}
+    for entry in _since_approval(article, last=revision.number):
+        if entry.action in WRITING and _changed_text(entry):
+            found |= _hands(entry)
+    return {pk for pk in found if pk is not None}
+
+
+def _hands(entry: AuditEntry) -> set[int | None]:
+    return {entry.user_id, *entry.facts.get("written_by", ()), *entry.facts.get("author", ())}
 
 
 def has_writer(revision: Revision) -> bool:
@@ -59,9 +72,14 @@ def _under_review(article: Article) -> Revision | None:
     return article.revisions.filter(number).only("author", "number", "article").first()
 
 
-def _since_approval(article: Article) -> Iterator[AuditEntry]:
-    """The entries about who wrote what and who approved it, latest first, back to the last approval that stands."""
+def _since_approval(article: Article, *, last: int | None = None) -> Iterator[AuditEntry]:
+    """The entries about who wrote what and who approved it, latest first, back to the last approval that stands.
+
+    Those alone about revisions up to `last`, if that is given.
+    """
     wanted = Q(action__in=[*WRITING, *DECIDED, PULLED_BACK, UNDONE])
+    if last is not None:
+        wanted &= Q(revision__lte=last)
     void: int | None = None  # approvals of this revision, and of later ones, have fallen
     columns = ("action", "user_id", "revision", "old_status", "new_status", "facts")
     for entry in AuditEntry.objects.of(article).filter(wanted).only(*columns):

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from articles.exceptions import NotEditable, RevisionGone, StaleEdit, TooLong, WrongCover, WrongState
 from articles.models import Article, CoverMode, Revision, Tag, Text, Update
 from articles.models.article import BODY_LENGTH
+from articles.services.contributing import writers
 from articles.services.membership import refuse_held
 from articles.services.recording import CREATE, EDIT, Notes, Person, Standing, record, recorded, unrecorded
 from articles.services.references import tags_named
@@ -60,12 +61,12 @@ def edit(
     seen: datetime | None = None,
     note: str = "",
     correction: str = "",
-    written_by: int | None = None,
+    written_by: Collection[int] = (),
 ) -> None:
     """Write `changes` (field name to value) to an article; where it stands is not among them.
 
-    Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers. If it was not `by`
-    who wrote it, that was `written_by`. If the article's text was approved already, the new one is a draft beside it.
+    Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers. Whoever wrote it
+    besides `by` is `written_by`. If the article's text was approved already, the new one is a draft beside it.
     `seen` is the `changed_at` the editor started from. Raises `StaleEdit` if somebody saved the article since; the text
     that comes too late is kept as a revision then, unless the caller's own transaction takes that back. Raises
     `NotAllowed` if `by` may not change it (or, once it is approved, its times or author; or its embargo),
@@ -89,7 +90,7 @@ def _edit(
     *,
     note: str,
     correction: str,
-    written_by: int | None,
+    written_by: Collection[int],
 ) -> bool:
     """As `edit`; False if the text came too late and was put aside, which an error would take back."""
     lock(article)
@@ -121,7 +122,8 @@ def restore_revision(article: Article, *, number: int, by: Person) -> None:
         raise RevisionGone
     changes = {name: getattr(revision, name) for name in Text.NAMES - {"tags"}}
     changes["tags"] = list(tags_named(revision.tags).values())
-    edit(article, by=by, changes=changes, note=_("Restored from revision %d") % number, written_by=revision.author_id)
+    note = _("Restored from revision %d") % number
+    edit(article, by=by, changes=changes, note=note, written_by=writers(article, revision))
 
 
 def take_in(article: Article, *, changes: Mapping[str, Any], note: str) -> None:
@@ -134,7 +136,7 @@ def take_in(article: Article, *, changes: Mapping[str, Any], note: str) -> None:
 
 
 def _write(
-    article: Article, changes: Mapping[str, Any], by: Person, *, note: str, correction: str, written_by: int | None
+    article: Article, changes: Mapping[str, Any], by: Person, *, note: str, correction: str, written_by: Collection[int]
 ) -> None:
     text = {name: value for name, value in changes.items() if name in Text.NAMES}
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
@@ -145,8 +147,8 @@ def _write(
             setattr(article, name, value)
         refuse_empty_span(article)
         notes.facts["changed"] = sorted(article.changed_fields())
-        if written_by is not None:
-            notes.facts["written_by"] = written_by
+        if written_by:
+            notes.facts["written_by"] = sorted(written_by)
         if article.author_id != was_by:
             notes.facts["author"] = [was_by, article.author_id]
         _write_text(article, text, by, notes, note=note, correction=correction)

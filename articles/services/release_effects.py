@@ -86,14 +86,14 @@ _EFFECTS: Mapping[ReleaseMember.Action, tuple[Callable[[Release, Sequence[Releas
 
 
 def take_back(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Person) -> None:
-    """Put every member where it stood before the release. What was killed or deleted since then stays so.
+    """Put every member where it stood before the release. What was killed, deleted or lost its approval stays so.
 
     Raises `UnderEmbargo` for a taken-off article that readers may not see now.
     """
     gone = {member.article_id for member in members if member.action == Action.PUBLISH and member.article_id}
     ping_of_vanishing(gone)
     for member in members:
-        if member.article is not None and member.article.status != Status.KILLED:
+        if member.article is not None and member.article.status in Status.passed():
             with recorded(TAKEN_BACK, member.article, by=by, release=release):
                 _UNDOINGS[Action(member.action)](release, member, member.article, at)
                 member.article.save(revise=False)

@@ -148,7 +148,7 @@ def reopen_release(release: Release, *, by: Person) -> None:
 def roll_back_release(release: Release, *, by: Person) -> None:
     """Every member stands again where it stood before the release, in one commit.
 
-    What was killed or deleted since then stays so. Raises `UnderEmbargo`.
+    What was killed, deleted or lost its approval since then stays so. Raises `UnderEmbargo`.
     """
     with _taking(ReleaseStep.ROLL_BACK, release, by=by) as now:
         take_back(release, lock_members(release), at=now, by=by)

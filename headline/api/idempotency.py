@@ -122,18 +122,23 @@ def _run(record: IdempotentRequest, view: Callable[[], Response]) -> Response:
 
 
 def _signed_in_user(request: HttpRequest, view: View) -> User | None:
-    """Whom the view will take the request to come from; None when it will refuse or treat it as anybody's."""
-    kind: type[APIView] = view.cls  # type: ignore[attr-defined]
-    authenticators = [authenticator() for authenticator in kind.authentication_classes]
-    parsers = [parser() for parser in kind.parser_classes]  # a session's proof against forgery may stand in the body
+    """Whom the view will take the request to come from; None when it will refuse or treat it as anybody's.
+
+    So nobody is told an earlier answer who may not ask any more, or whose token may not.
+    """
+    asked: APIView = view.cls(**view.initkwargs)  # type: ignore[attr-defined]
+    parsers = asked.get_parsers()  # a session's proof against forgery may stand in the body
     before = request.user
     try:
-        user = Request(request, parsers=parsers, authenticators=authenticators).user
+        found = asked.request = Request(request, parsers=parsers, authenticators=asked.get_authenticators())
+        if not found.user.is_authenticated:
+            return None
+        asked.check_permissions(found)
+        return found.user
     except APIException:
         return None
     finally:
         request.user = before  # DRF writes its finding there; the view shall start from where we did
-    return user if user.is_authenticated else None
 
 
 def _fingerprint(request: HttpRequest) -> str:

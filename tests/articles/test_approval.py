@@ -13,7 +13,7 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from articles import services
-from articles.models import Article, AuditEntry, ReviewPolicy, Tag, Word
+from articles.models import Article, AuditEntry, ReviewPolicy, Tag, Update, Word
 from articles.roles import Role
 from articles.services import reviewing
 from tests.articles.factories import let_the_machine_approve, make_member, make_person, soon
@@ -477,3 +477,48 @@ def test_an_approved_correction_is_pulled_back_for_a_new_word(editor: Desk, auth
     assert reviewing.review_again() == 1
     article.refresh_from_db()
     assert article.update.approved is None
+
+
+def test_rolling_a_release_back_approves_nothing_that_was_written_since(chief: Desk, reviewer: Desk) -> None:
+    """S1"""
+    article = chief.write()
+    chief.take(article, "submit")
+    assert reviewer.approve(article) == 200
+    published = services.create_release(name="First", by=chief.person)
+    services.add_member(published, article=article, by=chief.person)
+    services.publish_release_now(published, by=chief.person)
+    chief.change(article, title="Mayor resigns at noon")
+    chief.take(article, "submit")
+    assert reviewer.approve(article) == 200
+    updated = services.create_release(name="Second", by=chief.person)
+    services.add_member(updated, article=article, by=chief.person)
+    services.publish_release_now(updated, by=chief.person)
+    services.roll_back_release(published, by=chief.person)
+    Word.objects.create(text="noon", level=Word.Level.REVIEW)
+    reviewing.review_again()
+    assert state(article) == Status.MANUAL_REVIEW
+    assert chief.change(article, title="The chief's own words") == 200
+    services.roll_back_release(updated, by=chief.person)
+    assert not Update.objects.filter(article=article, approved__isnull=False).exists()
+    article.refresh_from_db()
+    assert (article.status, article.title) == (Status.MANUAL_REVIEW, "The chief's own words")
+
+
+def test_restoring_a_text_of_several_hands_lets_none_of_them_approve_it(
+    chief: Desk, editor: Desk, reviewer: Desk
+) -> None:
+    """S2"""
+    article = editor.write()
+    editor.take(article, "submit")
+    assert reviewer.approve(article) == 200
+    chief.change(article, title="The chief's own words")
+    editor.change(article, summary="By another hand.")
+    of_both = editor.number(article)
+    assert editor.take(article, "update/discard") == 200
+    editor.change(article, summary="Something else.")
+    editor.take(article, "submit")
+    assert reviewer.approve(article) == 200
+    assert editor.api.post(f"{DESK}{article.pk}/revisions/{of_both}/restore/").status_code == 200
+    editor.take(article, "submit")
+    assert chief.approve(article) == 403
+    assert reviewer.approve(article) == 200

@@ -16,6 +16,7 @@ from articles import services
 from articles.exceptions import ArticleError
 from articles.models import Article, Release, ReleaseMember, Update
 from articles.services.release_tasks import RELEASE
+from articles.services.revisions import for_review
 from scheduling.models import TaskInfo
 from scheduling.services import read_database_clock, refresh, run_due
 from tests.articles.factories import APPROVED, approve, make_article, make_editor
@@ -52,6 +53,7 @@ class Newsroom:
 
     def __init__(self, travel: Travel, editor: User) -> None:
         self.travel, self.editor, self.edits = travel, editor, 0
+        self.reviewer = make_editor("bob")
         self.articles = {key: make_article(key, status=APPROVED) for key in ("a", "b", "c")}
         self.releases = {name: services.create_release(name=name, by=editor) for name in ("one", "two")}
         self.seen: dict[int, str | None] = {}
@@ -77,6 +79,10 @@ class Newsroom:
                 getattr(services, name)(subject, by=self.editor, **values)
 
         return call
+
+    def approve(self, key: str) -> None:
+        article = Article.objects.get(pk=self.articles[key].pk)
+        services.approve(article, by=self.reviewer, revision=for_review(article))
 
     def edit(self, key: str) -> None:
         self.edits += 1

@@ -15,7 +15,8 @@ from rest_framework.test import APIClient
 
 from articles.models import Article, Material
 from headline.api.idempotency import HEADER
-from headline.api.models import IdempotentRequest
+from headline.api.models import IdempotentRequest, Scope
+from headline.api.tokens import issue
 from scheduling import services
 from scheduling.models import TaskInfo
 from tests.articles.pictures import picture
@@ -122,6 +123,22 @@ def test_programs_with_a_token_have_the_same_keys_as_their_user(user: User) -> N
     first = post(sign_in(user), "k")
     client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
     assert post(client, "k").content == first.content
+
+
+def test_an_earlier_answer_is_for_who_may_still_ask(user: User) -> None:
+    body = {"title": "Mayor resigns"}
+    _token, secret = issue(user, by=user, name="wide")
+    _token, narrow = issue(user, by=user, name="narrow", scopes=[Scope.TASKS_READ, Scope.TASKS_WRITE])
+    client = APIClient()
+    wide = {HEADER: "k", "Authorization": f"Token {secret}"}
+    assert client.post(ARTICLES, body, headers=wide).status_code == 201
+    refused = client.post(ARTICLES, body, headers={**wide, "Authorization": f"Token {narrow}"})
+    assert (refused.status_code, refused.json()["code"]) == (403, "scope_missing")
+    User.objects.filter(pk=user.pk).update(is_staff=False, is_superuser=False)
+    refused = client.post(ARTICLES, body, headers=wide)
+    assert refused.status_code == 403
+    assert "Mayor" not in refused.text
+    assert Article.objects.count() == 1
 
 
 def test_a_body_too_large_is_refused_as_everywhere(user: User) -> None:
