@@ -14,7 +14,7 @@ import django
 
 django.setup()
 
-from django.db import Error, connection  # noqa: E402 (models need a Django that is set up)
+from django.db import Error, connection, transaction  # noqa: E402 (models need a Django that is set up)
 
 from articles.models import Article  # noqa: E402
 from scheduling.exceptions import TaskNotPending  # noqa: E402
@@ -70,10 +70,11 @@ def move_article() -> None:
     """By its own time, as an editor would; what is published meanwhile stays as it is."""
     if task := pick("articles.publish"):
         moved.add(task.task_id)
-        article = Article.objects.get(pk=int(task.key or 0))
-        if article.status == Article.Status.APPROVED:
-            article.publish_at = read_database_clock() + timedelta(seconds=random.uniform(1, FURTHEST))
-            article.save()
+        with transaction.atomic():
+            article = Article.objects.select_for_update().get(pk=int(task.key or 0))
+            if article.status == Article.Status.APPROVED:
+                article.publish_at = read_database_clock() + timedelta(seconds=random.uniform(1, FURTHEST))
+                article.save()
 
 
 def offer_notes() -> None:
