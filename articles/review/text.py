@@ -30,6 +30,7 @@ class Field(StrEnum):
     BODY = "body"
     TAGS = "tags"
     CAPTIONS = "captions"
+    CORRECTION = "correction"
 
     @property
     def label(self) -> Promise:
@@ -49,13 +50,14 @@ FIELD_LABELS = {
     Field.BODY: _("text"),
     Field.TAGS: _("tags"),
     Field.CAPTIONS: _("picture descriptions"),
+    Field.CORRECTION: _("correction"),
 }
 
 
 @dataclass(frozen=True)
 class Subject:
     """What is reviewed. `body` is HTML; `pictures` are the newsroom's own in cover and body, whose `read()` gives the
-    file; `captions` are what is said of them.
+    file; `captions` are what is said of them. `correction` is what readers are told of an update.
     """
 
     title: str
@@ -65,18 +67,19 @@ class Subject:
     captions: Sequence[str] = ()
     byline: str = ""
     pictures: Sequence[Material] = ()
+    correction: str = ""
 
     @classmethod
-    def of(cls, text: Text) -> Self:
-        """The texts and pictures of a revision."""
+    def of(cls, text: Text, correction: str = "") -> Self:
+        """The texts and pictures of a revision, with its correction."""
         pictures = Material.objects.named(text.shown)
         captions = [said for picture in pictures for said in (picture.alt, picture.caption, picture.credit) if said]
-        return cls(text.title, text.summary, text.body, text.tags, captions, text.byline, pictures)
+        return cls(text.title, text.summary, text.body, text.tags, captions, text.byline, pictures, correction)
 
     @property
     def length(self) -> int:
         """Characters of all texts, mark-up included."""
-        singles = (self.title, self.summary, self.body, self.byline)
+        singles = (self.title, self.summary, self.body, self.byline, self.correction)
         return sum(map(len, (*singles, *self.tags, *self.captions)))
 
     def texts(self) -> Iterator[tuple[Field, str]]:
@@ -88,6 +91,7 @@ class Subject:
         yield Field.BODY, reader.prose
         yield Field.TAGS, "\n".join(self.tags)
         yield Field.CAPTIONS, "\n".join([*self.captions, *reader.descriptions])
+        yield Field.CORRECTION, self.correction
 
 
 @dataclass

@@ -112,7 +112,7 @@ def _sampled(terms: tuple[str, ...]) -> Spread:
     counts = {f"term{number}": _having([term]) for number, term in enumerate(terms)}
     found = _sample(largest).aggregate(together=_having(terms), read=Count("pk"), **counts)
     part = min(_BLOCKS * _BLOCK / largest, 1)  # of all numbers, those looked at
-    if found["read"] < part * _FEW:  # most numbers up to the largest are nobody's
+    if found["read"] <= part * _FEW:  # most numbers up to the largest are nobody's
         return Spread(0, dict.fromkeys(terms, 0))
     entries = {term: found[f"term{number}"] / part for number, term in enumerate(terms)}
     return Spread(found["together"] / found["read"], entries)

@@ -23,8 +23,9 @@ def announce_published(article_ids: Collection[int]) -> None:
     transaction.on_commit(partial(logger.debug, "articles out: %s", list(article_ids)), robust=True)
 
 
-def announce_withdrawn(article_ids: Collection[int]) -> None:
-    """After the commit: these articles are taken off."""
+def announce_withdrawn(article_ids: Collection[int], *, by_the_clock: bool = False) -> None:
+    """After the commit: these articles are unpublished; caches know beforehand when the clock does it."""
     ping_soon(article_ids, are_gone=True)
-    purge_again(articles=article_ids)
+    if not by_the_clock:
+        purge_again(articles=article_ids)
     transaction.on_commit(partial(logger.debug, "articles taken off: %s", list(article_ids)), robust=True)

@@ -21,7 +21,7 @@ def judge(subject: Article | Update, revision: Revision, *, ask_a_person: bool =
 
     With `ask_a_person` the machine may refuse the text, but not let it pass. The caller holds the article and saves.
     """
-    text = Subject.of(revision.text)
+    text = Subject.of(revision.text, revision.correction)
     if takes_long(text):
         subject.status, subject.status_reason = Status.SUBMITTED, ""
         parameters = {"article_id": revision.article_id, "ask_a_person": ask_a_person}

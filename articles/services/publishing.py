@@ -130,7 +130,7 @@ def take_off_due(article_ids: Collection[int]) -> Outcome:
     if outcome.done:
         record_due(TAKEN_OFF, outcome.done, becoming=Status.WITHDRAWN)
         Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.WITHDRAWN)
-        announce_withdrawn(outcome.done)
+        announce_withdrawn(outcome.done, by_the_clock=True)
     return outcome
 
 

@@ -56,7 +56,7 @@ def _conclude(article_id: int, *, ask_a_person: bool) -> bool:
         return True
     stamp = WordList.current()
     with _speaking_to_the_author(article_id):
-        opinion = review(Subject.of(revision.text))
+        opinion = review(Subject.of(revision.text, revision.correction))
     return _write_if_unchanged(article_id, revision, stamp, opinion, ask_a_person=ask_a_person)
 
 
@@ -144,9 +144,10 @@ def _waiting() -> Iterator[Article]:
 
 def _is_suspect(article: Article) -> bool:
     """Whether any of its texts has a word at all; looked at without a lock."""
-    newer = article.newer
-    texts = [Text.of(article), *([newer.approved.text] if newer and newer.approved else [])]
-    return any(review_words(Subject.of(text)).findings for text in texts)
+    subjects, newer = [Subject.of(Text.of(article))], article.newer
+    if newer and newer.approved:
+        subjects.append(Subject.of(newer.approved.text, newer.approved.correction))
+    return any(review_words(subject).findings for subject in subjects)
 
 
 @retried
@@ -168,7 +169,7 @@ def _objection(revision: Revision) -> Opinion | None:
     """What the words say against a text, beyond what the reviewer who approved it knew."""
     review = Review.objects.filter(revision=revision).first()
     accepted = {Finding.stored(values).identity for values in review.findings} if review else set()
-    found = review_words(Subject.of(revision.text)).findings
+    found = review_words(Subject.of(revision.text, revision.correction)).findings
     new = [finding for finding in found if finding.identity not in accepted]
     return of_findings(new) if new else None
 

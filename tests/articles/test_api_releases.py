@@ -81,6 +81,7 @@ def test_releases_are_listed_by_status_in_a_fixed_number_of_queries(
     for name in ("One", "Two", "Three"):
         make_release(make_article(name, status=APPROVED), by=editor, name=name)
     services.cancel_release(Release.objects.get(name="Two"), by=editor)
+    desk.get(URL)  # notes the token's use, which the next minutes do without
     with django_assert_max_num_queries(6) as asked:  # type: ignore[operator]
         found = desk.get(URL, {"status": "draft"}).json()["results"]
     assert [release["name"] for release in found] == ["Three", "One"]

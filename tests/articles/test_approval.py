@@ -449,3 +449,31 @@ def test_a_command_approves_nothing_without_the_number_of_what_was_read(author: 
     assert "revision_missing" in said.getvalue()
     call_command("article", "approve", str(article.pk), "--by", "nadia", "--revision", number, stdout=said)
     assert state(article) == Status.MANUALLY_APPROVED
+
+
+def test_words_in_a_correction_are_found_as_those_in_the_text(editor: Desk, author: Desk) -> None:
+    """S4"""
+    let_the_machine_approve(ReviewPolicy.Machine.TEXTS)
+    Word.objects.create(text="bastard", level=Word.Level.BLOCK)
+    article = author.write()
+    author.take(article, "submit")
+    assert state(article) == Status.APPROVED
+    assert editor.change(article, correction="The mayor is a bastard") == 200
+    editor.take(article, "submit")
+    article.refresh_from_db()
+    assert not article.corrections.exists()
+    assert article.update.status == Status.REJECTED
+    assert "bastard" in article.update.status_reason
+
+
+def test_an_approved_correction_is_pulled_back_for_a_new_word(editor: Desk, author: Desk, reviewer: Desk) -> None:
+    """S4"""
+    article = author.write()
+    Article.objects.filter(pk=article.pk).update(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    assert editor.change(article, correction="The mayor is a bastard") == 200
+    editor.take(article, "submit")
+    assert reviewer.approve(article) == 200
+    Word.objects.create(text="bastard", level=Word.Level.REVIEW)
+    assert reviewing.review_again() == 1
+    article.refresh_from_db()
+    assert article.update.approved is None

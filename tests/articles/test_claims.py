@@ -117,8 +117,8 @@ def test_a_program_claims_and_releases(article: Article, alice: User, bob: User)
     of_bob.force_authenticate(bob)
     assert of_alice.post(f"{address}claim/").json()["reviewer"] == "alice"
     assert of_bob.get(address).json()["reviewer"] == "alice"
-    for step in ("claim", "approve"):
-        answer = of_bob.post(f"{address}{step}/", {"revision": 1})
+    for step, read in (("claim", {}), ("approve", {"revision": 1})):
+        answer = of_bob.post(f"{address}{step}/", read)
         assert (answer.status_code, answer.json()["code"]) == (409, "claimed")
     assert of_bob.post(f"{address}release/").json()["reviewer"] is None
     assert of_bob.post(f"{address}claim/").json()["reviewer"] == "bob"

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from articles.models import Article
 from scheduling.models import TaskInfoLog
-from tests.articles.factories import make_article, make_channel, make_person, soon
+from tests.articles.factories import approve, make_article, make_channel, make_person, soon
 from tests.conftest import Site, StartManage
 from tests.harness import eventually
 
@@ -49,7 +49,9 @@ def test_an_article_scheduled_in_the_desk_appears_on_the_open_front_page_by_itse
     editor.goto("/admin/articles/article/add/")
     editor.get_by_label("Headline").fill(TITLE)
     editor.get_by_role("button", name="Submit for review").click()
-    editor.get_by_role("button", name="Approve").click()
+    expect(editor.get_by_role("button", name="Submit for review")).to_have_count(0)
+    approve(eventually(lambda: Article.objects.filter(status=Article.Status.MANUAL_REVIEW).first()))
+    editor.goto(editor.url)
     due = (soon(seconds=8)).replace(microsecond=0)
     editor.get_by_label("Publish at").fill(f"{due:%Y-%m-%dT%H:%M:%S}")
     editor.get_by_role("button", name="Schedule", exact=False).last.click()

@@ -112,7 +112,8 @@ def test_what_the_clock_has_shown_is_not_told_again_when_it_is_noted(proxy: Prox
     Article.objects.note(unpublish_at=soon(seconds=-0.5))
     assert set(run_take_off(ids).done) == set(ids)
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
-    assert proxy.heard() == set()
+    eventually(lambda: not proxies.is_telling())
+    assert not proxy.words
 
 
 @transaction.atomic

@@ -17,6 +17,7 @@ from articles.exceptions import (
     InvalidSchedule,
     NotAllowed,
     NoticeMissing,
+    NotMoved,
     RevisionChanged,
     RevisionGone,
     StaleEdit,
@@ -317,8 +318,11 @@ def test_a_channel_is_moved_by_half_an_hour(editor: User) -> None:
     articles = [make_article(f"{moment}", status=APPROVED, publish_at=moment, channel=channel) for moment in times]
     out = make_article("Out by the clock", status=APPROVED, publish_at=soon(seconds=-1), channel=channel)
     make_article("No time", status=APPROVED, channel=channel)
-    moved = services.move_many(Article.objects.filter(channel=channel), shift=timedelta(minutes=30), by=editor)
-    assert moved == 2
+    in_channel = Article.objects.filter(channel=channel)
+    with pytest.raises(NotMoved, match="Out by the clock.*No time"):
+        services.move_many(in_channel, shift=timedelta(minutes=30), by=editor)
+    assert publish_tasks(articles[0]) == [first]
+    assert services.move_many(articles, shift=timedelta(minutes=30), by=editor) == 2
     assert [publish_tasks(article) for article in articles] == [[moment + timedelta(minutes=30)] for moment in times]
     assert Article.objects.get(pk=out.pk).publish_at == out.publish_at
 

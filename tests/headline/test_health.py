@@ -56,6 +56,14 @@ def own_redis(tmp_path: Path, settings: Any) -> Iterator[Server]:
     server.kill()
 
 
+@pytest.fixture(autouse=True)
+def _no_proxy_was_seen() -> Iterator[None]:
+    """What requests of other tests have told this process is forgotten."""
+    uncounted_proxy.clear()
+    yield
+    uncounted_proxy.clear()
+
+
 def test_a_living_process_says_so_without_asking_the_database(client: Client, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
         response = client.get("/healthz")
@@ -217,7 +225,5 @@ def test_a_proxy_that_nobody_counted_is_named(
 ) -> None:
     """O3: a stranger cannot bring it about by a header."""
     settings.PROXY_COUNT = count
-    uncounted_proxy.clear()
     client.get("/healthz", REMOTE_ADDR=address, HTTP_X_FORWARDED_FOR="192.0.2.1")
     assert ("proxy_not_counted" in client.get("/readyz").json()["problems"]) == is_named
-    uncounted_proxy.clear()

@@ -9,7 +9,6 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from articles.exceptions import listed
 from articles.models import Article
 from articles.services.rights import reads_articles
 from articles.services.steps import Person
@@ -89,7 +88,7 @@ def _refusing(refused: list[Refused], by: Person) -> Health:
         "Nothing is lost: what is due is tried again every few seconds and goes out by itself once this is repaired. "
         "Approved articles still appear at their second."
     )
-    words = listed(list(dict.fromkeys(one.error for one in refused if one.error)))
+    words = "\n".join(dict.fromkeys(one.error for one in refused if one.error))
     return Health(False, " ".join(sentences), advice, words if _looks_after_tasks(by) else "")
 
 
@@ -98,7 +97,7 @@ def _spoken(refused: Refused) -> str:
     if not refused.task_types:
         return sentence
     kinds = sorted(registry.label_of(task_type) for task_type in refused.task_types)
-    return _("%(sentence)s Held up: %(kinds)s.") % {"sentence": sentence, "kinds": listed(kinds)}
+    return _("%(sentence)s Held up: %(kinds)s.") % {"sentence": sentence, "kinds": _(", ").join(kinds)}
 
 
 def _looks_after_tasks(by: Person) -> bool:
