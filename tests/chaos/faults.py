@@ -160,6 +160,7 @@ def _offer(trial: Trial, task_type: str, ids: Sequence[int]) -> None:
     """Give hints out, and wait until workers have taken them."""
     redis, key = trial.stand.queue(), f"sched:ready:{{{task_type}:0}}"
     hints = {str(task_id).encode() for task_id in ids}
+    redis.sadd("sched:topics", f"{task_type}:0")  # a Redis that came back empty may not know it
     redis.lpush(key, *hints)
     eventually(lambda: hints.isdisjoint(redis.lrange(key, 0, -1)), 30, "nobody takes hints")
 
