@@ -1,20 +1,25 @@
-"""Child process: moves and cancels tasks until SIGTERM, then prints the ids of those it moved, as JSON."""
+"""Child process: moves and cancels tasks, and gives hints out early, until SIGTERM.
+
+Then it prints the ids of the tasks that it moved, as JSON.
+"""
 
 from __future__ import annotations
 
 import json
 import random
+from collections.abc import Collection
 from datetime import timedelta
 
 import django
 
 django.setup()
 
-from django.db import Error, connection  # noqa: E402 (models need a Django that is set up)
+from django.db import Error, connection, transaction  # noqa: E402 (models need a Django that is set up)
 
 from articles.models import Article  # noqa: E402
 from scheduling.exceptions import TaskNotPending  # noqa: E402
 from scheduling.models import TaskInfo  # noqa: E402
+from scheduling.queues import get_queue  # noqa: E402
 from scheduling.services import cancel_task, read_database_clock, reschedule_task  # noqa: E402
 from scheduling.stopping import stop_on_signals  # noqa: E402
 
@@ -29,7 +34,7 @@ def main() -> None:
     with stop_on_signals() as stopping:
         while not stopping.wait(PAUSE):
             try:
-                random.choice((move_note, move_note, cancel_note, move_article))()
+                random.choice((move_note, move_note, cancel_note, move_article, offer_notes))()
             except (Error, TaskNotPending):
                 connection.close()
     print(json.dumps(sorted(moved)))  # noqa: T201
@@ -37,9 +42,14 @@ def main() -> None:
 
 def pick(task_type: str) -> TaskInfo | None:
     """One of the tasks that are due next; each once, and none that a fault waits for."""
-    others = TaskInfo.objects.filter(task_type=task_type, task_id__gt=INSERTED).exclude(task_id__in=moved)
-    pending = list(others.order_by("execute_time")[:40])
+    pending = next_due(task_type, but=moved)
     return random.choice(pending) if pending else None
+
+
+def next_due(task_type: str, *, but: Collection[int] = ()) -> list[TaskInfo]:
+    """Some of the tasks that are due next."""
+    others = TaskInfo.objects.filter(task_type=task_type, task_id__gt=INSERTED).exclude(task_id__in=but)
+    return list(others.order_by("execute_time")[:40])
 
 
 def move_note() -> None:
@@ -60,10 +70,17 @@ def move_article() -> None:
     """By its own time, as an editor would; what is published meanwhile stays as it is."""
     if task := pick("articles.publish"):
         moved.add(task.task_id)
-        article = Article.objects.get(pk=int(task.key or 0))
-        if article.status == Article.Status.APPROVED:
-            article.publish_at = read_database_clock() + timedelta(seconds=random.uniform(1, FURTHEST))
-            article.save()
+        with transaction.atomic():
+            article = Article.objects.select_for_update().get(pk=int(task.key or 0))
+            if article.status == Article.Status.APPROVED:
+                article.publish_at = read_database_clock() + timedelta(seconds=random.uniform(1, FURTHEST))
+                article.save()
+
+
+def offer_notes() -> None:
+    """Before they are due, and also what a worker has in hand."""
+    if tasks := next_due("probe.note"):
+        get_queue().requeue(tasks[0].topic, [task.task_id for task in tasks])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +30,8 @@ def empty_redis(trial: Trial) -> None:
 
 def kill_worker(trial: Trial) -> None:
     """A worker dies of SIGKILL in the middle of a batch."""
-    os.kill(_worker_in_mid_batch(trial), signal.SIGKILL)
+    process, _ = _begin(trial, "probe.slow", seconds=2)
+    os.kill(process, signal.SIGKILL)
 
 
 def kill_supervisor(trial: Trial) -> None:
@@ -41,25 +42,24 @@ def kill_supervisor(trial: Trial) -> None:
 
 def freeze_worker(trial: Trial) -> None:
     """A worker stands still in the middle of a batch, and goes on long after its tasks were due."""
-    process = _worker_in_mid_batch(trial)
-    os.kill(process, signal.SIGSTOP)
-    try:
-        _offer(trial, "probe.slow", "SELECT task_id FROM taskinfo WHERE task_type = 'probe.slow'")
-        _another_runs(trial)
+    process, task_id = _begin(trial, "probe.slow", seconds=2)
+    with _stopped([process]):
+        _offer(trial, "probe.slow", [task_id])
+        _another_runs(trial, task_id)
         time.sleep(OUTAGE)
-    finally:
-        os.kill(process, signal.SIGCONT)
 
 
-def _another_runs(trial: Trial) -> None:
-    """Nobody waits for rows in the hands of the worker that stands still, although they were given out again."""
+def _another_runs(trial: Trial, in_hand: int) -> None:
+    """Nobody waits for the row in the hands of the worker that stands still, although it was given out again."""
     task_id = trial.insert("probe.note")
-    executed = "SELECT 1 FROM taskinfo_logs WHERE task_id = %s AND status = 1"
-    try:
-        eventually(lambda: trial.stand.rows(executed, task_id), 8)
-    except AssertionError as error:
-        statements = trial.stand.rows("SHOW FULL PROCESSLIST")
-        raise AssertionError(f"a worker waits for one that stands still: {statements}") from error
+    locks = "SELECT lock_trx_id, lock_mode FROM information_schema.innodb_locks WHERE lock_data = %s"
+
+    def has_run() -> bool:
+        waiting = trial.stand.rows(locks, in_hand)
+        assert not waiting, f"a worker waits for one that stands still: {waiting}"
+        return _is_closed(trial, task_id)
+
+    eventually(has_run, 30, "nothing runs beside a worker that stands still")
 
 
 def restart_redis(trial: Trial) -> None:
@@ -120,7 +120,9 @@ def offer_early_hints(trial: Trial) -> None:
     """Hints of tasks that are not due are given out."""
     for task_type in ("probe.note", "articles.publish"):
         later = "execute_time > UTC_TIMESTAMP(6) + INTERVAL 1 SECOND ORDER BY execute_time LIMIT 100"
-        _offer(trial, task_type, f"SELECT task_id FROM taskinfo WHERE task_type = '{task_type}' AND {later}")
+        rows = trial.stand.rows(f"SELECT task_id FROM taskinfo WHERE task_type = '{task_type}' AND {later}")
+        if ids := [task_id for (task_id,) in rows]:
+            _offer(trial, task_type, ids)
 
 
 def set_clocks(trial: Trial) -> None:
@@ -139,10 +141,10 @@ def set_redis_back(client: Redis) -> None:
 
 def correct_what_fails(trial: Trial) -> None:
     """Somebody corrects a task while it fails for the last time; then it is another one, and due at once."""
-    seen = trial.workers.output.count("probe.broken begins")
-    task_id = trial.insert("probe.broken", parameters={"seconds": 1})
-    eventually(lambda: trial.workers.output.count("probe.broken begins") > seen, 30, trial.workers.output)
-    trial.correct(task_id)
+    process, task_id = _begin(trial, "probe.broken", seconds=1)
+    with _stopped(trial.workers.children() - {process}):  # or they would run it before its failure is noted
+        trial.correct(task_id)
+        eventually(lambda: _is_closed(trial, task_id), 30, "a corrected task was not run")
 
 
 def write_garbage(trial: Trial) -> None:
@@ -154,9 +156,28 @@ def write_garbage(trial: Trial) -> None:
         redis.sadd("sched:topics", "::", "nonsense")
 
 
-def _offer(trial: Trial, task_type: str, sql: str) -> None:
-    if ids := [task_id for (task_id,) in trial.stand.rows(sql)]:
-        trial.stand.queue().lpush(f"sched:ready:{{{task_type}:0}}", *ids)
+def _offer(trial: Trial, task_type: str, ids: Sequence[int]) -> None:
+    """Give hints out, and wait until workers have taken them."""
+    redis, key = trial.stand.queue(), f"sched:ready:{{{task_type}:0}}"
+    hints = {str(task_id).encode() for task_id in ids}
+    redis.sadd("sched:topics", f"{task_type}:0")  # a Redis that came back empty may not know it
+    redis.lpush(key, *hints)
+    eventually(lambda: hints.isdisjoint(redis.lrange(key, 0, -1)), 30, "nobody takes hints")
+
+
+def _is_closed(trial: Trial, task_id: int) -> bool:
+    return bool(trial.stand.rows("SELECT 1 FROM taskinfo_logs WHERE task_id = %s AND status <> 0", task_id))
+
+
+@contextmanager
+def _stopped(processes: Collection[int]) -> Iterator[None]:
+    for pid in processes:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in processes:
+            os.kill(pid, signal.SIGCONT)
 
 
 @contextmanager
@@ -169,16 +190,16 @@ def _frozen(server: Server) -> Iterator[None]:
         server.process.send_signal(signal.SIGCONT)
 
 
-def _worker_in_mid_batch(trial: Trial) -> int:
-    """The process id of a worker that has just begun a batch that takes two seconds."""
-    seen = len(_begun(trial))
-    trial.insert("probe.slow", parameters={"seconds": 2})
-    eventually(lambda: len(_begun(trial)) > seen, 30, trial.workers.output)
-    return _begun(trial)[-1]
+def _begin(trial: Trial, task_type: str, *, seconds: float) -> tuple[int, int]:
+    """The process id of a worker that has just begun a task that takes some seconds, and the task's id."""
+    seen = len(_begun(trial, task_type))
+    task_id = trial.insert(task_type, parameters={"seconds": seconds})
+    eventually(lambda: len(_begun(trial, task_type)) > seen, 30, "nobody runs a task without a hint")
+    return _begun(trial, task_type)[-1], task_id
 
 
-def _begun(trial: Trial) -> list[int]:
-    return [int(pid) for pid in re.findall(r"probe\.slow begins in process (\d+)", trial.workers.output)]
+def _begun(trial: Trial, task_type: str) -> list[int]:
+    return [int(pid) for pid in re.findall(rf"{task_type} begins in process (\d+)", trial.workers.output)]
 
 
 def children(pid: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -18,7 +19,7 @@ _TABLES = (
     "articles_article", "articles_revision", "articles_update", "articles_auditentry", "articles_notice",
 )  # fmt: skip
 _COLUMNS = "task_id, task_type, priority, execute_time, parameters, version, attempts, created_at, promised_at"
-_LEAD = 4.0  # seconds for storing the tasks and starting the workers
+_LEAD = 4.0  # seconds for storing the tasks, so that none is due before all are stored
 _PROCESSES = 2
 _PATIENCE = 60.0  # seconds after the last due time in which everything must have run
 EXECUTED = 1
@@ -54,6 +55,7 @@ class Trial:
         self.changed: set[int] = set()  # tasks that were moved, so that their records have another version
         self.fault_began = self.fault_ended = 0.0
         self._next_id = 1000
+        self._processes = ExitStack()
 
     def run(self, faults: Sequence[Fault], *, changing: bool = False) -> None:
         """Empty the stores, let the tasks become due, do the faults one after the other, wait for the end.
@@ -61,15 +63,17 @@ class Trial:
         With `changing`, somebody moves and cancels tasks while the faults are done.
         """
         self.reset()
-        begin = time.time() + _LEAD
-        self.load(
-            {"task_type": "articles.publish", "count": self.tasks // 2, "due": begin, "over": self.seconds},
-            {"task_type": "probe.note", "count": self.tasks // 2, "due": begin, "over": self.seconds},
-        )
+        with self._processes:  # so that none lives on in the next trial
+            self._run(faults, changing)
+
+    def _run(self, faults: Sequence[Fault], changing: bool) -> None:
         self.start_workers()
+        kinds = ("articles.publish", "probe.note")
+        steady = {"count": self.tasks // 2, "lead": _LEAD, "over": self.seconds}
+        begin = self.load(*({"task_type": task_type, **steady} for task_type in kinds))
         time.sleep(max(0.0, begin - time.time()) + 0.25 * self.seconds)
         self.fault_began = time.time()
-        changes = self.stand.start("-m", "tests.chaos.change", env=self.env) if changing else None
+        changes = self.start("-m", "tests.chaos.change") if changing else None
         for fault in faults:
             fault(self)
         if changes is not None:
@@ -79,13 +83,13 @@ class Trial:
         eventually(self._is_over, self.seconds + _PATIENCE, "tasks are still pending")
         assert self.workers.stop() == 0, self.workers.output
 
-    def load(self, *kinds: dict[str, Any]) -> None:
-        """Store tasks; see `tests.chaos.load`."""
-        self.stand.run("tests.chaos.load", json.dumps(kinds))
+    def load(self, *kinds: dict[str, Any]) -> float:
+        """Store tasks; see `tests.chaos.load`. Returns when the first is due."""
+        return float(self.stand.run("tests.chaos.load", json.dumps(kinds)))
 
     def add(self, task_type: str, count: int, **values: Any) -> None:
         """Store tasks that are due now."""
-        self.load({"task_type": task_type, "count": count, "due": time.time(), **values})
+        self.load({"task_type": task_type, "count": count, **values})
 
     def insert(self, task_type: str, *, parameters: dict[str, Any] | None = None) -> int:
         """Store a task that is due now, at once and without a hint; its id."""
@@ -117,9 +121,13 @@ class Trial:
 
     def start_workers(self) -> None:
         """Start the supervised workers and wait until each runs."""
-        command = ("manage.py", "poll", "--forever", "--processes", str(_PROCESSES))
-        self.workers = self.stand.start(*command, env=self.env)
-        eventually(lambda: self.workers.output.count(" runs ") >= _PROCESSES, 30, self.workers.output)
+        self.workers = self.start("manage.py", "poll", "--forever", "--processes", str(_PROCESSES))
+        eventually(lambda: self.workers.output.count(" runs ") >= _PROCESSES or not self.workers.alive(), 30)
+        assert self.workers.alive(), self.workers.output
+
+    def start(self, *command: str) -> Process:
+        """A Python process on the stand, with the workers' environment."""
+        return self._processes.enter_context(self.stand.start(*command, env=self.env))
 
     def report(self) -> Report:
         """Ask the database what happened."""

@@ -85,17 +85,22 @@ def broken(tasks: Sequence[TaskInfo]) -> None:
     """Fail for good, unless somebody has corrected the parameters."""
     seconds = sum((task.parameters or {}).get("seconds", 0) for task in tasks)
     if seconds:
-        logger.warning("probe.broken begins")
+        logger.warning("probe.broken begins in process %d", os.getpid())
         time.sleep(seconds)
-        raise SlowError
+        raise BrokenError(tasks[0])
     note(tasks)
 
 
-class SlowError(ProbeError):
-    """Gives whoever waits for the row time to change it before the failure is written down."""
+class BrokenError(ProbeError):
+    """Is written down when whoever waits for the row has changed it, or after some seconds."""
+
+    def __init__(self, task: TaskInfo) -> None:
+        self.unchanged = TaskInfo.objects.filter(task_id=task.task_id, version=task.version)
 
     def __str__(self) -> str:
-        time.sleep(0.3)
+        patience = time.monotonic() + 5
+        while self.unchanged.exists() and time.monotonic() < patience:
+            time.sleep(0.01)
         return "this task is broken"
 
 
