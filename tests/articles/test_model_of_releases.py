@@ -74,7 +74,7 @@ class Newsroom:
                 values["notice"] = "It was invented."
             subject = self.releases[key] if key in self.releases else self.articles[key]
             if name == "approve":
-                approve(subject)
+                approve(self.articles[key])
             else:
                 getattr(services, name)(subject, by=self.editor, **values)
 
