@@ -49,6 +49,7 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
         deadline = time.monotonic() + _PATIENCE
         for number in range(1, tries + 1):
             try:
+                _forget_old_causes()
                 with transaction.atomic():
                     return function(*args, **kwargs)
             except OperationalError as error:
@@ -59,3 +60,9 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
         raise AssertionError("unreachable")
 
     return run
+
+
+def _forget_old_causes() -> None:
+    """Django keeps why a block was broken when the next begins, and would name it as the cause of another's error."""
+    if not connection.needs_rollback:
+        connection.rollback_exc = None  # type: ignore[attr-defined]

@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from articles import services
 from articles.models import Article, Channel, Material, PreviewLink, Text
 from articles.services.previewing import make_preview_link, revoke_preview_link
+from articles.site.sitemaps import SECTION
 from headline.api.models import Scope
 from headline.api.tokens import issue
 from tests.articles.factories import APPROVED, make_article, make_editor, make_person, soon
@@ -254,7 +255,13 @@ def test_nginx_is_told_where_the_file_lies_once_it_may_be_seen(material: Materia
 
 def test_wherever_readers_meet_a_picture_it_is_there(material: Material) -> None:
     article = article_with(material, cover_mode="one", cover=[str(material.pk)])
-    for address in ("/", article.get_absolute_url(), "/feed/", "/sitemap-0.xml", f"/api/v1/articles/{article.pk}/"):
+    for address in (
+        "/",
+        article.get_absolute_url(),
+        "/feed/",
+        f"/sitemap-{article.pk // SECTION}.xml",
+        f"/api/v1/articles/{article.pk}/",
+    ):
         assert f"/media/{material.pk}/" in Client().get(address).text, address
     assert statuses(material) == SEEN
     assert Text.of(article).shown == [str(material.pk)]

@@ -149,6 +149,7 @@ def test_a_statement_after_a_row_that_was_refused_is_still_the_tasks_fault(add: 
 
     notes.fault = fault
     task = add(0)
+    connection.rollback_exc = OperationalError(1205, "of another transaction")  # type: ignore[attr-defined]
     assert run_once(10).failed == 1
     task.refresh_from_db()
     assert task.attempts == 1
