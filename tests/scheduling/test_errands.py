@@ -150,7 +150,7 @@ def test_an_errand_that_outlasts_its_worker_is_given_back(monkeypatch: pytest.Mo
     task_id = add("test.bulk")
     with working():
         eventually(lambda: is_leased(task_id))
-        began = next(thread for thread in threading.enumerate() if thread.name == "test.bulk")
+        began = eventually(lambda: [thread for thread in threading.enumerate() if thread.name == "test.bulk"])[0]
     assert not is_leased(task_id)
     assert TaskInfo.objects.get(pk=task_id).attempts == 0
     go_on.set()
