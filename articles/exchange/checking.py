@@ -43,12 +43,12 @@ class Checker:
 
     def __init__(self, timetable: Timetable, *, channel: str | None = None) -> None:
         self._timetable = timetable
-        self._channel = channel
-        self._one_channel = {"channel": channel, "channel_slug": "", "channel_description": ""}
+        named = {"channel": channel, "channel_slug": "", "channel_description": ""}
+        self._one_channel = {} if channel is None else named
 
     def check(self, record: Record) -> tuple[ImportedArticle, str]:
         """The article and a note for the report ("" for none). Raises `Refused`."""
-        source = record.fields if self._channel is None else {**record.fields, **self._one_channel}
+        source = {**record.fields, **self._one_channel}
         title = read.line(source, "title", TITLE)
         if not title:
             raise Refused("title", _("is empty"))
