@@ -107,6 +107,7 @@ def test_no_text_for_people_is_left_unmarked() -> None:
         (".py", "class Status(IntegerChoices):\n    DRAFT = 0, 'Draft'"),
         (".py", 'render(request, "page.html", {"title": "My drafts"})'),
         (".py", "from django.utils.translation import gettext as translated"),
+        (".py", "advice = f\"{sentence} {_('Start a worker.')}\""),
         (".js", 'button.textContent = "Undo";'),
         (".js", 'row.setAttribute("aria-label", "Close")'),
         (".js", "say(`The connection is lost since ${time}`)"),
