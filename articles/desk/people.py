@@ -135,7 +135,7 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         """Groups are few, and ticked; they are made on their own screen."""
         if db_field.name != "groups":
             return super().formfield_for_dbfield(db_field, request, **options)
-        field = super().formfield_for_dbfield(
+        field: Any = super().formfield_for_dbfield(
             db_field, request, **options, widget=UnfoldAdminCheckboxSelectMultipleWidget()
         )
         field.widget.can_add_related = False

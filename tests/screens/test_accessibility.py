@@ -84,7 +84,7 @@ def look(page: Page, width: int, height: int, scheme: Scheme) -> None:
 
 def all_faults(context: BrowserContext, screens: Mapping[str, str], looks: Looks) -> dict[str, list[str]]:
     """Screen, width and scheme to what axe finds there; a page is loaded once."""
-    page, found = context.new_page(), {}
+    page, found = context.new_page(), dict[str, list[str]]()
     for name, address in screens.items():
         look(page, 1440, 900, "light")
         page.goto(address, wait_until="load")
@@ -94,7 +94,7 @@ def all_faults(context: BrowserContext, screens: Mapping[str, str], looks: Looks
 
 def faults_here(page: Page, name: str, looks: Looks) -> dict[str, list[str]]:
     """The same of the page that is open."""
-    found = {}
+    found: dict[str, list[str]] = {}
     page.evaluate("async () => void (await document.fonts.ready)")  # until then icons are words
     page.evaluate("() => document.querySelectorAll('main details').forEach(details => details.open = true)")
     page.evaluate(AXE)
