@@ -60,7 +60,7 @@ def _run(release: Release, late: timedelta, began: float) -> Drop | None:
         problems = find_problems(members, now)
     if problems:
         fail(release, spoken_problems(problems))
-        return Drop(f"the release failed: {release.reason}")
+        return Drop("the release failed; its page says why")  # the reason names headlines, a record is for operators
     put_out(release, members, at=now, by=None)
     _close(release, now)
     transaction.on_commit(partial(_log_lateness, len(members), late, began), robust=True)
