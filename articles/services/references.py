@@ -62,4 +62,4 @@ def _free_slug(model: type[Channel | Tag], name: str) -> str:
     base = slugify(name, allow_unicode=True)[:longest] or "x"
     # Whether two slugs are the same is for the database's collation to say, too.
     tried = (f"{base}-{n}" if n > 1 else base for n in count(1))
-    return next(slug for slug in tried if not model.objects.filter(slug=slug).exists())  # type: ignore[attr-defined]
+    return next(slug for slug in tried if not model.objects.filter(slug=slug).exists())

@@ -220,6 +220,7 @@ def test_nobody_waits_with_a_release_whose_member_is_in_use(start_manage: StartM
 def test_editors_who_take_turns_with_an_article_do_not_keep_its_update_from_readers(stage: Stage) -> None:
     """Where others stand in line for the row, it is never free: whoever only looks never gets it."""
     article, over = stage.updated(), Event()
+    updates = TaskInfo.objects.filter(task_type=UPDATE, key=str(article.pk))
     services.schedule_update(article, publish_at=soon(), by=stage.person)
 
     def hammer() -> None:
@@ -228,17 +229,13 @@ def test_editors_who_take_turns_with_an_article_do_not_keep_its_update_from_read
                 list(lock_by_ids(Article, [article.pk]))
                 over.wait(0.02)
 
-    def wait_for_update() -> bool:
+    def wait_for_update() -> None:
         try:
-            return eventually(lambda: [sweep(grace=0), run_due(10)] and not has_update(article), 20)
+            eventually(lambda: [sweep(grace=0), run_due(10)] and not updates.exists(), 20)
         finally:
             over.set()
 
-    assert together(*[hammer] * 4, wait_for_update)[-1] is True
-
-
-def has_update(article: Article) -> bool:
-    return TaskInfo.objects.filter(task_type=UPDATE, key=str(article.pk)).exists()
+    assert together(*[hammer] * 4, wait_for_update) == [None] * 5
 
 
 NAMES = ["bob", "carol", "dave", "erin"]
