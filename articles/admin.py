@@ -2,8 +2,15 @@
 
 from django.contrib import admin
 
-from articles.desk import article, audit, channel, material, notices, people, preferences, queue, release, word
-
-__all__ = ["article", "audit", "channel", "material", "notices", "people", "preferences", "queue", "release", "word"]
+import articles.desk.articles.admin
+import articles.desk.audit.admin
+import articles.desk.channels
+import articles.desk.images
+import articles.desk.notifications
+import articles.desk.preferences
+import articles.desk.releases.admin
+import articles.desk.review.queue
+import articles.desk.sensitive_words
+import articles.desk.staff  # noqa: F401
 
 admin.site.empty_value_display = "—"  # on every screen alike

@@ -16,4 +16,4 @@ class ArticlesConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect the save hook and the checks."""
-        autodiscover_modules("receivers", "checks", "caching.checks")
+        autodiscover_modules("signals", "subscribers", "review.checks", "cache.checks")

@@ -13,24 +13,26 @@ from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from articles.caching.backend import CacheFailed
-from articles.caching.proxies import PURGE, run_purge
+from articles.audit import Door, Person, door, reads_articles
+from articles.cache import CacheFailed, run_purge
+from articles.distribution import keep_up, ping, topics
 from articles.models import Article, Batch, Release
+from articles.notifications import remove_notices_of_nobody, send_mail, tell_of_trouble
+from articles.publishing import (
+    Outcome,
+    carry_on,
+    conclude,
+    mend_reviews,
+    mend_tasks,
+    publish_due,
+    review_again,
+    sync_tasks,
+    take_off_due,
+    update_due,
+)
+from articles.releases import PATIENCE, mend_releases, release_due
 from articles.search import mend_index
-from articles.services import mend_tasks, publish_due, reviewing, sync_tasks, take_off_due, update_due
-from articles.services.batching import BATCH, carry_on
-from articles.services.change_feed import keep_up
-from articles.services.judging import REVIEW
-from articles.services.mailing import mail
-from articles.services.noticing import MAIL, remove_notices_of_nobody
-from articles.services.pinging import PING, ping, topics
-from articles.services.publishing import Outcome
-from articles.services.recording import Door, Person, door
-from articles.services.release_due import PATIENCE, release_due
-from articles.services.release_tasks import RELEASE, mend_releases
-from articles.services.rights import reads_articles
-from articles.services.tasks import PUBLISH, UNPUBLISH, UPDATE
-from articles.services.watching import tell_of_trouble
+from articles.task_types import BATCH, MAIL, PING, PUBLISH, PURGE, RELEASE, REVIEW, REVIEW_AGAIN, UNPUBLISH, UPDATE
 from articles.workflow import STEPS, Step
 from scheduling.registry import Drop, Postpone, Verdict, handler, healer
 from scheduling.services import lock_by_ids, retried
@@ -42,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 healer(mend_releases)  # first: a time that a member must not have gets no task
 healer(mend_tasks)
-healer(reviewing.mend_reviews)
+healer(mend_reviews)
 healer(tell_of_trouble)
 healer(mend_index)
 healer(remove_notices_of_nobody)
@@ -96,7 +98,7 @@ def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
 def review(tasks: Sequence[TaskInfo]) -> None:
     """Have long texts reviewed."""
     for task in tasks:
-        reviewing.conclude(_subject(task), ask_a_person=bool(dict(task.parameters or {})["ask_a_person"]))
+        conclude(_subject(task), ask_a_person=bool(dict(task.parameters or {})["ask_a_person"]))
 
 
 def everything(keys: Collection[str], to: Person) -> Mapping[str, str]:
@@ -104,10 +106,10 @@ def everything(keys: Collection[str], to: Person) -> Mapping[str, str]:
     return dict.fromkeys(keys, gettext("everything that waits"))
 
 
-@handler(reviewing.REVIEW_AGAIN, errand=True, label=_("Review with new words"), namer=everything, recoverable=True)
-def review_again(tasks: Sequence[TaskInfo]) -> None:
+@handler(REVIEW_AGAIN, errand=True, label=_("Review with new words"), namer=everything, recoverable=True)
+def review_with_new_words(tasks: Sequence[TaskInfo]) -> None:
     """Have everything that waits reviewed with the new words."""
-    reviewing.review_again()
+    review_again()
 
 
 def steps(keys: Collection[str], to: Person) -> Mapping[str, str]:
@@ -129,7 +131,7 @@ def batch(tasks: Sequence[TaskInfo]) -> None:
 def mail_notice(tasks: Sequence[TaskInfo]) -> None:
     """Send notices by mail."""
     for task in tasks:
-        mail(dict(task.parameters or {})["notice"])
+        send_mail(dict(task.parameters or {})["notice"])
 
 
 @handler(PING, max_attempts=8, errand=True, label=_("Word to the hub"))

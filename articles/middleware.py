@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from articles.services.preferences import speaking_to
-from articles.services.recording import Door, door
+from articles.audit import Door, door
+from articles.notifications import speaking_to
 
 
 class KeptNowhereMiddleware:

@@ -1,4 +1,4 @@
-"""The roles of a newsroom, as groups: what members may do. `articles.services.rights` says with which articles."""
+"""The roles of a newsroom, as groups: what members may do. `articles.audit.permissions` says with which articles."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ django.setup()
 from django.contrib.auth import get_user_model  # noqa: E402 (models need a Django that is set up)
 
 from articles.models import Article  # noqa: E402
-from articles.services import schedule_many  # noqa: E402
+from articles.publishing import schedule_many  # noqa: E402
 
 BODY = "<p>" + "All the news that is fit to be measured. " * 50 + "</p>"
 

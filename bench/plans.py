@@ -16,7 +16,7 @@ django.setup()
 from django.db import connection, transaction  # noqa: E402 (models need a Django that is set up)
 
 from articles.models import Article  # noqa: E402
-from articles.services import mend_tasks, publish_due  # noqa: E402
+from articles.publishing import mend_tasks, publish_due  # noqa: E402
 from scheduling import registry  # noqa: E402
 from scheduling.services import (  # noqa: E402
     add_tasks,

@@ -19,9 +19,9 @@ from django.contrib.auth import get_user_model  # noqa: E402
 from django.core.cache import caches  # noqa: E402
 from django.test import Client  # noqa: E402
 
-from articles.caching.coherence import look_ahead  # noqa: E402
+from articles.cache.ttl import look_ahead  # noqa: E402
+from articles.listing.cursor import place_of  # noqa: E402
 from articles.models import Article  # noqa: E402
-from articles.places import place_of  # noqa: E402
 from bench.plans import plans_of  # noqa: E402
 
 

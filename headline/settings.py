@@ -9,7 +9,7 @@ from datetime import timedelta
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import access, colors, database, env, logs, media
+from headline import colors, database, debug_mode, env, logs, media
 from headline.caches import caches
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
@@ -23,8 +23,8 @@ LOCAL_HOSTS = ["localhost", ".localhost", "127.0.0.1", "[::1]"]
 # Security
 
 ALLOWED_HOSTS = env.hosts("DJANGO_ALLOWED_HOSTS", default=[*LOCAL_HOSTS, env.host_of(SITE_URL)])
-DEBUG = access.debug(site_host=env.host_of(SITE_URL), hosts=ALLOWED_HOSTS)
-SECRET_KEY, SECRET_KEY_FALLBACKS = access.secret_keys(debug=DEBUG)
+DEBUG = debug_mode.debug(site_host=env.host_of(SITE_URL), hosts=ALLOWED_HOSTS)
+SECRET_KEY, SECRET_KEY_FALLBACKS = debug_mode.secret_keys(debug=DEBUG)
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
 if SITE_URL.startswith("https://"):
     # TLS ends at a proxy in front, which must set this header and drop one that a client sent.
@@ -41,7 +41,7 @@ PROXY_COUNT = env.number("PROXY_COUNT", default=0)  # proxies in front of the si
 AUTHENTICATION_BACKENDS = ["headline.accounts.backends.LimitedBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}Validator", "OPTIONS": options}
-    for name, options in access.PASSWORD_RULES.items()
+    for name, options in debug_mode.PASSWORD_RULES.items()
 ]
 SESSION_COOKIE_AGE = 3600 * env.number("SESSION_HOURS", default=12, least=1)  # after the last use
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
@@ -74,8 +74,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "headline.browsers.BrowserPolicyMiddleware",
-    "headline.probes.ProbesMiddleware",
+    "headline.content_security.BrowserPolicyMiddleware",
+    "headline.probe_middleware.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "articles.middleware.KeptNowhereMiddleware",
@@ -245,11 +245,11 @@ UNFOLD = {
     "SHOW_LANGUAGES": True,
     "STYLES": [lambda request: static("articles/desk.css")],
     "SCRIPTS": [lambda request: static("articles/desk.js")],
-    "LANGUAGES": {"action": "headline.desk.language_action"},
-    "ACCOUNT": {"navigation": "headline.desk.account"},
-    "DASHBOARD_CALLBACK": "articles.desk.start.page.add_sections",
-    "SHOW_HISTORY": "headline.desk.shows_history",
-    "SIDEBAR": {"navigation": "headline.desk.navigation"},
+    "LANGUAGES": {"action": "articles.desk.menu.language_action"},
+    "ACCOUNT": {"navigation": "articles.desk.menu.account"},
+    "DASHBOARD_CALLBACK": "articles.desk.dashboard.page.add_sections",
+    "SHOW_HISTORY": "articles.desk.menu.shows_history",
+    "SIDEBAR": {"navigation": "articles.desk.menu.navigation"},
     "COLORS": {"primary": colors.PRIMARY},
 }
 

@@ -7,7 +7,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.contenttypes.views import shortcut
 from django.http import Http404, HttpRequest, HttpResponse
 
-from articles.desk.numbers import whole_number
+from articles.desk.parse_int import whole_number
 
 
 def view_on_site(request: HttpRequest, content_type_id: str, object_id: str) -> HttpResponse:

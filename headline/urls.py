@@ -1,4 +1,4 @@
-"""All addresses of the project, but those of `headline.probes`."""
+"""All addresses of the project, but those of `headline.probe_middleware`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from django.urls import include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
-from articles.desk.choosing import Lookup
+from articles.desk.autocomplete import Lookup
 from headline.accounts import reset
 from headline.accounts.views import change_password, log_in
-from headline.api.unknown import unknown_address
+from headline.api.not_found import unknown_address
 from headline.shortcut import view_on_site
 
 urlpatterns = [

@@ -37,7 +37,7 @@ from scheduling.serializers import (
     TaskFilterSerializer,
     TaskSerializer,
 )
-from scheduling.strict import StrictView
+from scheduling.unknown_fields import StrictView
 
 STATUS_OF: dict[type[SchedulingError], int] = {
     InvalidTask: status.HTTP_400_BAD_REQUEST,

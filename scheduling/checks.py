@@ -20,7 +20,7 @@ from django.db import connection, router
 from scheduling.conf import Settings, conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.queues import make_queue
-from scheduling.queues.neighbours import sentence
+from scheduling.queues.installations import sentence
 
 _MAY_BE_ZERO = frozenset({"SWEEP_GRACE", "SUSPECT_AFTER", "LOG_RETENTION_DAYS"})
 _SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")

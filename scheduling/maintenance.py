@@ -17,7 +17,7 @@ from typing import Self
 
 from django.db import connections
 
-from scheduling.breakers import Breakers, outline
+from scheduling.circuit_breaker import Breakers, outline
 from scheduling.clock import clock
 from scheduling.conf import conf
 from scheduling.models import WorkerHeartbeat

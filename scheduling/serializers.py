@@ -12,7 +12,7 @@ from rest_framework import serializers
 from scheduling.conf import conf
 from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH, TaskInfo, TaskInfoLog
 from scheduling.services.leasing import MAX_POLL
-from scheduling.strict import Strict
+from scheduling.unknown_fields import Strict
 from scheduling.validation import PRIORITIES
 
 Status = TaskInfoLog.Status

@@ -15,15 +15,15 @@ from contextlib import contextmanager
 from django.db import connections
 
 from scheduling import registry
-from scheduling.breakers import Breakers
+from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock
 from scheduling.conf import conf
-from scheduling.errands import Errands, run_errands
 from scheduling.exceptions import SchedulingError
 from scheduling.maintenance import Maintenance
 from scheduling.queues import DelayQueue, get_queue, make_queue
 from scheduling.services.refreshing import sweep
 from scheduling.services.running import RunReport, run_once
+from scheduling.side_effects import Errands, run_errands
 from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)

@@ -17,26 +17,23 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
 
-from articles.api.live_serializers import (
+from articles.api.pagination import LivePages, page_of_changes
+from articles.api.reader_serializers import (
     ChannelSerializer,
     ListedSerializer,
     LiveArticleSerializer,
     LiveFilterSerializer,
 )
-from articles.api.pages import LivePages, page_of_changes
-from articles.caching.pages import cached
-from articles.caching.tags import NEWS, article_tag, tagged
+from articles.cache import NEWS, article_tag, cached, tagged
+from articles.distribution import follow
 from articles.exceptions import UnknownCheckpoint
-from articles.illustrating import gather_covers
-from articles.models import Article, Channel
-from articles.models.article import ArticleQuerySet
-from articles.parts import Part
-from articles.places import Place
+from articles.images import gather_covers
+from articles.listing import Part, Place
+from articles.models import Article, ArticleQuerySet, Channel
 from articles.search import RANKED, Query, find
-from articles.services.change_feed import follow
 from headline.api.schema import ErrorSerializer
 from scheduling.services import database_now
-from scheduling.strict import StrictView
+from scheduling.unknown_fields import StrictView
 
 _PARAMETERS = ("author", "channel", "cursor", "older", "page_size", "since", "tag", "until")
 

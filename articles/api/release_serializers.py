@@ -7,10 +7,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from articles import services
+from articles import releases
 from articles.api.fields import AtOnceField, InstantField
 from articles.models import Article, Release, ReleaseMember
-from scheduling.strict import Strict
+from scheduling.unknown_fields import Strict
 
 
 class ReleaseMemberSerializer(serializers.ModelSerializer[ReleaseMember]):
@@ -45,12 +45,12 @@ class ReleaseSerializer(Strict, serializers.ModelSerializer[Release]):
 
     def create(self, validated_data: dict[str, Any]) -> Release:
         """A new release of the signed-in user."""
-        return services.create_release(**validated_data)
+        return releases.create_release(**validated_data)
 
     def update(self, instance: Release, validated_data: dict[str, Any]) -> Release:
         """Its name is all that is written."""
         if "name" in validated_data:
-            services.rename_release(instance, **validated_data)
+            releases.rename_release(instance, **validated_data)
         return instance
 
 

@@ -13,8 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, Serializer
 
-from articles import services
-from articles.api.newsroom import NewsroomView
+from articles import releases
+from articles.api.base import NewsroomView
 from articles.api.release_serializers import (
     NewMemberSerializer,
     ProblemSerializer,
@@ -26,7 +26,7 @@ from articles.api.release_serializers import (
 )
 from articles.exceptions import NotAMember
 from articles.models import Article, Release
-from scheduling.strict import Nothing
+from scheduling.unknown_fields import Nothing
 
 
 @extend_schema_view(
@@ -74,7 +74,7 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     def destroy(self, request: Request, pk: int) -> Response:
         """Its articles are free again."""
         release = self.get_object()
-        self.unchanged(release, lambda: services.delete_release(release, by=request.user))
+        self.unchanged(release, lambda: releases.delete_release(release, by=request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
@@ -85,7 +85,7 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     def add_member(self, request: Request, pk: int) -> Response:
         """The article has no time of its own from now on. One that is in the release already gets the action."""
         release, values = self.get_object(), self.checked(NewMemberSerializer)
-        member = self.unchanged(release, lambda: services.add_member(release, by=request.user, **values))
+        member = self.unchanged(release, lambda: releases.add_member(release, by=request.user, **values))
         return Response(ReleaseMemberSerializer(member).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="desk_releases_remove_member", summary="Take an article out", request=None)
@@ -96,38 +96,38 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
         found = release.members.filter(pk=member).first()
         if found is None:
             raise NotAMember
-        self.unchanged(release, lambda: services.remove_member(release, member=found, by=request.user))
+        self.unchanged(release, lambda: releases.remove_member(release, member=found, by=request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(operation_id="desk_releases_schedule", summary="Schedule or move", request=ReleaseTimeSerializer)
     @action(detail=True, methods=["post"])
     def schedule(self, request: Request, pk: int) -> Response:
         """Have all members go live at a time; what they lack may be mended until then."""
-        return self._take(services.schedule_release, ReleaseTimeSerializer)
+        return self._take(releases.schedule_release, ReleaseTimeSerializer)
 
     @extend_schema(operation_id="desk_releases_cancel", summary="Cancel", request=None)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: int) -> Response:
         """It does not go out, and its articles are free again."""
-        return self._take(services.cancel_release)
+        return self._take(releases.cancel_release)
 
     @extend_schema(operation_id="desk_releases_reopen", summary="Prepare again", request=None)
     @action(detail=True, methods=["post"])
     def reopen(self, request: Request, pk: int) -> Response:
         """For one that was cancelled or rolled back."""
-        return self._take(services.reopen_release)
+        return self._take(releases.reopen_release)
 
     @extend_schema(operation_id="desk_releases_publish", summary="Publish now", request=None)
     @action(detail=True, methods=["post"])
     def publish(self, request: Request, pk: int) -> Response:
         """Put all members out at this instant, or none: the refusal names what is wrong."""
-        return self._take(services.publish_release_now)
+        return self._take(releases.publish_release_now)
 
     @extend_schema(operation_id="desk_releases_rollback", summary="Roll back", request=None)
     @action(detail=True, methods=["post"])
     def rollback(self, request: Request, pk: int) -> Response:
         """Every member stands again where it stood before the release."""
-        return self._take(services.roll_back_release)
+        return self._take(releases.roll_back_release)
 
     @extend_schema(
         operation_id="desk_releases_preflight", summary="What would fail", responses=ProblemSerializer(many=True)
@@ -135,7 +135,7 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     @action(detail=True, methods=["get"], pagination_class=None)
     def preflight(self, request: Request, pk: int) -> Response:
         """At the release's time, or now if it has none. Empty: everything is ready."""
-        return Response(ProblemSerializer(services.preflight(self.get_object()), many=True).data)
+        return Response(ProblemSerializer(releases.preflight(self.get_object()), many=True).data)
 
     @extend_schema(
         operation_id="desk_releases_rehearse", summary="Dry run", request=None, responses=RehearsalSerializer
@@ -145,7 +145,7 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
         """Run it, say what happened, and take everything back."""
         release, _nothing = self.get_object(), self.checked(Nothing)
         return self.unchanged(
-            release, lambda: Response(RehearsalSerializer(services.rehearse_release(release, by=request.user)).data)
+            release, lambda: Response(RehearsalSerializer(releases.rehearse_release(release, by=request.user)).data)
         )
 
     def _take(self, step: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:

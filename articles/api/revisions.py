@@ -15,17 +15,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
-from articles import services
-from articles.api.newsroom import NewsroomView
-from articles.api.serializers import (
+from articles import publishing
+from articles.api.article_serializers import (
     DeskArticleSerializer,
     FieldDiffSerializer,
     RevisionHeadSerializer,
     RevisionSerializer,
 )
-from articles.diffing import compare
+from articles.api.base import NewsroomView
 from articles.models import Article, Revision
-from scheduling.strict import Nothing
+from articles.publishing import compare
+from scheduling.unknown_fields import Nothing
 
 _NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
@@ -82,5 +82,5 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         """The older text becomes the newest revision, which needs its approval as any other."""
         self.checked(Nothing)
         subject = get_object_or_404(Article, pk=article)
-        services.restore_revision(subject, number=number, by=request.user)
+        publishing.restore_revision(subject, number=number, by=request.user)
         return Response(DeskArticleSerializer(subject).data)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.urls import include, path
 from rest_framework.routers import SimpleRouter
 
-from articles.api.desk import DeskArticleViewSet
-from articles.api.materials import MaterialViewSet
+from articles.api.articles import DeskArticleViewSet
+from articles.api.images import MaterialViewSet
 from articles.api.reader import ChannelViewSet, LiveArticleViewSet
 from articles.api.releases import ReleaseViewSet
 from articles.api.revisions import RevisionViewSet

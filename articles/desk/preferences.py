@@ -21,8 +21,8 @@ from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from articles.models import Preferences
-from articles.services.preferences import choose_language
-from articles.times import spoken_exactly
+from articles.notifications import choose_language
+from articles.text import spoken_exactly
 
 _NO_PLACES = ("Etc/", "SystemV/", "US/", "posix/", "right/")
 

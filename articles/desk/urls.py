@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import path
 
-from articles.desk import batches, saved_views
-from articles.desk.start import page
+from articles.desk.articles import saved_views
+from articles.desk.bulk import screens
+from articles.desk.dashboard import page
 
 view = admin.site.admin_view
 
@@ -18,8 +19,8 @@ urlpatterns = [
     path("views/<int:pk>/", view(saved_views.change), name="desk_change_view"),
     path("views/<int:pk>/delete/", view(saved_views.delete), name="desk_delete_view"),
     path("views/<int:pk>/move/", view(saved_views.move), name="desk_move_view"),
-    path("batches/", view(batches.mine), name="desk_batches"),
-    path("batches/<int:pk>/", view(batches.show), name="desk_batch"),
-    path("batches/<int:pk>/advance/", view(batches.advance), name="desk_advance_batch"),
-    path("batches/<int:pk>/undo/", view(batches.undo), name="desk_undo_batch"),
+    path("batches/", view(screens.mine), name="desk_batches"),
+    path("batches/<int:pk>/", view(screens.show), name="desk_batch"),
+    path("batches/<int:pk>/advance/", view(screens.advance), name="desk_advance_batch"),
+    path("batches/<int:pk>/undo/", view(screens.undo), name="desk_undo_batch"),
 ]

@@ -1,0 +1,29 @@
+"""Import and export of articles, one module per format."""
+
+from articles.exchange.atomic_file import replacing
+from articles.exchange.consistent_read import snapshot
+from articles.exchange.export import Export, Writer
+from articles.exchange.formats import READERS, WRITERS, WRITTEN, guess_format
+from articles.exchange.importer import Importer
+from articles.exchange.records import Kind, Remark, Unreadable
+from articles.exchange.statuses import PastDue, Timetable
+from articles.exchange.validate import CHANNEL, Checker
+
+__all__ = [
+    "CHANNEL",
+    "Checker",
+    "Export",
+    "Importer",
+    "Kind",
+    "PastDue",
+    "READERS",
+    "Remark",
+    "Timetable",
+    "Unreadable",
+    "WRITERS",
+    "WRITTEN",
+    "Writer",
+    "guess_format",
+    "replacing",
+    "snapshot",
+]

@@ -18,11 +18,11 @@ from defusedxml.ElementTree import tostring
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.exchange.checking import BYLINE, EXTERNAL_ID, SUMMARY
 from articles.exchange.feed_dates import moment
 from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
-from articles.exchange.safe_xml import events, plain
-from articles.html import clean_html, complete
+from articles.exchange.validate import BYLINE, EXTERNAL_ID, SUMMARY
+from articles.exchange.xml_reader import events, plain
+from articles.text import clean_html, complete
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # noqa: S405 (the type alone)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from articles.exchange import feeds, ghost, json_lines, spreadsheet, wordpress, wordpress_writing
-from articles.exchange.exporter import Writer
+from articles.exchange import feeds, ghost, json_lines, spreadsheet, wordpress, wordpress_export
+from articles.exchange.export import Writer
 from articles.exchange.records import Reader, Unreadable
 
 READERS: dict[str, Reader] = {
@@ -19,7 +19,7 @@ READERS: dict[str, Reader] = {
     "ghost": ghost.read,
     "rss": feeds.read,
 }
-WRITERS: dict[str, Writer] = {"jsonl": json_lines.write, "wxr": wordpress_writing.write}
+WRITERS: dict[str, Writer] = {"jsonl": json_lines.write, "wxr": wordpress_export.write}
 
 EXTENSIONS = {
     ".jsonl": "jsonl",

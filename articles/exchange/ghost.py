@@ -19,10 +19,10 @@ from typing import Any
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.exchange.checking import BYLINE
-from articles.exchange.ghost_bodies import Rendered, render
-from articles.exchange.json_document import pieces
+from articles.exchange.ghost_html import Rendered, render
+from articles.exchange.json_stream import pieces
 from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
+from articles.exchange.validate import BYLINE
 
 Row = Mapping[str, Any]
 Reference = tuple[int, str]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from django.db import Error as DatabaseError  # with InterfaceError, which DatabaseError leaves out
 from django.utils.translation import gettext as _
 
-from articles.exchange.checking import Checker, unknown_fields
+from articles.exchange.digest import ImportedArticle
 from articles.exchange.records import Kind, Record, Refused, Remark
-from articles.services.imported import ImportedArticle
-from articles.services.importing import Tally, store
+from articles.exchange.store import Tally, store
+from articles.exchange.validate import Checker, unknown_fields
 
 CHUNK = 500
 """Articles in one transaction at most."""

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from django.utils.translation import gettext as _
 
-from articles.exchange.exporter import Export
+from articles.exchange.export import Export
 from articles.exchange.records import Kind, Record, Remark, Unreadable
 
 LONGEST_LINE = 8_000_000

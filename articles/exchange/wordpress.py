@@ -21,11 +21,11 @@ from urllib.parse import unquote
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.exchange.checking import CHANNEL, TITLE
 from articles.exchange.records import Kind, Record, Remark, Unreadable
-from articles.exchange.safe_xml import events, namespaces, plain
-from articles.exchange.wordpress_bodies import Attachment, Body, Library, Post, render
-from articles.html import plain_text
+from articles.exchange.validate import CHANNEL, TITLE
+from articles.exchange.wordpress_html import Attachment, Body, Library, Post, render
+from articles.exchange.xml_reader import events, namespaces, plain
+from articles.text import plain_text
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # noqa: S405 (the type alone)

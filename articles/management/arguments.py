@@ -9,7 +9,7 @@ from datetime import date, datetime
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from articles.times import AmbiguousTime, NonexistentTime, resolve
+from articles.text import AmbiguousTime, NonexistentTime, resolve
 
 TERMINAL = "-"
 """In place of a file's name."""

@@ -16,8 +16,8 @@ from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
+from articles.models.base.last_modified import Dated, DatedQuerySet
 from articles.models.cover import Covered
-from articles.models.dating import Dated, DatedQuerySet
 from articles.models.revision import Revision, Text, context_of
 from scheduling.fields import ExactCharField
 from scheduling.services import lock_by_ids, retried
@@ -110,7 +110,7 @@ class Article(Covered, Dated):
 
     The columns hold what readers see once its time has come: while an article is approved, out or withdrawn that is the
     approved text, and newer text is kept beside it, in its `Update`. Whatever saves or deletes an article keeps its
-    tasks true, in the same transaction: see `articles.services.tasks`.
+    tasks true, in the same transaction: see `articles.publishing.reconcile`.
     """
 
     class Status(models.IntegerChoices):

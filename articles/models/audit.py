@@ -17,9 +17,9 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
 from articles.models.release import Release
-from articles.models.reviewing import ReviewPolicy
-from articles.models.word import Word
-from articles.times import spoken_briefly, spoken_exactly
+from articles.models.review import ReviewPolicy
+from articles.models.sensitive_word import Word
+from articles.text import spoken_briefly, spoken_exactly
 
 SHOWN_WORDS = 5
 

@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from articles.models.base.bulk_signals import TellingQuerySet
 from articles.models.slugs import slug_of
-from articles.models.telling import TellingQuerySet
 from articles.models.update import Update
 
 

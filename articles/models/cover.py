@@ -8,8 +8,8 @@ from django.db import models
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.material import Material
-from articles.pictures import references
+from articles.models.image import Material
+from articles.text import references
 
 
 class CoverMode(models.TextChoices):
@@ -52,12 +52,12 @@ class Covered(models.Model):
 
     @cached_property
     def covers(self) -> list[Material]:
-        """The pictures of the cover; `articles.illustrating.gather_covers` looks those of many articles up at once."""
+        """The pictures of the cover; `articles.images.html.gather_covers` looks those of many articles up at once."""
         return Material.objects.named(self.cover)
 
     @cached_property
     def illustrations(self) -> dict[str, Material]:
-        """The pictures in the body by their ids; `articles.illustrating.gather_pictures` looks them up with others."""
+        """The pictures in the body by their ids; `articles.images.html.gather_pictures` looks them up with others."""
         return {str(material.pk): material for material in Material.objects.named(self.pictures)}
 
     def choose_cover(self) -> None:

@@ -41,7 +41,7 @@ class PreviewLinkQuerySet(models.QuerySet["PreviewLink"]):
 class PreviewLink(models.Model):
     """One address of one article's text. It ends at its time, when it is revoked, and when the article is killed.
 
-    It ends with its maker's account and rights, too; see `articles.services.previewing.is_backed`.
+    It ends with its maker's account and rights, too; see `articles.publishing.previews.is_backed`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

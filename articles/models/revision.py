@@ -16,8 +16,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.cover import Covered, CoverMode
-from articles.models.material import Material
-from articles.pictures import references
+from articles.models.image import Material
+from articles.text import references
 
 if TYPE_CHECKING:
     from articles.models.article import Article

@@ -1,7 +1,28 @@
 """The automatic review of an article: what it says, in what, and why."""
 
-from articles.review.opinions import Finding, Opinion, findings_of
+from articles.review.findings import Finding, Opinion, findings_of, of_findings
+from articles.review.images import MOST_BYTES, MOST_PIXELS, inspect
 from articles.review.pipeline import review, review_words, takes_long
+from articles.review.policy import CHANGE_POLICY, choose_policy
 from articles.review.text import Subject
+from articles.review.wordlist import WordProblem, add_words, fault_of, record_words
 
-__all__ = ["Finding", "Opinion", "Subject", "findings_of", "review", "review_words", "takes_long"]
+__all__ = [
+    "CHANGE_POLICY",
+    "Finding",
+    "MOST_BYTES",
+    "MOST_PIXELS",
+    "Opinion",
+    "Subject",
+    "WordProblem",
+    "add_words",
+    "choose_policy",
+    "fault_of",
+    "findings_of",
+    "inspect",
+    "of_findings",
+    "record_words",
+    "review",
+    "review_words",
+    "takes_long",
+]

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from PIL import Image, ImageFile
 
 from articles.models import Material
-from articles.review.opinions import PASSED, Finding, Opinion, strictest
+from articles.review.findings import PASSED, Finding, Opinion, strictest
 from articles.review.text import Field, Subject
 from articles.workflow import Verdict
 

@@ -25,8 +25,8 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from articles.review import words
+from articles.review.findings import MOST_FINDINGS, Finding, Opinion, of_findings, strictest
 from articles.review.images import review_images
-from articles.review.opinions import MOST_FINDINGS, Finding, Opinion, of_findings, strictest
 from articles.review.text import Subject
 from articles.workflow import Verdict
 

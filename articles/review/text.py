@@ -11,8 +11,8 @@ from typing import Self
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from articles.html import clean_html
 from articles.models import Material, Text
+from articles.text import clean_html
 
 _INLINE = frozenset(
     ("a", "abbr", "b", "cite", "code", "del", "dfn", "em", "i", "ins", "kbd")

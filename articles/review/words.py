@@ -15,7 +15,7 @@ from uuid import UUID
 import ahocorasick
 
 from articles.models import Word, WordList
-from articles.normalising import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise
+from articles.text import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise
 
 _CLAUSE_ENDS = frozenset("，。；：！？、…—,;:!?“”‘’\"'（）()《》〈〉「」『』【】[]\n\r")
 """What parts Chinese words in innocent text; anything else between them, even a space, is a disguise."""

@@ -10,10 +10,9 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, Subquery
 
-from articles.html import plain_text
-from articles.models import Article, SearchEntry
-from articles.models.telling import rows_changed
+from articles.models import Article, SearchEntry, rows_changed
 from articles.search.terms import index_terms
+from articles.text import plain_text
 from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
 
 MENDING_WINDOW = timedelta(minutes=15)

@@ -20,7 +20,7 @@ from itertools import groupby, pairwise
 
 from snowballstemmer.english_stemmer import EnglishStemmer
 
-from articles.normalising import is_narrow, normalise
+from articles.text import is_narrow, normalise
 
 MOST_TERMS = 20
 """Terms that are looked for; the rest of a longer query is not."""

@@ -18,13 +18,11 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from articles.caching.answers import Answer, name_tags, tell_caches
-from articles.caching.pages import ADDRESSES, kept
-from articles.caching.tags import article_tag, tagged
+from articles.cache import ADDRESSES, Answer, article_tag, kept, name_tags, tagged, tell_caches
 from articles.models import Article, PreviewLink
-from articles.services.previewing import open_link
-from articles.showing import text_of_link
-from headline.api.people import person_asking
+from articles.pages import text_of_link
+from articles.publishing import open_link
+from headline.api.staff_required import person_asking
 from scheduling.services import database_now
 
 BROWSERS = 60

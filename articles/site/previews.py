@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.defaults import page_not_found
 
-from articles.services.previewing import open_link
-from articles.showing import kept_nowhere, page_of_text, preview, text_of_link
+from articles.pages import kept_nowhere, page_of_text, preview, text_of_link
+from articles.publishing import open_link
 from articles.site.media import let_see_pictures
-from articles.times import spoken
+from articles.text import spoken
 
 
 @require_safe

@@ -19,12 +19,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
-from articles.caching.pages import cached
-from articles.caching.tags import NEWS, tagged
-from articles.illustrating import absolute, gather_covers
-from articles.models import Article, Channel
-from articles.models.article import ArticleQuerySet
-from articles.models.heads import in_any
+from articles.cache import NEWS, cached, tagged
+from articles.images import absolute, gather_covers
+from articles.models import Article, ArticleQuerySet, Channel, in_any
 from articles.site.feeds.formats import fit_for_xml
 from scheduling.services import database_now, read_database_clock
 

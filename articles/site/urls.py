@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from articles.site import previews, searching, sitemaps, views
+from articles.site import previews, search, sitemaps, views
 from articles.site.feeds import views as feeds
 from articles.site.media import media
 
@@ -18,7 +18,7 @@ urlpatterns = [
     path("preview/<str:token>/", previews.by_link, name="preview"),
     path("article/<int:pk>/", views.article, name="article-by-id"),
     path("article/<int:pk>/<str:slug>/", views.article, name="article"),
-    path("search/", searching.search, name="search"),
+    path("search/", search.search, name="search"),
     path("feed/", feeds.site_feed, name="feed"),
     path("feed/<str:form>/", feeds.site_feed, name="feed"),
     path("channel/<str:slug>/feed/", feeds.channel_feed, name="channel-feed"),

@@ -12,13 +12,12 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
-from articles.caching.pages import cached
-from articles.caching.tags import NEWS, article_tag, channel_tag, tagged, topic_tag
+from articles.cache import NEWS, article_tag, cached, channel_tag, tagged, topic_tag
 from articles.models import Article, Channel
-from articles.showing import page_of_article
-from articles.site.front import front_of
-from articles.site.pages import is_asked, page_of, size_asked
-from articles.site.scopes import Scope, author_scope, channel_scope, everything, tag_scope
+from articles.pages import page_of_article
+from articles.site.home import front_of
+from articles.site.pagination import is_asked, page_of, size_asked
+from articles.site.streams import Scope, author_scope, channel_scope, everything, tag_scope
 from scheduling.services import database_now
 
 JUST_IN = 25

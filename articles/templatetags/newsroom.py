@@ -15,14 +15,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from articles import times
-from articles.embeds import with_players
-from articles.html import add_paragraphs, clean_html
-from articles.illustrating import IN_A_COLUMN, absolute, illustrate, markup
-from articles.models import Article, Channel, Material, Tag
-from articles.models.people import named
+from articles.images import IN_A_COLUMN, absolute, illustrate, markup
+from articles.models import Article, Channel, Material, Tag, named
+from articles.pages import structured
 from articles.search import Query, highlighted, snippet
-from articles.structured import structured
+from articles.text import add_paragraphs, clean_html, spoken_briefly, with_players, zone_label
+from articles.text import spoken as spoken_time
 
 register = template.Library()
 
@@ -33,20 +31,20 @@ _HARMLESS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 @register.filter
 def spoken(moment: datetime) -> str:
     """Date, time and zone."""
-    return times.spoken(moment)
+    return spoken_time(moment)
 
 
 @register.filter
 def timed(moment: datetime) -> SafeString:
     """The same for machines too. HTML knows no microseconds."""
     exact = timezone.localtime(moment).isoformat(timespec="seconds")
-    return format_html('<time datetime="{}">{}</time>', exact, times.spoken(moment))
+    return format_html('<time datetime="{}">{}</time>', exact, spoken_time(moment))
 
 
 @register.filter
 def moment(when: datetime) -> str:
     """Time and distance from UTC, with the day unless that is today."""
-    return times.spoken_briefly(when)
+    return spoken_briefly(when)
 
 
 @register.filter
@@ -134,7 +132,7 @@ def today() -> str:
 @register.simple_tag
 def zone_name() -> str:
     """The zone in which times are shown."""
-    return times.zone_label()
+    return zone_label()
 
 
 def _prose(body: str, pictures: Mapping[str, Material] | None = None) -> SafeString:

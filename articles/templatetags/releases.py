@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 
 from articles.models import Article
-from articles.services.membership import membership
+from articles.publishing import membership
 
 register = template.Library()
 

@@ -10,8 +10,7 @@ from django import template
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
-from articles.models import Article, Review
-from articles.models.people import named
+from articles.models import Article, Review, named
 from articles.review import Finding
 from scheduling.services import read_database_clock
 

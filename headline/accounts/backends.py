@@ -8,7 +8,7 @@ from django.contrib.auth.backends import BaseBackend, ModelBackend
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-from headline.accounts.attempts import Attempt
+from headline.accounts.login_throttle import Attempt
 
 
 class LimitedBackend(ModelBackend):

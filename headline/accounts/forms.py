@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unfold.forms import AdminOwnPasswordChangeForm
 
-from headline.accounts.attempts import Attempt
+from headline.accounts.login_throttle import Attempt
 
 
 class LimitedPasswordChangeForm(AdminOwnPasswordChangeForm):

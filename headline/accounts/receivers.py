@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.db.models.signals import m2m_changed, post_delete, post_save, pre_save
 from django.dispatch import Signal, receiver
 
-from articles.services.recording import (
+from articles.audit import (
     ADD_GROUP,
     ADD_PERSON,
     CHANGE_GROUP,

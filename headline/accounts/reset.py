@@ -26,10 +26,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminPasswordWidget
 
-from articles.services.preferences import speaking_to
+from articles.notifications import speaking_to
 from headline.accounts.address import address_of
-from headline.accounts.attempts import TooManyTries, remember_device
 from headline.accounts.limits import Limit
+from headline.accounts.login_throttle import TooManyTries, remember_device
 from scheduling.registry import handler
 from scheduling.services import add_task, read_database_clock
 

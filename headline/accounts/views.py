@@ -11,10 +11,10 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 
-from articles.services.recording import LOGGED_IN, record_beside
+from articles.audit import LOGGED_IN, record_beside
 from headline.accounts.address import address_of
-from headline.accounts.attempts import TooManyTries, remember_device
 from headline.accounts.forms import LimitedPasswordChangeForm
+from headline.accounts.login_throttle import TooManyTries, remember_device
 
 
 def log_in(request: HttpRequest) -> HttpResponseBase:

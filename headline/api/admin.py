@@ -20,9 +20,9 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from articles.desk.choosing import ChoosingScreens
-from articles.models.people import named
-from articles.times import spoken_briefly
+from articles.desk.autocomplete import ChoosingScreens
+from articles.models import named
+from articles.text import spoken_briefly
 from headline.api.models import ApiToken, Scope
 from headline.api.tokens import issue, revoke
 

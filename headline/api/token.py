@@ -14,11 +14,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from headline.accounts.attempts import TooManyTries
+from headline.accounts.login_throttle import TooManyTries
 from headline.api.models import Scope
 from headline.api.parsers import StrictJSONParser
 from headline.api.tokens import issue
-from scheduling.strict import Strict, refuse_unknown_parameters
+from scheduling.unknown_fields import Strict, refuse_unknown_parameters
 
 
 class Locked(APIException):

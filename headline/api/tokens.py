@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from articles.services.recording import ADD_TOKEN, REVOKE_TOKEN, Person, record_beside
+from articles.audit import ADD_TOKEN, REVOKE_TOKEN, Person, record_beside
 from headline.api.models import ApiToken, Scope
 from scheduling.services import retried
 

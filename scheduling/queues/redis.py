@@ -33,7 +33,7 @@ from redis.sentinel import Sentinel
 from scheduling.conf import conf
 from scheduling.exceptions import QueueFull, QueueUnavailable
 from scheduling.identity import key_prefix
-from scheduling.queues import neighbours, topics, wake
+from scheduling.queues import installations, topics, wake
 from scheduling.queues.addresses import parse
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 
@@ -204,7 +204,7 @@ class RedisQueue(DelayQueue):
         token, key = secrets.token_hex(16), self._key("lock:refresh")
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
-            neighbours.sign(client)
+            installations.sign(client)
             if client.set(key, token, nx=True, px=int(seconds * 1000)):
                 return token
             holder = client.get(key)
@@ -226,7 +226,7 @@ class RedisQueue(DelayQueue):
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
             found = {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
-            return found | {"neighbours": ", ".join(neighbours.others(client))}
+            return found | {"neighbours": ", ".join(installations.others(client))}
 
     def close(self) -> None:
         self._forget_wake_ups()

@@ -4,12 +4,12 @@ Every function works in the caller's transaction or opens one; the queue only he
 """
 
 from scheduling.clock import database_now, read_database_clock
-from scheduling.rows import delete_by_ids, lock_by_ids
+from scheduling.row_locks import delete_by_ids, lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
 from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll
-from scheduling.services.looking import pending_times
+from scheduling.services.lookup import pending_times
 from scheduling.services.measuring import (
     LateHours,
     Lateness,

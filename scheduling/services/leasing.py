@@ -16,7 +16,7 @@ from scheduling.conf import conf
 from scheduling.exceptions import InvalidTask, LeaseLost, QueueUnavailable
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids
 from scheduling.queues import get_queue
-from scheduling.services.failing import record_failure
+from scheduling.services.retry import record_failure
 from scheduling.transactions import retried
 from scheduling.validation import checked_priority, checked_seconds, checked_task_type
 

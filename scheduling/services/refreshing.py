@@ -20,7 +20,7 @@ from scheduling.failures import trouble_of
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
 from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
 from scheduling.services.changing import rearm
-from scheduling.services.failing import max_attempts, record_failure
+from scheduling.services.retry import max_attempts, record_failure
 from scheduling.transactions import log_failure, retried
 
 logger = logging.getLogger(__name__)

@@ -25,14 +25,14 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 
 from scheduling import registry
-from scheduling.breakers import Breakers
+from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.failures import Trouble, trouble_of
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids
 from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
 from scheduling.registry import Drop, Postpone, Verdict
-from scheduling.services.failing import max_attempts, record_failure
+from scheduling.services.retry import max_attempts, record_failure
 from scheduling.transactions import retried
 
 logger = logging.getLogger(__name__)

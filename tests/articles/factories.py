@@ -9,11 +9,11 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, Permission, User
 from django.db.models import QuerySet
 
-from articles import services
+from articles import publishing, releases
 from articles.models import Article, Channel, Release, ReviewPolicy, Revision
+from articles.publishing.revisions import for_review
 from articles.roles import Role
-from articles.services.revisions import for_review
-from articles.services.tasks import PUBLISH, UNPUBLISH
+from articles.task_types import PUBLISH, UNPUBLISH
 from scheduling.models import TaskInfo
 from scheduling.services import read_database_clock
 
@@ -87,7 +87,7 @@ def some_person(name: str, *permissions: str) -> User:
 def approve(article: Article, *, by: User | None = None) -> None:
     """A person who did not write it reads what is under review and approves that."""
     read = for_review(Article.objects.get(pk=article.pk))
-    services.approve(article, by=by or some_person("reviewer", "review_article"), revision=read)
+    publishing.approve(article, by=by or some_person("reviewer", "review_article"), revision=read)
 
 
 def let_the_machine_approve(machine: str = ReviewPolicy.Machine.ALL) -> None:
@@ -97,9 +97,9 @@ def let_the_machine_approve(machine: str = ReviewPolicy.Machine.ALL) -> None:
 
 def make_release(*articles: Article, by: User, name: str = "Budget day") -> Release:
     """A release of these articles in preparation, each with the action that fits it."""
-    release = services.create_release(name=name, by=by)
+    release = releases.create_release(name=name, by=by)
     for article in articles:
-        services.add_member(release, article=article, by=by)
+        releases.add_member(release, article=article, by=by)
     return release
 
 

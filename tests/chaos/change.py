@@ -21,7 +21,7 @@ from scheduling.exceptions import TaskNotPending  # noqa: E402
 from scheduling.models import TaskInfo  # noqa: E402
 from scheduling.queues import get_queue  # noqa: E402
 from scheduling.services import cancel_task, read_database_clock, reschedule_task  # noqa: E402
-from scheduling.stopping import stop_on_signals  # noqa: E402
+from scheduling.shutdown import stop_on_signals  # noqa: E402
 
 PAUSE = 0.2  # seconds
 INSERTED = 1_000_000  # the faults' own tasks have smaller ids

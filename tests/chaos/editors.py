@@ -27,10 +27,10 @@ from django.contrib.auth.models import User  # noqa: E402 (models need a Django 
 from django.core.management import call_command  # noqa: E402
 from django.test import Client  # noqa: E402
 
-from articles import services  # noqa: E402
+from articles import publishing, releases  # noqa: E402
 from articles.exceptions import ArticleError  # noqa: E402
 from articles.models import Article, Release, Tag  # noqa: E402
-from articles.services import batching  # noqa: E402
+from articles.publishing import bulk  # noqa: E402
 from articles.workflow import Step  # noqa: E402
 from scheduling.services import read_database_clock, refresh  # noqa: E402
 from tests.articles.factories import APPROVED, make_channel, make_editor, soon  # noqa: E402
@@ -94,30 +94,30 @@ class Refused(Exception):
 
 
 def schedule_many(editor: Editor) -> None:
-    services.schedule_many(editor.some(10), publish_at=editor.moment(), by=editor.user)
+    publishing.schedule_many(editor.some(10), publish_at=editor.moment(), by=editor.user)
 
 
 def move_many(editor: Editor) -> None:
     shift = timedelta(seconds=editor.random.choice((-1, 1)))
-    services.move_many(editor.some(10), shift=shift, by=editor.user)
+    publishing.move_many(editor.some(10), shift=shift, by=editor.user)
 
 
 def edit(editor: Editor) -> None:
     tags = [editor.random.choice(Tag.objects.all())]
     changes = {"title": f"Edited {editor.random.random()}", "tags": tags, "byline": editor.user.username}
-    services.edit(editor.one(), by=editor.user, changes=changes)
+    publishing.edit(editor.one(), by=editor.user, changes=changes)
 
 
 def take(editor: Editor) -> None:
     """Steps that take an article round."""
     step = editor.random.choice(
-        (services.submit, services.publish_now, services.withdraw, services.restore, services.cancel_schedule)
+        (publishing.submit, publishing.publish_now, publishing.withdraw, publishing.restore, publishing.cancel_schedule)
     )
     step(editor.one(), by=editor.user)
 
 
 def plan_update(editor: Editor) -> None:
-    services.schedule_update(editor.one(), publish_at=editor.moment(), by=editor.user)
+    publishing.schedule_update(editor.one(), publish_at=editor.moment(), by=editor.user)
 
 
 def patch(editor: Editor) -> None:
@@ -131,26 +131,26 @@ def schedule(editor: Editor) -> None:
 
 def act_on_many(editor: Editor) -> None:
     step = editor.random.choice((Step.SCHEDULE, Step.MOVE, Step.WITHDRAW, Step.RESTORE))
-    batch = batching.gather(step, [(article.pk, "") for article in editor.some(8)], by=editor.user)
-    batching.start(batch, publish_at=editor.moment() if step is Step.SCHEDULE else None, minutes=1)
-    while batching.advance(batch.pk):
+    batch = bulk.gather_articles(step, [(article.pk, "") for article in editor.some(8)], by=editor.user)
+    bulk.start_bulk_action(batch, publish_at=editor.moment() if step is Step.SCHEDULE else None, minutes=1)
+    while bulk.advance_bulk_action(batch.pk):
         pass
 
 
 def release(editor: Editor) -> None:
-    made = services.create_release(name=editor.user.username, by=editor.user)
+    made = releases.create_release(name=editor.user.username, by=editor.user)
     for article in editor.some(3):
         try:
-            services.add_member(made, article=article, by=editor.user)
+            releases.add_member(made, article=article, by=editor.user)
         except ArticleError:
             continue
-    services.schedule_release(made, publish_at=editor.moment(), by=editor.user)
+    releases.schedule_release(made, publish_at=editor.moment(), by=editor.user)
 
 
 def end_release(editor: Editor) -> None:
     made = Release.objects.order_by("?").first()
     if made is not None:
-        editor.random.choice((services.cancel_release, services.roll_back_release))(made, by=editor.user)
+        editor.random.choice((releases.cancel_release, releases.roll_back_release))(made, by=editor.user)
 
 
 def bring_in(editor: Editor) -> None:

@@ -20,7 +20,7 @@ django.setup()
 from django.db import transaction  # noqa: E402 (models need a Django that is set up)
 
 from articles.models import Article  # noqa: E402
-from articles.services.tasks import sync_tasks  # noqa: E402
+from articles.publishing.reconcile import sync_tasks  # noqa: E402
 from scheduling.services import add_tasks  # noqa: E402
 
 

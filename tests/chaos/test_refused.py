@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from scheduling.models import WorkerHeartbeat
-from tests.articles.refusing import Work, outlast, ways
+from tests.articles.refused_audit import Work, outlast, ways
 from tests.conftest import StartManage
 from tests.harness import eventually
 

@@ -19,7 +19,7 @@ from headline.api.models import IdempotentRequest, Scope
 from headline.api.tokens import issue
 from scheduling import services
 from scheduling.models import TaskInfo
-from tests.articles.pictures import picture
+from tests.articles.image_files import picture
 
 URL = "/api/v1/tasks/"
 ARTICLES = "/api/v1/desk/articles/"

@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 from articles.models import Article, Channel, Material, Release, ReleaseMember, Revision
 from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
-from tests.articles.pictures import picture, sent
+from tests.articles.image_files import picture, sent
 from tests.conftest import Site
 
 Status = Article.Status

@@ -11,11 +11,11 @@ from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
-from articles import services
+from articles import publishing
 from articles.models import Article, Material, Tag
 from scheduling.services import add_task, read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
-from tests.articles.pictures import picture, sent
+from tests.articles.image_files import picture, sent
 from tests.headline.test_api_schema import filled, operations
 
 LIVE, DESK = "/api/v1/articles/", "/api/v1/desk/articles/"
@@ -169,7 +169,7 @@ def test_a_version_is_changed_once(admin: APIClient) -> None:
 
 def test_every_answer_tells_the_version_that_the_next_step_may_ask_for(admin: APIClient) -> None:
     article = Article(title="Bridge")
-    services.create(article, by=make_editor())  # whose text another person approves
+    publishing.create(article, by=make_editor())  # whose text another person approves
     address, version = f"{DESK}{article.pk}/", admin.get(f"{DESK}{article.pk}/")["ETag"]
     later = soon(hours=1).isoformat()
     for step, body in (
@@ -189,7 +189,7 @@ def test_every_answer_tells_the_version_that_the_next_step_may_ask_for(admin: AP
 def test_a_stamp_of_the_worker_is_another_version(admin: APIClient) -> None:
     article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
     version = admin.get(f"{DESK}{article.pk}/")["ETag"]
-    services.publish_due([article.pk])
+    publishing.publish_due([article.pk])
     assert admin.post(f"{DESK}{article.pk}/withdraw/", headers={"If-Match": version}).status_code == 412
 
 

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 
 from articles.models import Article
-from articles.services.tasks import PUBLISH
+from articles.task_types import PUBLISH
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import read_database_clock
 from tests.articles.factories import make_article

@@ -7,7 +7,7 @@ import re
 import pytest
 from django.core.management import get_commands
 
-from articles.checks import NAMES
+from articles.review.checks import NAMES
 from scheduling.conf import Settings
 from tests.harness import base_dir
 

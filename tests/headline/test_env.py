@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headline import access, env
+from headline import debug_mode, env
 from tests.harness import base_dir, python
 
 Given = Callable[..., None]
@@ -156,7 +156,7 @@ def test_a_server_that_nobody_set_up_does_not_start() -> None:
 def test_keys_of_before_still_count(given: Given) -> None:
     """O3"""
     given(DJANGO_SECRET_KEY="new", DJANGO_SECRET_KEY_FALLBACKS="old, older")
-    assert access.secret_keys(debug=False) == ("new", ["old", "older"])
+    assert debug_mode.secret_keys(debug=False) == ("new", ["old", "older"])
 
 
 def test_a_deployment_passes_djangos_own_checks_without_a_warning() -> None:

@@ -24,8 +24,8 @@ PO = Path("headline/locale/zh_Hans/LC_MESSAGES/django.po")
 SOURCES = ("articles", "headline", "scheduling", "templates")
 FINDERS = {".html": texts.in_template, ".txt": texts.in_template, ".py": texts.in_python, ".js": texts.in_script}
 ENGLISH = (
-    "articles/caching",
-    "headline/access.py",
+    "articles/cache",
+    "headline/debug_mode.py",
     "headline/env.py",
     "headline/management/commands/crontab.py",
     "headline/media.py",

@@ -20,8 +20,8 @@ from django.utils import timezone
 
 from articles.models import AuditEntry
 from headline import env
-from headline.accounts.attempts import ACCOUNT, ADDRESS, PAIR
 from headline.accounts.limits import Limit
+from headline.accounts.login_throttle import ACCOUNT, ADDRESS, PAIR
 from headline.accounts.models import TryCount
 from tests.harness import eventually
 

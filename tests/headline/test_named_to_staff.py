@@ -17,13 +17,13 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from articles import services
+from articles import publishing, releases
+from articles.audit.permissions import READ_WITH
 from articles.models import Article, Channel, Material, Notice, Release, Tag
+from articles.publishing import bulk
+from articles.publishing.previews import make_preview_link
 from articles.roles import Role
-from articles.services import batching
-from articles.services.previewing import make_preview_link
-from articles.services.release_tasks import RELEASE
-from articles.services.rights import READ_WITH
+from articles.task_types import RELEASE
 from articles.workflow import Step
 from scheduling.models import TaskInfoLog
 from scheduling.services import refresh, run_due
@@ -36,7 +36,7 @@ from tests.articles.factories import (
     make_release,
     soon,
 )
-from tests.articles.pictures import make_material
+from tests.articles.image_files import make_material
 
 pytestmark = pytest.mark.django_db
 
@@ -64,9 +64,9 @@ def marked() -> Article:
     )
     other = make_article(f"{MARK} too", slug="y", author=chief, status=Article.Status.APPROVED)
     article.tags.add(Tag.objects.create(name="harbour", slug="harbour"))
-    services.schedule(other, publish_at=soon(hours=8), by=chief)
+    publishing.schedule(other, publish_at=soon(hours=8), by=chief)
     make_release(article, by=chief)
-    batching.start(batching.gather(Step.SUBMIT, [(article.pk, article.title)], by=chief))
+    bulk.start_bulk_action(bulk.gather_articles(Step.SUBMIT, [(article.pk, article.title)], by=chief))
     Notice.objects.create(
         person=chief, kind=Notice.Kind.REFUSED, article=article, article_title=MARK, at=timezone.now()
     )
@@ -179,7 +179,7 @@ def test_no_record_of_a_failed_release_names_its_members() -> None:
     """A program may read the records of tasks without any right to read articles."""
     chief = make_editor("chief")
     article = make_article(MARK, status=Article.Status.APPROVED)
-    services.schedule_release(make_release(article, by=chief), publish_at=soon(), by=chief)
+    releases.schedule_release(make_release(article, by=chief), publish_at=soon(), by=chief)
     Article.objects.update(embargo_until=soon(hours=9))
     refresh()
     run_due(10)

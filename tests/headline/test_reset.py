@@ -13,11 +13,11 @@ from django.test import Client
 from django.utils import timezone
 
 from articles.models import AuditEntry
-from headline.accounts.attempts import PAIR
+from headline.accounts.login_throttle import PAIR
 from headline.accounts.reset import BY_ACCOUNT, BY_ADDRESS, MAIL
 from headline.api.tokens import issue
-from scheduling.errands import run_errands
 from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.side_effects import run_errands
 
 ASK = "/admin/password_reset/"
 OLD, NEW = "correct horse", "a new and long one"

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from articles.models.telling import rows_changed
+from articles.models.base.bulk_signals import rows_changed
 
 
 def die(fields: frozenset[str], **kwargs: Any) -> None:

@@ -23,7 +23,7 @@ from django.db import (
 )
 
 from scheduling import registry
-from scheduling.breakers import Breakers
+from scheduling.circuit_breaker import Breakers
 from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable, TaskNotPending
 from scheduling.failures import Trouble, trouble_of

@@ -17,7 +17,7 @@ from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue, Hint
 from scheduling.registry import Drop, Postpone
 from scheduling.services import add_tasks, cancel_task, read_database_clock, run_due, run_once, sweep
-from scheduling.services.failing import backoff
+from scheduling.services.retry import backoff
 from scheduling.services.running import Round
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 

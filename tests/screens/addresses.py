@@ -8,10 +8,10 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 
+from articles.audit.log import EDIT
 from articles.models import Article, AuditEntry, Batch, Channel, Material, Release, Tag, Word
-from articles.services.recording import EDIT
-from articles.site.pages import page_of
-from articles.site.scopes import everything
+from articles.site.pagination import page_of
+from articles.site.streams import everything
 from articles.workflow import ReleaseStep
 from scheduling.models import TaskInfo, TaskInfoLog
 

@@ -10,11 +10,11 @@ from django.core.files.base import ContentFile
 from django.utils import timezone
 from PIL import Image, ImageOps
 
-from articles import services
-from articles.demo.founding import found
-from articles.demo.painting import painted
+from articles import images, publishing, releases
+from articles.demo.create import found
+from articles.demo.images import painted
 from articles.models import Article, Notice, SavedView, Word
-from articles.services import batching
+from articles.publishing import bulk
 from articles.workflow import Step
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import read_database_clock
@@ -46,9 +46,7 @@ def fill() -> User:
 def _unused_picture(admin: User) -> None:
     file = BytesIO()
     ImageOps.mirror(Image.open(BytesIO(painted("port")))).save(file, "JPEG")
-    services.upload(
-        ContentFile(file.getvalue(), "port.jpg"), by=admin, alt="Cranes at dusk", title="The port, mirrored"
-    )
+    images.upload(ContentFile(file.getvalue(), "port.jpg"), by=admin, alt="Cranes at dusk", title="The port, mirrored")
 
 
 def _trouble() -> None:
@@ -77,7 +75,7 @@ def _trouble() -> None:
 
 def _history(admin: User) -> None:
     article = Article.objects.filter(status=Status.PUBLISHED).order_by("pk")[0]
-    services.edit(article, by=admin, changes={"summary": f"{article.summary} (Updated.)"}, note="The figure was old.")
+    publishing.edit(article, by=admin, changes={"summary": f"{article.summary} (Updated.)"}, note="The figure was old.")
 
 
 def _killed(admin: User) -> None:
@@ -85,27 +83,27 @@ def _killed(admin: User) -> None:
     now = read_database_clock()
     values = {"status": Status.PUBLISHED, "publish_at": now - timedelta(days=2), "published_at": now, "author": admin}
     article = Article.objects.create(title="The mayor resigns", **values)
-    services.kill(article, by=admin, notice="This report was wrong: nobody has resigned.")
+    publishing.kill(article, by=admin, notice="This report was wrong: nobody has resigned.")
 
 
 def _own(admin: User) -> None:
     """An article that waits for a reviewer, and only the administrator is there: the rule can be overridden."""
     article = Article.objects.create(title="The archive moves on Sunday", author=admin)
-    services.submit(article, by=admin)
+    publishing.submit(article, by=admin)
 
 
 def _batches(admin: User) -> None:
     articles = Article.objects.filter(status__in=(Status.DRAFT, Status.PUBLISHED)).order_by("pk")
     chosen = list(articles.values_list("pk", "title")[:12])
     waiting = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("pk")
-    batching.gather(Step.APPROVE, list(waiting.values_list("pk", "title")), by=admin)
-    batch = batching.gather(Step.SUBMIT, chosen, by=admin)
-    batching.start(batch)
-    while batching.advance(batch.pk):
+    bulk.gather_articles(Step.APPROVE, list(waiting.values_list("pk", "title")), by=admin)
+    batch = bulk.gather_articles(Step.SUBMIT, chosen, by=admin)
+    bulk.start_bulk_action(batch)
+    while bulk.advance_bulk_action(batch.pk):
         pass
-    going_on = batching.gather(Step.WITHDRAW, chosen, by=admin)
-    batching.start(going_on)
-    batching.gather(Step.SCHEDULE, chosen, by=admin)
+    going_on = bulk.gather_articles(Step.WITHDRAW, chosen, by=admin)
+    bulk.start_bulk_action(going_on)
+    bulk.gather_articles(Step.SCHEDULE, chosen, by=admin)
 
 
 def _releases(admin: User) -> None:
@@ -114,11 +112,11 @@ def _releases(admin: User) -> None:
         Article.objects.filter(status=status, memberships__isnull=True).order_by("-pk")[0]
         for status in (Status.APPROVED, Status.DRAFT)
     )
-    waiting = services.create_release(name="Budget day, 11 o’clock", by=admin)
+    waiting = releases.create_release(name="Budget day, 11 o’clock", by=admin)
     for article in (ready, draft):
-        services.add_member(waiting, article=article, by=admin)
-    services.schedule_release(waiting, publish_at=timezone.now().replace(microsecond=0) + timedelta(hours=20), by=admin)
-    out = services.create_release(name="Elections", by=admin)
+        releases.add_member(waiting, article=article, by=admin)
+    releases.schedule_release(waiting, publish_at=timezone.now().replace(microsecond=0) + timedelta(hours=20), by=admin)
+    out = releases.create_release(name="Elections", by=admin)
     result = Article.objects.create(title="The count is in", status=Status.APPROVED, author=admin)
-    services.add_member(out, article=result, by=admin)
-    services.publish_release_now(out, by=admin)
+    releases.add_member(out, article=result, by=admin)
+    releases.publish_release_now(out, by=admin)

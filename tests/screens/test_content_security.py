@@ -14,9 +14,9 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from articles.models import Article, Channel
-from headline.browsers import players_hosts
+from headline.content_security import players_hosts
 from tests.articles.factories import make_article, make_editor, make_person, soon
-from tests.articles.pictures import make_material, shown
+from tests.articles.image_files import make_material, shown
 from tests.conftest import Site
 from tests.screens import addresses
 from tests.screens.newsroom import fill

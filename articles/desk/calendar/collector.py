@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from django.db.models import Model, QuerySet
 
-from articles.desk.calendar.choice import Choice
 from articles.desk.calendar.entries import Entry
-from articles.services.steps import Person
+from articles.desk.calendar.parameters import Choice
+from articles.publishing import Person
 
 Row = TypeVar("Row", bound=Model)
 

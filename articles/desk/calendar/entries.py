@@ -11,7 +11,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from articles.times import happens_twice, offset_name
+from articles.text import happens_twice, offset_name
 
 
 class Kind(TextChoices):

@@ -14,11 +14,11 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import condition, require_safe
 
-from articles.desk.calendar.choice import Choice
-from articles.desk.calendar.feed import feed
-from articles.desk.calendar.screens import may_look, page, people, require_look
+from articles.desk.calendar.base import may_look, page, people, require_look
+from articles.desk.calendar.icalendar import feed
+from articles.desk.calendar.parameters import Choice
 from articles.models import AuditEntry, CalendarFeed, Channel
-from articles.services.preferences import speaking_to
+from articles.notifications import speaking_to
 from scheduling.services import read_database_clock
 
 

@@ -12,9 +12,8 @@ from django.utils.translation import gettext as _
 
 from articles.desk.calendar.collector import Collector
 from articles.desk.calendar.entries import Entry, Kind, Mark
-from articles.models import Article, Release, ReleaseMember, Update
-from articles.models.people import named
-from articles.services import Moment
+from articles.desk.calendar.reschedule import Moment
+from articles.models import Article, Release, ReleaseMember, Update, named
 from articles.workflow import TO_COME, WAITING
 
 Status = Article.Status

@@ -9,16 +9,15 @@ from django.core.exceptions import ValidationError
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from articles import services
+from articles.audit import allows
+from articles.desk.calendar import reschedule
 from articles.desk.calendar.entries import Kind
-from articles.desk.steps import may_take
+from articles.desk.calendar.reschedule import Moment, time_of
+from articles.desk.transitions import may_take
 from articles.models import Article, Release
-from articles.services import Moment
-from articles.services.moving import time_of
-from articles.services.releasing import RIGHT
-from articles.services.rights import allows
-from articles.services.steps import Person, open_steps
-from articles.times import spoken_exactly
+from articles.publishing import Person, open_steps
+from articles.releases import RIGHT
+from articles.text import spoken_exactly
 from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
 from scheduling.services import read_database_clock
 
@@ -73,11 +72,11 @@ class ArticleTime(Subject):
 
     def move(self, to: datetime, *, seen: datetime, by: Person) -> None:
         """Have the services move it."""
-        services.move(self.article, self.moment, to=to, seen=seen, by=by)
+        reschedule.move(self.article, self.moment, to=to, seen=seen, by=by)
 
     def do_now(self, *, seen: datetime, by: Person) -> None:
         """Have the services do it."""
-        services.do_now(self.article, self.moment, seen=seen, by=by)
+        reschedule.do_now(self.article, self.moment, seen=seen, by=by)
 
     def step_at_once(self, by: Person) -> str | Promise | None:
         """Publishing the article or its newer text."""
@@ -98,11 +97,11 @@ class ReleaseTime(Subject):
 
     def move(self, to: datetime, *, seen: datetime, by: Person) -> None:
         """Have the services move it."""
-        services.move_release(self.release, to=to, seen=seen, by=by)
+        reschedule.move_release(self.release, to=to, seen=seen, by=by)
 
     def do_now(self, *, seen: datetime, by: Person) -> None:
         """Have the services put it out."""
-        services.do_release_now(self.release, seen=seen, by=by)
+        reschedule.do_release_now(self.release, seen=seen, by=by)
 
     def may_be_seen(self, by: Person) -> bool:
         """Releases take a permission of their own."""

@@ -15,16 +15,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from articles.desk.calendar import drawing
-from articles.desk.calendar.choice import Choice, read_date
-from articles.desk.calendar.clashes import mark_clashes
+from articles.desk.calendar import layout
+from articles.desk.calendar.base import page, people, require_look
+from articles.desk.calendar.conflicts import mark_clashes
 from articles.desk.calendar.entries import Kind, Mark
-from articles.desk.calendar.moving import LAST_MOVE, Answer, MoveForm, answer_to, undo
+from articles.desk.calendar.grid import Sheet
+from articles.desk.calendar.parameters import Choice, read_date
 from articles.desk.calendar.period import View
-from articles.desk.calendar.screens import page, people, require_look
-from articles.desk.calendar.sheet import Sheet
 from articles.desk.calendar.sources import SOURCES
 from articles.desk.calendar.subjects import subject_named
+from articles.desk.calendar.undo_move import LAST_MOVE, Answer, MoveForm, answer_to, undo
 from articles.models import Channel
 from scheduling.services import read_database_clock
 
@@ -48,12 +48,12 @@ def calendar(request: HttpRequest) -> HttpResponse:
     context = {
         "title": _("Calendar"),
         "choice": choice,
-        "heading": drawing.heading(choice.period),
-        "zone": drawing.zone(choice.period),
+        "heading": layout.heading(choice.period),
+        "zone": layout.zone(choice.period),
         "now": now,
         "days_template": f"articles/desk/calendar/{'month' if choice.view is View.MONTH else 'hours'}.html",
-        "days": drawing.days(sheet),
-        "weekdays": drawing.weekdays(choice.period),
+        "days": layout.days(sheet),
+        "weekdays": layout.weekdays(choice.period),
         "tabs": [(view.label, choice.address(view=view), view is choice.view) for view in View],
         "previous": choice.address(day=choice.period.previous),
         "next": choice.address(day=choice.period.next),

@@ -11,12 +11,12 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 
-from articles.desk.steps import take
+from articles.audit import Person
+from articles.desk.transitions import take
 from articles.exceptions import ArticleError, ArticleGone
 from articles.management.arguments import time_to_act
-from articles.management.newsroom import NewsroomCommand
+from articles.management.base import NewsroomCommand
 from articles.models import Article
-from articles.services.recording import Person
 from articles.workflow import Step
 
 TAKEN = [step for step in Step if step not in {Step.MOVE, Step.SET_EMBARGO}]

@@ -17,9 +17,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.forms.models import model_to_dict
 
 from articles.management.arguments import TERMINAL, moment, whole_number
-from articles.models import AuditEntry
-from articles.models.audit import AuditQuerySet
-from articles.times import spoken_exactly
+from articles.models import AuditEntry, AuditQuerySet
+from articles.text import spoken_exactly
 
 LISTED = 50
 FIELDS = [field.name for field in AuditEntry._meta.concrete_fields]

@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from articles.demo.founding import ORIGIN, found, going_live, going_out, is_empty, is_password, members, renew_missed
-from articles.management.newsroom import NewsroomCommand
+from articles.demo import ORIGIN, found, going_live, going_out, is_empty, is_password, members, renew_missed
+from articles.management.base import NewsroomCommand
 from articles.models import Article
 
 PASSWORD = "headline"  # noqa: S105 (public on purpose, and refused outside debugging)

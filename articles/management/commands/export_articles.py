@@ -14,13 +14,9 @@ from django.db import Error as DatabaseError
 from django.db import reset_queries
 from django.utils.translation import gettext as _
 
-from articles.exchange.exporter import Export, Writer
-from articles.exchange.files import replacing
-from articles.exchange.formats import WRITERS, WRITTEN
-from articles.exchange.snapshot import snapshot
+from articles.exchange import WRITERS, WRITTEN, Export, Writer, replacing, snapshot
 from articles.management.arguments import TERMINAL, moment
-from articles.models import Article, Channel
-from articles.models.article import ArticleQuerySet
+from articles.models import Article, ArticleQuerySet, Channel
 from scheduling.services import read_database_clock
 
 NOTHING_WRITTEN = 2

@@ -14,12 +14,19 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from articles.exchange.checking import CHANNEL, Checker
-from articles.exchange.formats import READERS, guess_format
-from articles.exchange.importer import Importer
-from articles.exchange.records import Kind, Remark, Unreadable
-from articles.exchange.statuses import PastDue, Timetable
-from articles.management.newsroom import NewsroomCommand
+from articles.exchange import (
+    CHANNEL,
+    READERS,
+    Checker,
+    Importer,
+    Kind,
+    PastDue,
+    Remark,
+    Timetable,
+    Unreadable,
+    guess_format,
+)
+from articles.management.base import NewsroomCommand
 
 SOME_FAILED, ALL_UNREADABLE = 1, 2
 """Exit codes; 0 means that nothing failed."""

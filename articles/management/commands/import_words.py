@@ -10,10 +10,10 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 
-from articles.management.newsroom import NewsroomCommand
+from articles.audit import come_in
+from articles.management.base import NewsroomCommand
 from articles.models import Word
-from articles.services.recording import come_in
-from articles.services.words import WordProblem, add_words
+from articles.review import WordProblem, add_words
 
 SOME_FAILED, ALL_UNREADABLE = 1, 2
 """Exit codes; 0 means that nothing failed."""

@@ -15,12 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
-from articles.caching.pages import cached
-from articles.caching.tags import tagged
-from articles.illustrating import absolute, gather_covers
+from articles.cache import cached, tagged
+from articles.images import absolute, gather_covers
 from articles.models import Article, Material
 from articles.site.feeds.formats import FORMS, Atom, Json, Rss, address, fit_for_xml
-from articles.site.scopes import Scope, author_scope, channel_scope, everything, tag_scope
+from articles.site.streams import Scope, author_scope, channel_scope, everything, tag_scope
 
 ENTRIES = 30
 

@@ -15,7 +15,7 @@ from scheduling.conf import conf
 from scheduling.exceptions import SchedulingError
 from scheduling.failures import Trouble
 from scheduling.services import RunReport
-from scheduling.stopping import stop_on_signals
+from scheduling.shutdown import stop_on_signals
 from scheduling.supervisor import supervise
 from scheduling.worker import Worker, runnable
 

@@ -14,7 +14,7 @@ from django.db.models import Max, QuerySet
 
 from scheduling.conf import conf
 from scheduling.exceptions import SchedulingError
-from scheduling.management import printing
+from scheduling.management import output
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import cancel_task, cancel_tasks, read_database_clock, retry_task
 from scheduling.services.finding import PENDING, STATUSES, find_task, find_tasks
@@ -59,16 +59,16 @@ class Command(BaseCommand):
     def _list(self, options: dict[str, Any]) -> None:
         found = find_tasks(options["status"], task_type=options["type"], key=options["key"], limit=options["limit"])
         if options["json"]:
-            self._print_json([printing.described(item) for item in found])
+            self._print_json([output.described(item) for item in found])
         else:
-            self.stdout.write(printing.as_table(printing.HEADINGS, map(printing.summarised, found)))
+            self.stdout.write(output.as_table(output.HEADINGS, map(output.summarised, found)))
 
     def _show(self, options: dict[str, Any]) -> None:
         found = find_task(options["task_id"])
         if found is None:
             raise CommandError(_unknown(options["task_id"]))
-        described = printing.described(found)
-        self.stdout.write(printing.as_json(described) if options["json"] else printing.as_list(described))
+        described = output.described(found)
+        self.stdout.write(output.as_json(described) if options["json"] else output.as_list(described))
 
     def _retry(self, options: dict[str, Any]) -> None:
         ids, failed = options["task_ids"], TaskInfoLog.objects.filter(status=TaskInfoLog.Status.FAILED)
@@ -101,7 +101,7 @@ class Command(BaseCommand):
             figures = asdict(late) | {"minutes": options["minutes"]}
             self._print_json({"topics": topics, "failed": failed, "lateness_ms": figures})
             return
-        self.stdout.write(printing.as_table(headings, rows))
+        self.stdout.write(output.as_table(headings, rows))
         self.stdout.write(f"\nfailed={failed.total()} executed={late.count} in the last {options['minutes']:g} minutes")
         if late.count:
             self.stdout.write(f"late_ms p50={late.p50:.1f} p99={late.p99:.1f} max={late.max:.1f}")
@@ -115,10 +115,10 @@ class Command(BaseCommand):
             raise CommandError(f"{undone} of {len(outcomes)} could not be changed")
 
     def _tell_count(self, name: str, count: int, options: dict[str, Any]) -> None:
-        self.stdout.write(printing.as_json({name: count}) if options["json"] else f"{name}={count}")
+        self.stdout.write(output.as_json({name: count}) if options["json"] else f"{name}={count}")
 
     def _print_json(self, value: object) -> None:
-        self.stdout.write(printing.as_json(value))
+        self.stdout.write(output.as_json(value))
 
 
 def _retry_one(task_id: int) -> Outcome:

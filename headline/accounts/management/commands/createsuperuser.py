@@ -9,7 +9,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
-from articles.services.recording import Door, door
+from articles.audit import Door, door
 from headline import env
 
 

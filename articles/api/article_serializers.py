@@ -1,0 +1,233 @@
+"""The newsroom as JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from articles import publishing
+from articles.api.fields import AtOnceField, InstantField, ShiftField
+from articles.api.reader_serializers import ArticleFilterSerializer
+from articles.models import Article, Channel, Revision, Tag, Update
+from articles.text import Change
+from scheduling.services import read_database_clock
+from scheduling.unknown_fields import Strict
+
+Status = Article.Status
+
+
+class DeskFilterSerializer(ArticleFilterSerializer):
+    """Which articles of the newsroom to list."""
+
+    status = serializers.MultipleChoiceField(choices=Status.choices, required=False, help_text=_("May be repeated."))
+    own = serializers.BooleanField(required=False, help_text=_("Only articles of the signed-in user."))
+
+
+class RevisionHeadSerializer(serializers.ModelSerializer[Revision]):
+    """A revision without its text."""
+
+    author = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
+    created_at = InstantField(read_only=True)
+
+    class Meta:
+        model = Revision
+        fields = ["number", "author", "created_at", "title", "note", "correction"]
+        read_only_fields = fields
+
+
+class RevisionSerializer(RevisionHeadSerializer):
+    """A revision, whole."""
+
+    channel = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True, allow_null=True)
+    tags = serializers.ListField(child=serializers.CharField(), read_only=True, help_text=_("Names."))
+    cover = serializers.ListField(child=serializers.UUIDField(), read_only=True, help_text=_("Ids of pictures."))
+
+    class Meta(RevisionHeadSerializer.Meta):
+        fields = [
+            *RevisionHeadSerializer.Meta.fields,
+            "slug",
+            "summary",
+            "body",
+            "byline",
+            "channel",
+            "tags",
+            "cover_mode",
+            "cover",
+        ]
+        read_only_fields = fields
+
+
+class PieceSerializer(serializers.Serializer[Any]):
+    """Some text that was kept, added or removed."""
+
+    change = serializers.ChoiceField(choices=[change.value for change in Change])
+    text = serializers.CharField()
+
+
+class FieldDiffSerializer(serializers.Serializer[Any]):
+    """One field that differs."""
+
+    field = serializers.CharField(source="name")
+    pieces = PieceSerializer(many=True)
+
+
+class UpdateSerializer(serializers.ModelSerializer[Update]):
+    """The newer text of an article that has an approved one."""
+
+    draft = RevisionSerializer(read_only=True, allow_null=True)
+    approved = RevisionSerializer(read_only=True, allow_null=True)
+    publish_at = InstantField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = Update
+        fields = ["draft", "status", "status_reason", "approved", "publish_at"]
+        read_only_fields = fields
+
+
+class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
+    """An article as the newsroom sees it. Its status changes through the actions alone."""
+
+    channel = serializers.SlugRelatedField(
+        slug_field="slug", queryset=Channel.objects.enabled(), allow_null=True, required=False
+    )
+    cover = serializers.ListField(
+        child=serializers.UUIDField(), max_length=3, required=False,
+        help_text=_("Ids of pictures, as many as `cover_mode` says; with “auto” the text decides."),
+    )  # fmt: skip
+    tags = serializers.SlugRelatedField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
+    author = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
+    publish_at = InstantField(allow_null=True, required=False)
+    unpublish_at = InstantField(allow_null=True, required=False)
+    embargo_until = InstantField(allow_null=True, required=False)
+    seen = InstantField(
+        write_only=True, required=False,
+        help_text=_("The `updated_at` you started from: the change is refused if somebody saved since."),
+    )  # fmt: skip
+    published_at = InstantField(read_only=True, allow_null=True)
+    created_at = InstantField(read_only=True)
+    updated_at = InstantField(source="changed_at", read_only=True)
+    note = serializers.CharField(
+        max_length=300, write_only=True, required=False, help_text=_("For the newsroom: what is new, and why.")
+    )
+    correction = serializers.CharField(
+        max_length=500, write_only=True, required=False, help_text=_("For readers: what was wrong before.")
+    )
+    newer = UpdateSerializer(read_only=True, allow_null=True, help_text=_("Text that readers do not see yet."))
+    reviewer = serializers.SerializerMethodField(help_text=_("Who has claimed it for review; null if nobody has."))
+
+    class Meta:
+        model = Article
+        fields = [
+            "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "cover_mode", "cover",
+            "status", "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
+            "updated_at", "revision", "kill_notice", "newer", "reviewer", "seen", "note",
+            "correction",
+        ]  # fmt: skip
+        read_only_fields = ["status", "status_reason", "revision", "kill_notice"]
+        extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own
+
+    def get_reviewer(self, article: Article) -> str | None:
+        """Whose claim counts now."""
+        claim = getattr(article, "claim", None)
+        return str(claim.person) if claim and claim.counts_at(self._now) else None
+
+    @cached_property
+    def _now(self) -> datetime:
+        """The same for all articles of a list."""
+        return read_database_clock()
+
+    def create(self, validated_data: dict[str, Any]) -> Article:
+        """A new draft of the signed-in user."""
+        tags, by = validated_data.pop("tags", ()), validated_data.pop("by")
+        for name in ("seen", "note", "correction"):
+            validated_data.pop(name, None)
+        article = Article(**validated_data)
+        publishing.create(article, by=by, tags=tags)
+        return article
+
+    def update(self, instance: Article, validated_data: dict[str, Any]) -> Article:
+        """Change what was sent, and nothing else."""
+        names = ("by", "seen", "note", "correction")
+        words = {name: validated_data.pop(name) for name in names if name in validated_data}
+        publishing.edit(instance, changes=validated_data, **words)
+        return instance
+
+
+class ScheduleSerializer(Strict):
+    """When the article goes live."""
+
+    publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
+    at_once = AtOnceField()
+
+
+class UpdateTimeSerializer(Strict):
+    """When the newer text takes the place of the present one."""
+
+    publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
+    at_once = AtOnceField()
+
+
+class EmbargoSerializer(Strict):
+    """Until when nobody sees the article."""
+
+    until = InstantField(allow_null=True, help_text=_("With an offset; null lifts the embargo."))
+
+
+class MoveSerializer(Strict):
+    """Which articles to move, and how far."""
+
+    channel = serializers.SlugRelatedField[Any](
+        slug_field="slug", queryset=Channel.objects.all(), required=False, help_text=_("Everything in this channel.")
+    )
+    articles = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, min_length=1,
+        max_length=1000,
+        help_text=_("These articles, by id."),
+    )  # fmt: skip
+    shift = ShiftField(help_text=_("HH:MM:SS or ISO 8601, such as 00:30:00 or PT30M; with a minus sign it is earlier."))
+    at_once = AtOnceField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """One of the two says which articles are meant."""
+        if ("channel" in attrs) == ("articles" in attrs):
+            raise serializers.ValidationError(_("Give a channel or articles."))
+        return attrs
+
+
+class MovedSerializer(serializers.Serializer[Any]):
+    """How many articles have a new time."""
+
+    moved = serializers.IntegerField()
+
+
+class ApprovalSerializer(Strict):
+    """What was read, and whether the rule that another person approves is overridden."""
+
+    revision = serializers.IntegerField(
+        min_value=1,
+        help_text=_("Its number: if the text, a time or a picture's text is another by now, nothing is approved."),
+        error_messages={"required": _("Give the number of the revision that you read.")},
+    )
+    override = serializers.CharField(
+        max_length=500, required=False,
+        help_text=_("For administrators: why one's own text, or one without a writer, is approved. It is recorded."),
+    )  # fmt: skip
+
+
+class KillSerializer(Strict):
+    """What readers are told."""
+
+    notice = serializers.CharField(max_length=500)
+
+
+class RefusalSerializer(Strict):
+    """Why the article is refused."""
+
+    reason = serializers.CharField(max_length=500)
+    revision = serializers.IntegerField(
+        min_value=1, required=False, help_text=_("What was read: if the text is another by now, nothing is refused.")
+    )

@@ -1,0 +1,249 @@
+"""Writing the audit record: who did what to which article, when, and by which door.
+
+A service wraps what it does in `recorded(...)`, which compares the article before and after. What is saved, made or
+deleted outside a service is recorded by the save hook all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Self
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser, PermissionsMixin
+from django.db.models import F, Value
+
+from articles.events import DueRecorded, EntriesRecorded, emit
+from articles.models import Article, AuditEntry, Release, insert_for_each
+from scheduling.services import database_now
+
+Person = PermissionsMixin | AbstractBaseUser | AnonymousUser
+"""Whoever acts: a user of Django's, or of a project's own model with permissions."""
+
+Door = AuditEntry.Door
+
+CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
+PUBLISHED, TAKEN_OFF, UPDATED = "published", "taken_off", "updated"
+REVIEWED, PULLED_BACK, UNDONE = "reviewed", "pulled_back", "undone"
+ADD_WORDS, CHANGE_WORDS, DELETE_WORDS = "add_words", "change_words", "delete_words"
+LOGGED_IN, LOG_IN_FAILED, LOCKED_OUT = "logged_in", "log_in_failed", "locked_out"
+ADD_PERSON, CHANGE_PERSON, DELETE_PERSON, CHANGE_PASSWORD = (
+    *("add_person", "change_person", "delete_person", "change_password"),
+)
+ADD_GROUP, CHANGE_GROUP, DELETE_GROUP = "add_group", "change_group", "delete_group"
+ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
+"""What the record calls actions that are no step of a person; a step is called by its name in the workflow.
+
+`REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved,
+`UNDONE` the end of a step that somebody took back.
+"""
+
+
+@dataclass(frozen=True)
+class Entrance:
+    """By which door somebody came in, and who that is as far as known."""
+
+    door: AuditEntry.Door = Door.PYTHON
+    person: Person | None = None
+
+
+_OPEN = Entrance()
+_entrance: ContextVar[Entrance] = ContextVar("entrance", default=_OPEN)
+_is_recording: ContextVar[bool] = ContextVar("is_recording", default=False)
+
+
+@contextmanager
+def door(name: AuditEntry.Door, *, by: Person | None = None) -> Iterator[None]:
+    """What is done in this block came in by this door; `by` is who does what names nobody else."""
+    token = _entrance.set(Entrance(name, by))
+    try:
+        yield
+    finally:
+        _entrance.reset(token)
+
+
+def come_in(by: Person) -> None:
+    """Say who it is that came in by the present door, once that is known."""
+    _entrance.set(Entrance(_entrance.get().door, by))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where an article stands: what the record shows before and after."""
+
+    COLUMNS: ClassVar = ("status", "publish_at", "embargo_until", "unpublish_at", "status_reason")
+    """The fields of an article that it takes."""
+
+    status: int | None = None
+    publish_at: datetime | None = None
+    embargo_until: datetime | None = None
+    unpublish_at: datetime | None = None
+    status_reason: str = ""
+
+    @classmethod
+    def of(cls, article: Article) -> Self:
+        """Where `article` stands now."""
+        return cls(*(getattr(article, name) for name in cls.COLUMNS))
+
+    @classmethod
+    def before(cls, article: Article) -> Self:
+        """Where `article` stood when it was loaded."""
+        return cls(*(article.as_loaded(name) for name in cls.COLUMNS))
+
+    def other_times_since(self, before: Standing) -> dict[str, list[str | None]]:
+        """The times beside that to go live which differ from `before`, as ISO 8601: old and new."""
+        pairs = {name: (getattr(before, name), getattr(self, name)) for name in ("embargo_until", "unpublish_at")}
+        return {
+            name: [old and old.isoformat(), new and new.isoformat()] for name, (old, new) in pairs.items() if old != new
+        }
+
+
+@dataclass
+class Notes:
+    """What a service adds to the entry it is about to leave."""
+
+    revision: int | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def recorded(action: str, article: Article, *, by: Person | None, release: Release | None = None) -> Iterator[Notes]:
+    """Record, when the block ends well, what it did to `article`, which is locked and loaded, for a `release` if any.
+
+    The save hook is silent meanwhile. The block may fill in the `Notes` it is given.
+    """
+    before, notes = Standing.of(article), Notes()
+    with unrecorded():
+        yield notes
+    record(action, article=article, by=by, before=before, revision=notes.revision, release=release, **notes.facts)
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """The save hook is silent in this block: whoever opens it records what is done."""
+    token = _is_recording.set(True)
+    try:
+        yield
+    finally:
+        _is_recording.reset(token)
+
+
+def is_recording() -> bool:
+    """Whether somebody up the call records what is being saved."""
+    return _is_recording.get()
+
+
+def record(
+    action: str,
+    *,
+    article: Article,
+    by: Person | None = None,
+    before: Standing | None = None,
+    revision: int | None = None,
+    release: Release | None = None,
+    **facts: Any,
+) -> None:
+    """Write one entry in the caller's transaction. `before` is where the article stood; None: as it stands now."""
+    _store([entry(action, article, by=by, before=before, revision=revision, facts=facts, release=release)])
+
+
+def record_many(
+    action: str,
+    changes: Iterable[tuple[Article, Standing | None]],
+    *,
+    by: Person | None = None,
+    release: Release | None = None,
+) -> None:
+    """Write an entry for each article, given with where it stood before, in one statement for hundreds of them."""
+    _store([entry(action, article, by=by, before=before, release=release) for article, before in changes])
+
+
+def record_release(
+    action: str, release: Release, *, by: Person | None = None, old_time: datetime | None = None, **facts: Any
+) -> None:
+    """Write an entry about a release as such. `old_time` is when it was to go out before."""
+    about = {"release_id": release.pk, "release_name": release.name, "reason": release.reason[:500], "facts": facts}
+    _store([stamped(action, by=by, **about, old_time=old_time, new_time=release.publish_at)])
+
+
+def record_beside(action: str, *, title: str, by: Person | None = None, **facts: Any) -> None:
+    """Write an entry about something called `title` that is no article, such as a picture or an account."""
+    _store([stamped(action, by=by, article_title=title[:200], facts=facts)])
+
+
+def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status | None = None) -> None:
+    """The clock does the same to all of these articles, which are locked: one statement for their entries.
+
+    Called before they are `becoming` another status, or after they got another text.
+    """
+    insert_for_each(
+        AuditEntry,
+        Article.objects.filter(pk__in=articles).order_by("pk"),
+        at=database_now(),
+        action=Value(action),
+        door=Value(_entrance.get().door),
+        user_name=Value(""),
+        article_id=F("pk"),
+        article_title=F("title"),
+        old_status=F("status"),
+        new_status=F("status") if becoming is None else Value(becoming),
+        old_time=F("publish_at"),
+        new_time=F("publish_at"),
+        revision=F("revision"),
+        reason=Value(""),
+        facts=Value("{}"),
+    )
+    emit(DueRecorded(action, articles))
+
+
+def _store(entries: Sequence[AuditEntry]) -> None:
+    AuditEntry.objects.bulk_create(entries, batch_size=1000)
+    emit(EntriesRecorded(entries))
+
+
+def entry(
+    action: str,
+    article: Article,
+    *,
+    by: Person | None = None,
+    before: Standing | None = None,
+    revision: int | None = None,
+    facts: Mapping[str, Any] | None = None,
+    release: Release | None = None,
+) -> AuditEntry:
+    """The entry that says so; not stored yet."""
+    after = Standing.of(article)
+    before = before or after
+    return stamped(
+        action,
+        by=by,
+        release_id=release.pk if release else None,
+        release_name=release.name if release else None,
+        article_id=article.pk,
+        article_title=article.title,
+        old_status=before.status,
+        new_status=after.status,
+        old_time=before.publish_at,
+        new_time=after.publish_at,
+        revision=revision,
+        reason=after.status_reason if after.status_reason != before.status_reason else "",
+        facts={**after.other_times_since(before), **(facts or {})},
+    )
+
+
+def stamped(action: str, *, by: Person | None = None, **values: Any) -> AuditEntry:
+    """An entry with who, when and by which door; not stored yet."""
+    entrance = _entrance.get()
+    person = by if by is not None else entrance.person
+    return AuditEntry(
+        at=database_now(),
+        action=action,
+        door=entrance.door,
+        user_id=person.pk if person else None,
+        user_name=str(person)[:150] if person and person.pk else "",
+        **values,
+    )

@@ -1,0 +1,93 @@
+"""Who may do what with which article: a permission says what, the rules here say with which.
+
+Every door asks here: the services before they act, screens and API before they offer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from articles.audit.contributors import contributors
+from articles.audit.log import Person
+from articles.exceptions import NotAllowed
+from articles.models import Article
+from articles.workflow import STEPS
+
+ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articles.review_article"
+EDIT_ANY = "articles.edit_any_article"
+
+READ_WITH = frozenset({"articles.view_article", ADD, CHANGE, EDIT_ANY, *(way.permission for way in STEPS.values())})
+"""Whoever may do anything with articles may read them all; who may but keep tags or pictures reads none."""
+
+
+def reads_articles(by: Person) -> bool:
+    """Whether `by` may see what articles say, their headlines too."""
+    return any(map(by.has_perm, READ_WITH))  # type: ignore[union-attr]
+
+
+Refusal = str | Promise
+Rule = Callable[[Article, Person], Refusal | None]
+
+
+def require(permission: str, by: Person, article: Article | None = None) -> None:
+    """Raise `NotAllowed` with the reason unless `by` may: "articles.publish_article", or with this `article`."""
+    if reason := refusal(permission, by, article):
+        raise NotAllowed(reason)
+
+
+def allows(permission: str, by: Person, article: Article | None = None) -> bool:
+    """Whether `by` may: in general, or with this `article`."""
+    return refusal(permission, by, article) is None
+
+
+def refusal(permission: str, by: Person, article: Article | None = None) -> Refusal | None:
+    """Why `by` may not, or None. Whoever lacks the permission is told so, whatever the article."""
+    if not by.has_perm(permission):  # type: ignore[union-attr]
+        return NotAllowed.message
+    rule = _RULES.get(permission)
+    return rule(article, by) if rule and article is not None else None
+
+
+def require_edit(article: Article, by: Person, changes: Mapping[str, Any]) -> None:
+    """Raise `NotAllowed` unless `by` may write these changes of an article, apart from its times and its embargo.
+
+    The times of something approved, and an embargo, take a right of their own, which is all that they take. No changes
+    take no right.
+    """
+    own = changes.keys() - {"embargo_until"}
+    is_approved = article.status not in Article.Status.unapproved()
+    if is_approved:
+        own -= {"publish_at", "unpublish_at"}
+    if own:
+        require(CHANGE, by, article)
+    if "author" in changes and changes["author"] != article.author:
+        require(EDIT_ANY, by)
+        if is_approved:
+            require(REVIEW, by)
+
+
+def _own_draft(article: Article, by: Person) -> Refusal | None:
+    """Authors change what is theirs, until it is approved; editors change everything."""
+    if by.has_perm(EDIT_ANY):  # type: ignore[union-attr]
+        return None
+    if article.author_id != by.pk:
+        return _("This is somebody else's article; you may change your own.")
+    if article.status in (*Article.Status.passed(), Article.Status.KILLED):
+        return _("The article has been approved; ask an editor to change it.")
+    return None
+
+
+def _written_by_another(article: Article, by: Person) -> Refusal | None:
+    """Nobody reviews a text to which they contributed, whoever its author is by now."""
+    if article.author_id == by.pk:
+        return _("This is your own article; another person must review it.")
+    if by.pk in contributors(article):
+        return _("Two people are needed: you have contributed to this text since its last approval.")
+    return None
+
+
+_RULES: Mapping[str, Rule] = {CHANGE: _own_draft, REVIEW: _written_by_another}

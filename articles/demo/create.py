@@ -1,0 +1,187 @@
+"""Filling an empty database with the newsroom of newsroom.json, whose times count from now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import Group, User
+from django.core.files.base import ContentFile
+from django.utils.dateparse import parse_duration
+
+from articles import images, releases
+from articles.demo.images import painted
+from articles.models import Article, Channel, CoverMode, Material, Release
+from articles.publishing import pin_all, tags_named
+from scheduling.services import lock_by_ids, retried
+
+Status = Article.Status
+
+SOURCE = Path(__file__).with_name("newsroom.json")
+ORIGIN = "demo:"
+"""What the external ids of the demo's articles begin with."""
+
+ADMINISTRATOR = "Administrator"
+"""Who may do everything, and needs no group."""
+
+FIRST, APART = timedelta(seconds=25), timedelta(seconds=9)
+"""How soon bulletins go live that were missed while nothing ran, and how far apart."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A person of the newsroom; the role is the name of a group, or `ADMINISTRATOR`."""
+
+    name: str
+    shown: str
+    role: str
+
+
+def members() -> list[Member]:
+    """The newsroom's people, in the order of the log-in table."""
+    return [Member(**person) for person in _source()["people"]]
+
+
+def is_empty() -> bool:
+    """Whether nothing has been written or imported yet."""
+    return not Article.objects.exists()
+
+
+def is_password(password: str) -> bool:
+    """Whether the newsroom was founded with this password and its administrator kept it."""
+    admin = User.objects.filter(username=members()[-1].name).first()
+    return admin is not None and admin.check_password(password)
+
+
+@retried
+def found(*, now: datetime, password: str) -> None:
+    """Make channels, people, pictures, articles and a release.
+
+    Somebody who is there already keeps the password, gets the role.
+    """
+    source = _source()
+    channels = {channel["name"]: _channel(position, **channel) for position, channel in enumerate(source["channels"])}
+    hashed = make_password(password)
+    people = {member.name: _person(member, hashed) for member in members()}
+    pictures = {picture["scene"]: _picture(by=people["editor"], **picture) for picture in source["pictures"]}
+    start = now.replace(microsecond=0)
+    for text in source["articles"]:
+        _article(text, channels[text["channel"]], people[text["author"]], pictures, start)
+    for release in source["releases"]:
+        _release(release, people[release["by"]], start)
+
+
+@retried
+def renew_missed(*, now: datetime) -> int:
+    """Give new times to bulletins, and a release, that missed theirs as no worker ran; returns how many bulletins."""
+    missed = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__lte=now)
+    locked = lock_by_ids(Article, missed.values_list("pk", flat=True))
+    articles = sorted((article for article in locked if article.is_waiting), key=lambda one: one.publish_at or now)
+    for number, article in enumerate(articles):
+        article.publish_at = now.replace(microsecond=0) + FIRST + number * APART
+        article.save()
+    for release in Release.objects.scheduled().filter(publish_at__lte=now, name__in=_releases()):
+        release.publish_at = now.replace(microsecond=0) + _releases()[release.name]
+        release.save()
+    return len(articles)
+
+
+def going_live(now: datetime) -> Iterable[Article]:
+    """The demo's articles that are still to come, soonest first."""
+    waiting = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__gt=now)
+    return waiting.select_related("channel").order_by("publish_at")
+
+
+def going_out(now: datetime) -> Iterable[Release]:
+    """The demo's releases that are still to come, soonest first."""
+    return Release.objects.scheduled().filter(publish_at__gt=now, name__in=_releases()).order_by("publish_at")
+
+
+def _source() -> dict[str, Any]:
+    return dict(json.loads(SOURCE.read_text(encoding="utf-8")))
+
+
+def _channel(position: int, *, name: str, slug: str, description: str) -> Channel:
+    values = {"slug": slug, "description": description, "position": position}
+    return Channel.objects.get_or_create(name=name, defaults=values)[0]
+
+
+def _person(member: Member, hashed: str) -> User:
+    first, _space, last = member.shown.partition(" ")
+    values = {
+        "password": hashed,
+        "first_name": first,
+        "last_name": last,
+        "is_staff": True,
+        "is_superuser": member.role == ADMINISTRATOR,
+    }
+    person, _is_new = User.objects.get_or_create(username=member.name, defaults=values)
+    person.groups.add(*Group.objects.filter(name=member.role))
+    return person
+
+
+def _picture(*, by: User, scene: str, **said: str) -> Material:
+    return images.upload(ContentFile(painted(scene), f"{scene}.jpg"), by=by, **said).material
+
+
+def _body(text: dict[str, Any], pictures: Mapping[str, Material]) -> str:
+    paragraphs = [f"<p>{paragraph}</p>" for paragraph in text["body"]]
+    if "figure" in text:
+        shown = pictures[text["figure"]]
+        image = f'<img src="{shown.in_texts}" alt="{shown.alt}">'
+        paragraphs.insert(1, f"<figure>{image}<figcaption>{shown.caption} © {shown.credit}</figcaption></figure>")
+    return "\n\n".join(paragraphs)
+
+
+def _article(
+    text: dict[str, Any], channel: Channel, author: User, pictures: Mapping[str, Material], start: datetime
+) -> None:
+    status = Status.__members__[text["status"].upper()]
+    publish_at = _moment(text.get("at"), start)
+    article = Article.objects.create(
+        external_id=ORIGIN + text["key"],
+        title=text["title"],
+        summary=text["summary"],
+        body=_body(text, pictures),
+        cover_mode=CoverMode.ONE if "cover" in text else CoverMode.AUTO,
+        cover=[pictures[text["cover"]].pk] if "cover" in text else [],
+        channel=channel,
+        author=author,
+        status=status,
+        status_reason=text.get("reason", ""),
+        publish_at=publish_at,
+        published_at=publish_at if status in {Status.PUBLISHED, Status.WITHDRAWN} else None,
+        embargo_until=_moment(text.get("embargo"), start),
+        unpublish_at=_moment(text.get("take_off"), start),
+    )
+    article.tags.set(tags_named(text["tags"]).values())
+    pin_all([article])
+
+
+def _release(release: dict[str, Any], by: User, start: datetime) -> None:
+    made = releases.create_release(name=release["name"], by=by)
+    for article in Article.objects.filter(external_id__in=[ORIGIN + key for key in release["articles"]]):
+        releases.add_member(made, article=article, by=by)
+    releases.schedule_release(made, publish_at=_moment(release["at"], start) or start, by=by)
+
+
+def _releases() -> dict[str, timedelta]:
+    """Name of each release to how far ahead it is."""
+    return {release["name"]: parse_duration(release["at"]) or timedelta() for release in _source()["releases"]}
+
+
+def _moment(distance: str | None, start: datetime) -> datetime | None:
+    """`start` plus an ISO 8601 duration such as "-PT26M"; what is more than an hour ahead falls on a full quarter."""
+    if distance is None:
+        return None
+    offset = parse_duration(distance) or timedelta()
+    moment = start + offset
+    if offset <= timedelta(hours=1):
+        return moment
+    quarter = moment.replace(minute=moment.minute // 15 * 15, second=0)
+    return quarter + timedelta(minutes=15)

@@ -1,0 +1,298 @@
+"""The editors' screens for articles. They change where an article stands through `articles.publishing` alone."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.dataclasses import UnfoldAction
+
+from articles import publishing
+from articles.audit import CHANGE, EDIT_ANY, allows
+from articles.desk.articles.changelist import BADGES, ArticleList
+from articles.desk.articles.forms import ArticleForm
+from articles.desk.articles.history import HistoryScreens
+from articles.desk.audit.admin import history
+from articles.desk.autocomplete import ChoosingScreens
+from articles.desk.confirmation import ASKING, Unconfirmed, ask_first, question
+from articles.desk.editor.assets import marked, told
+from articles.desk.editor.autosave import KeepingScreens, restored, unsaved_work, window_of
+from articles.desk.editor.edit_conflict import merge_shown, taking_over
+from articles.desk.editor.preview import PreviewScreens
+from articles.desk.editor.time_hints import TimingScreens
+from articles.desk.parse_int import whole_number
+from articles.desk.readonly_form import READING, Row, author_shown
+from articles.desk.transitions import (
+    TAKING_AWAY,
+    limits,
+    may_take,
+    offered,
+    pressed,
+    stage_of,
+    standing,
+    standing_of_newer,
+    step_button,
+    take,
+)
+from articles.exceptions import ArticleError, RevisionChanged, StaleEdit
+from articles.models import Article, named_among_all
+from articles.pages import newest_number, newest_text
+from articles.publishing import TIMES, Person, drop_copy, for_review, kept_steps, position
+from articles.workflow import STEPS, Step, may_start
+from scheduling.services import read_database_clock
+
+Status = Article.Status
+
+ICONS = {
+    Step.SUBMIT: "send",
+    Step.APPROVE: "check",
+    Step.REFUSE: "block",
+    Step.SCHEDULE: "schedule",
+    Step.CANCEL_SCHEDULE: "event_busy",
+    Step.PUBLISH_NOW: "bolt",
+    Step.WITHDRAW: "visibility_off",
+    Step.RESTORE: "undo",
+    Step.KILL: "cancel",
+    Step.REVIVE: "undo",
+    Step.SCHEDULE_UPDATE: "update",
+    Step.CANCEL_UPDATE: "event_busy",
+    Step.PUBLISH_UPDATE: "bolt",
+    Step.DISCARD_UPDATE: "delete",
+}
+_SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
+"""The step that setting a time amounts to."""
+
+
+@admin.register(Article)
+class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens, PreviewScreens, TimingScreens):  # type: ignore[misc]
+    """The list, and the form that writes, reviews, schedules and publishes."""
+
+    form = ArticleForm
+    autocomplete_fields = ["tags", "author"]
+    change_form_before_template = "articles/desk/standing.html"  # type: ignore[assignment]
+    change_form_after_template = "articles/desk/record.html"  # type: ignore[assignment]
+    view_on_site = False  # the form links to the page itself, once there is one
+
+    def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
+        """Whether this person may do anything with the article: write, or take one of its steps."""
+        if obj is None:
+            return super().has_change_permission(request)
+        return _may_write(obj, request.user) or any(may_take(step, request.user, obj) for step in Step)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[Any]:
+        """What this person only reads, and what shows it instead of a field."""
+        rows = _only_read(obj, request.user)
+        return [*rows, *rows.values()]
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """The author is chosen by name."""
+        field: Any = super().formfield_for_foreignkey(db_field, request, **options)
+        if db_field.name == "author":
+            field.label_from_instance = named_among_all
+        return field
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """The text, its place, and those of its times that this person may set; no empty cover to who only reads."""
+        may_write = _may_write(obj, request.user)
+        has_cover = may_write or (obj and newest_text(obj)[0].cover)
+        shown: list[tuple[Any, list[str]]] = [
+            (None, ["title", "summary", "body"]),
+            (_("Cover"), ["cover_mode", *(["cover"] if has_cover else [])]),
+            (_("Times"), _settable_times(obj, request.user)),
+            (_("Placement"), ["channel", "tags", "author", "byline", "slug"]),
+            (_("This revision"), ["note", "correction"] if obj and may_write else []),
+        ]
+        rows = _only_read(obj, request.user)
+        return [(title, {"fields": [rows.get(name, name) for name in names]}) for title, names in shown if names]
+
+    def get_form(self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any) -> Any:
+        """The form, which knows why the services refused what was typed."""
+        form: Any = super().get_form(request, obj, change=change, **options)
+        form.refusal = getattr(request, "refusal", None)
+        form.restored = restored(request, obj)
+        for name in TIMES.union({"update_at"}).difference(_settable_times(obj, request.user)):
+            del form.base_fields[name]
+        return form
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
+        """Whoever writes is the author."""
+        return {"author": str(request.user.pk), **super().get_changeform_initial_data(request)}
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """Save as one transaction; when the services refuse, nothing is saved and the form comes back as typed.
+
+        Nor is anything saved before it is confirmed, if readers would notice it at once.
+        """
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except Unconfirmed as asked:
+            return question(request, self.get_object(request, object_id) if object_id else None, asked)
+        except RevisionChanged as refusal:
+            article = Article.objects.get(pk=whole_number(object_id))
+            for_review(article)
+            self.message_user(request, str(refusal), messages.ERROR)
+            return _back_to(article)
+        except ArticleError as refusal:
+            request.refusal = refusal  # type: ignore[attr-defined]
+            if isinstance(refusal, StaleEdit) and object_id:
+                publishing.keep_aside(int(object_id), by=request.user, changes=refusal.changes)
+                taken = taking_over(request.POST, int(object_id), refusal.changes)
+                request.POST = taken  # type: ignore[assignment]  # a form asks no more of it than of the original
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
+    ) -> HttpResponse:
+        """Add where the article stands and the buttons for what can be done with it."""
+        article = context.get("original") or Article()
+        now = read_database_clock()
+        steps = offered(article, request.user, now) if article.pk else [Step.SUBMIT]
+        may_save = _may_write(article if article.pk else None, request.user) or bool(
+            _settable_times(article, request.user)
+        )
+        recovered = unsaved_work(request, context.get("original"))
+        if not article.pk and not recovered:
+            context["adminform"].form.fields["title"].widget.attrs["autofocus"] = True
+        context |= {
+            "badge": BADGES[Status(article.status)],
+            "stage": stage_of(article),
+            "standing": standing(article, now),
+            "limits": limits(article, now),
+            "standing_of_newer": standing_of_newer(article),
+            "shown_number": newest_number(article) if article.newer else None,
+            "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
+            "may_refuse": Step.REFUSE in steps,
+            "may_kill": Step.KILL in steps,
+            "record": history(article) if article.pk else [],
+            "actions_submit_line": [_button(step) for step in steps],
+            "show_save_and_add_another": False,
+            "show_save": may_save,
+            "show_save_and_continue": may_save,
+            "is_in_queue": Step.APPROVE in steps,
+            **merge_shown(context["adminform"].form),
+            "told": told(request, context.get("original")),
+            "media": marked(context["media"], request),
+            "unsaved_work": recovered,
+        }
+        return super().render_change_form(request, context, *args, **options)
+
+    def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:  # type: ignore[override]
+        """Write the edits, then take the step whose button was pressed."""
+        typed = form.cleaned_data
+        before = Article.objects.select_related("update").filter(pk=obj.pk).first()
+        if change and Step.APPROVE in pressed(request):
+            publishing.require_newest(obj, typed.get("base"))
+        if change:
+            words = {"note": typed["note"], "correction": typed["correction"]}
+            seen = None if _only_takes_away(request, form) else form.seen_version()
+            publishing.edit(obj, by=request.user, changes=_written(request, form), seen=seen, **words)
+        else:
+            obj.author = obj.author or cast(Any, request.user)
+            publishing.create(obj, by=request.user, tags=typed["tags"])
+        if "update_at" in form.changed_data and Step.SCHEDULE_UPDATE not in pressed(request):
+            _set_update_time(obj, typed["update_at"], request.user)
+        for step in pressed(request):
+            time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
+            read = for_review(obj).number if step is Step.APPROVE else None
+            take(step, obj, by=request.user, publish_at=time, reason=typed["reason"], revision=read)
+        drop_copy(window_of(request), by=request.user)
+        ask_first(request, obj, before, form.changed_data)
+        if Step.SUBMIT in pressed(request) and (lacking := _lacking(obj)):
+            text = _("Submitted without: %(fields)s. It can still be filled in before it is approved.")
+            self.message_user(request, text % {"fields": gettext(", ").join(lacking)}, messages.WARNING)
+        sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
+        self.message_user(request, sentence.strip(), messages.INFO)
+        if tags := form.taken_out():
+            text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
+            self.message_user(
+                request, text % {"tags": gettext(", ").join(f"<{tag}>" for tag in tags)}, messages.WARNING
+            )
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Nothing is left to do: tags belong to the text, which the services have saved."""
+
+    def response_add(self, request: HttpRequest, obj: Article, post_url_continue: str | None = None) -> HttpResponse:
+        """After a step, stay with the article: often there is a next step."""
+        return _back_to(obj) if pressed(request) else super().response_add(request, obj, post_url_continue)
+
+    def response_change(self, request: HttpRequest, obj: Article) -> HttpResponse:
+        """The same for an article that is not new."""
+        return _back_to(obj) if pressed(request) else super().response_change(request, obj)
+
+
+def _may_write(article: Article | None, by: Person) -> bool:
+    """Whether this person may write the text of an article, or a new one."""
+    return article is None or allows(CHANGE, by, article)
+
+
+def _only_read(article: Article | None, by: Person) -> dict[str, Row]:
+    """The fields that this person only reads, with the row that shows each: the text of others, and who wrote it."""
+    text = {} if _may_write(article, by) else READING
+    return {**text, **({} if allows(EDIT_ANY, by) else {"author": author_shown})}
+
+
+def _settable_times(article: Article | None, by: Person) -> list[str]:
+    """The times of an article that this person may set, in the order of the form."""
+    names = ["publish_at", "update_at", "embargo_until", "unpublish_at"]
+    if not may_take(Step.SET_EMBARGO, by) or (article and not may_start(Step.SET_EMBARGO, position(article))):
+        names.remove("embargo_until")
+    if article is None or article.newer is None:
+        names.remove("update_at")
+    if article is None:
+        return names
+    kept = kept_steps(article)  # by a release
+    names = [name for name in names if _SETTING.get(name) not in kept]
+    may_set = may_take(Step.SCHEDULE, by) if article.status in Status.passed() else _may_write(article, by)
+    if not may_set:
+        return [name for name in names if name == "embargo_until"]
+    is_over = article.status in (Status.PUBLISHED, Status.WITHDRAWN)
+    return [name for name in names if not (is_over and name == "publish_at")]
+
+
+def _lacking(article: Article) -> list[str]:
+    """What a submitted text has not, that most have, by the names of the fields."""
+    text, _correction = newest_text(article)
+    values = {"channel": text.channel_id, "publish_at": article.publish_at, "summary": text.summary}
+    return [str(article._meta.get_field(name).verbose_name) for name, value in values.items() if not value]  # type: ignore[union-attr]
+
+
+def _set_update_time(article: Article, moment: datetime | None, by: Person) -> None:
+    if moment is None:
+        publishing.cancel_update(article, by=by)
+    else:
+        publishing.schedule_update(article, publish_at=moment, by=by, at_once=False)
+
+
+def _button(step: Step) -> UnfoldAction:
+    """A button that saves the form and takes the step; `save_model` looks for its name."""
+    label = f"{STEPS[step].label}…" if step in ASKING else str(STEPS[step].label)
+    return UnfoldAction(step_button(step), method=cast(Any, None), description=label, path="", icon=ICONS[step])
+
+
+def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
+    """Whether nothing is written, and readers are shown nothing that this person has not seen."""
+    steps = pressed(request)
+    return bool(steps) and TAKING_AWAY.issuperset(steps) and not form.edits()
+
+
+def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:
+    """What was changed by hand; the time to go live is no edit when it is what the article is scheduled at."""
+    changes = form.edits()
+    if Step.SCHEDULE in pressed(request):
+        changes.pop("publish_at", None)
+    return changes
+
+
+def _back_to(article: Article) -> HttpResponse:
+    return redirect("admin:articles_article_change", article.pk)

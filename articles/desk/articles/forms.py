@@ -1,0 +1,226 @@
+"""The forms of the article screens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Q
+from django.utils.datastructures import MultiValueDict
+from django.utils.functional import cached_property
+from django.utils.timezone import is_naive
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from articles.desk.cover_field import CoverField
+from articles.desk.editor.assets import writing_media
+from articles.desk.editor.body_field import BodyField
+from articles.desk.editor.merge import Merge
+from articles.desk.time_field import ZonedTimeField
+from articles.exceptions import ArticleError, StaleEdit
+from articles.models import BODY_LENGTH, Article, Channel, Tag, Text
+from articles.pages import newest_number
+from articles.publishing import EDITABLE, Typed
+from articles.text import foreign_tags
+
+
+class VersionField(forms.Field):
+    """The `updated_at` of the version on the screen, to the microsecond."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """As ISO 8601, which loses nothing."""
+        return value.isoformat() if isinstance(value, datetime) else value
+
+    def to_python(self, value: Any) -> datetime | None:
+        """An aware time, or None for an article that is new."""
+        try:
+            return _instant(value) if value else None
+        except ValueError as error:
+            raise ValidationError(_("Open the article again."), code="invalid") from error
+
+
+def _instant(text: str) -> datetime:
+    """Raises `ValueError`, for a time without a zone, too."""
+    moment = datetime.fromisoformat(text)
+    if is_naive(moment):
+        raise ValueError(text)
+    return moment
+
+
+class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
+    """What an editor types. `refusal` is why the services refused it the first time; nothing typed is lost then.
+
+    `restored` is what was typed and not saved when the form was last open.
+    """
+
+    refusal: ArticleError | None = None
+    restored: Typed | None = None
+
+    body = BodyField(label=_("Body"), required=False, max_length=BODY_LENGTH)
+    publish_at = ZonedTimeField(
+        label=_("Publish at"), required=False, help_text=_("The article goes live at this second, once it is approved.")
+    )
+    embargo_until = ZonedTimeField(
+        label=_("Embargo until"),
+        required=False,
+        help_text=_("Not shown to readers before this time, whatever happens."),
+    )
+    unpublish_at = ZonedTimeField(label=_("Take off at"), required=False)
+    update_at = ZonedTimeField(
+        label=_("Update at"),
+        required=False,
+        help_text=_("When the newer text takes the place of what readers see, once it is approved."),
+    )
+    cover = CoverField(label=_("Pictures of the cover"), required=False)
+    note = forms.CharField(
+        label=_("Note"),
+        required=False,
+        max_length=300,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("For the newsroom: what is new, and why."),
+    )
+    correction = forms.CharField(
+        label=_("Correction"),
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("For readers, at the foot of the article: what was wrong before. It goes out with the new text."),
+    )
+    seen = VersionField(required=False, widget=forms.HiddenInput)
+    base = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        label=_("Reason"),
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("The author reads this when you refuse the article, and its readers when you kill it."),
+    )
+
+    class Meta:
+        model = Article
+        fields = "__all__"  # noqa: DJ007 (the screen names its fields; status and stamps are never among them)
+        widgets = {"summary": UnfoldAdminTextareaWidget({"rows": 3})}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        if (article := options.get("instance")) is not None:
+            options["initial"] = {**_newer_values(article), **(options.get("initial") or {})}
+        if self.restored is not None:
+            options["initial"] = {**(options.get("initial") or {}), **_as_typed(self.base_fields, self.restored)}
+        super().__init__(*args, **options)
+        self.fields["seen"].initial = self.instance.changed_at
+        self.fields["base"].initial = newest_number(self.instance)
+        if "cover_mode" in self.fields:
+            self.fields["cover_mode"].required = False
+        if "channel" in self.fields:
+            offered = Channel.objects.filter(Q(enabled=True) | Q(pk=self.instance.channel_id))
+            self.fields["channel"].queryset = offered  # type: ignore[attr-defined]
+
+    @property
+    def media(self) -> forms.Media:
+        """With the scripts and styles of writing."""
+        return super().media + writing_media()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether somebody else saved the article meanwhile."""
+        return isinstance(self.refusal, StaleEdit)
+
+    def clean_cover_mode(self) -> str:
+        """A form without the field says nothing."""
+        return str(self.cleaned_data["cover_mode"] or self.instance.cover_mode)
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Which text shall count, by field, where two people changed the same; empty for what is not answered yet."""
+        return {name: str(self.data.get(f"keep_{name}", "")) for name in _sent_list(self.data, "asked")}
+
+    @cached_property
+    def merge(self) -> Merge | None:
+        """The two versions, if somebody else saved the article meanwhile; asked for when the form has been cleaned."""
+        if self.instance.pk is None or not (self.is_stale or "merged_with" in self.data):
+            return None
+        article = Article.objects.select_related("update").get(pk=self.instance.pk)
+        base = article.revisions.filter(number=self.cleaned_data.get("base") or 0).first()
+        return Merge(article, base, self._typed_edits())
+
+    def clean(self) -> dict[str, Any] | None:
+        """Repeat why the services refused, and ask what nobody has answered."""
+        cleaned = super().clean()
+        if self.refusal is not None:
+            raise ValidationError(str(self.refusal), code=self.refusal.code)
+        self.seen_version()
+        if open_questions := [str(self.fields[name].label) for name, answer in self.chosen.items() if not answer]:
+            text = _("Choose which text shall count: %(fields)s.")
+            raise ValidationError(text % {"fields": gettext(", ").join(open_questions)}, code="unanswered")
+        return cleaned
+
+    def edits(self) -> dict[str, Any]:
+        """The fields of the article that the editor changed, with their new values."""
+        return self.merge.resolved(self.chosen) if self.merge else self._typed_edits()
+
+    def _typed_edits(self) -> dict[str, Any]:
+        names = [name for name in self.changed_data if name in EDITABLE]
+        return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
+
+    def taken_out(self) -> list[str]:
+        """The tags in the typed text that cannot stay."""
+        return foreign_tags(str(self.data.get(self.add_prefix("body"), ""))) if "body" in self.changed_data else []
+
+    def seen_version(self) -> datetime | None:
+        """The version the editor started from, or has been shown since. Raises `ValidationError` for a forged one."""
+        shown = self.data.get("merged_with")
+        seen: datetime | None = VersionField().to_python(shown) if shown else self.cleaned_data.get("seen")
+        return seen
+
+
+def _sent_list(data: Any, name: str) -> list[str]:
+    """All values of one name, whether the data came from a browser or from a program."""
+    return data.getlist(name) if hasattr(data, "getlist") else list(data.get(name, []))
+
+
+def _as_typed(fields: Mapping[str, forms.Field], typed: Typed) -> dict[str, Any]:
+    """Field name to what its widget reads from a form; a choice of several is left out of it when nothing is chosen."""
+    data = MultiValueDict({name: list(texts) for name, texts in typed.items()})
+    return {
+        name: field.widget.value_from_datadict(data, MultiValueDict(), name)
+        for name, field in fields.items()
+        if name in typed or getattr(field.widget, "allow_multiple_selected", False)
+    }
+
+
+def _newer_values(article: Article) -> dict[str, Any]:
+    """Editors go on writing the newest text, whatever readers see."""
+    newer = article.newer
+    if newer is None:
+        return {}
+    revision = newer.draft or newer.approved
+    assert revision is not None  # noqa: S101 (an update without text is deleted)
+    values = {name: getattr(revision, name) for name in Text.NAMES}
+    return {**values, "tags": list(Tag.objects.filter(name__in=revision.tags)), "update_at": newer.publish_at}
+
+
+class ScheduleForm(forms.Form):
+    """One time for many articles."""
+
+    publish_at = ZonedTimeField(label=_("Publish at"))
+
+
+class MoveForm(forms.Form):
+    """How far to move many articles."""
+
+    minutes = forms.IntegerField(
+        label=_("Minutes"),
+        min_value=-527_040,  # a year
+        max_value=527_040,
+        widget=UnfoldAdminTextInputWidget({"type": "number"}),
+        help_text=_("Each goes live this much later; with a minus sign it is earlier."),
+    )
+
+    @property
+    def shift(self) -> timedelta:
+        """The span of a valid form."""
+        return timedelta(minutes=self.cleaned_data["minutes"])

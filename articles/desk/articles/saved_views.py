@@ -1,0 +1,192 @@
+"""Saved views of the list of articles: the tabs above it, and keeping, naming, sharing and ordering one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Max, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
+
+from articles.desk.articles.filters import PARAMETERS, at_risk
+from articles.models import Article, ArticleQuerySet, SavedView, named
+from scheduling.services import lock_by_ids, read_database_clock, retried
+
+LIST = "admin:articles_article_changelist"
+_COUNTED = 99  # articles; more are "99+"
+
+BUILT_IN: list[tuple[str, str | Promise]] = [
+    ("", gettext_lazy("All")),
+    ("whose=mine", gettext_lazy("Mine")),
+    ("stage=review", gettext_lazy("In review")),
+    ("stage=scheduled", gettext_lazy("Scheduled")),
+    ("concern=at_risk", gettext_lazy("At risk")),
+    ("concern=overdue", gettext_lazy("Overdue")),
+]
+"""The views everybody has."""
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A view above the list."""
+
+    name: str
+    link: str
+    is_open: bool
+    count: str = ""
+    owner: str = ""  #: who shares it, if that is somebody else
+
+
+class ViewForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The name of a view, and whether others see it."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"), max_length=SavedView.NAME_LENGTH, widget=UnfoldAdminTextInputWidget
+    )
+    shared = forms.BooleanField(
+        label=gettext_lazy("Show it to the newsroom"), required=False, widget=UnfoldBooleanWidget
+    )
+
+    class Meta:
+        model = SavedView
+        fields = ["name", "shared"]
+
+    def clean_name(self) -> str:
+        """Two views of one person do not have the same name."""
+        name: str = self.cleaned_data["name"].strip()
+        if SavedView.objects.filter(owner=self.instance.owner_id, name=name).exclude(pk=self.instance.pk).exists():
+            raise forms.ValidationError(_("You have a view of this name already."))
+        return name
+
+
+def plain_query(given: QueryDict) -> str:
+    """What an address of the list asks for, in one spelling, without the page it was turned to."""
+    kept = QueryDict(mutable=True)
+    for name in sorted(PARAMETERS.intersection(given)):
+        values = [value for value in given.getlist(name) if value]
+        if values:
+            kept.setlist(name, values)
+    return kept.urlencode()
+
+
+def tabs(request: HttpRequest) -> dict[str, Any]:
+    """The tabs for the list's template: the views everybody has, one's own, and what others share."""
+    shown = plain_query(request.GET)
+    person: Any = request.user
+    saved = SavedView.objects.shown_to(person)
+    now = read_database_clock()
+    built_in = [Tab(str(name), f"?{query}", query == shown, _count(query, now)) for query, name in BUILT_IN]
+    return {
+        "tabs": [*built_in, *(_tab(view, shown, person) for view in saved)],
+        "shown_query": shown,
+        "may_save": shown not in {query for query, _name in BUILT_IN} | {view.query for view in saved},
+        "has_own_views": any(view.owner_id == person.pk for view in saved),
+        "view_form": ViewForm(instance=SavedView(owner_id=person.pk)),
+    }
+
+
+@require_POST
+def save(request: HttpRequest) -> HttpResponse:
+    """Keep what the list shows under a name."""
+    person, query = _reader(request), plain_query(QueryDict(request.POST.get("query", "")))
+    if len(query) > SavedView.QUERY_LENGTH:
+        messages.error(request, _("What this list looks for is too long to be kept as a view."))
+        return redirect(f"{reverse(LIST)}?{query}")
+    last = SavedView.objects.of(person).aggregate(last=Max("position"))["last"]
+    view = SavedView(owner_id=person.pk, query=query, position=(last or 0) + 1)
+    form = ViewForm(request.POST, instance=view)
+    if form.is_valid():
+        form.save()
+        messages.success(request, _("The view “%s” is kept.") % view)
+    for fault in form.errors.values():
+        messages.error(request, " ".join(map(str, fault)))
+    return redirect(f"{reverse(LIST)}?{query}")
+
+
+def manage(request: HttpRequest) -> HttpResponse:
+    """One's own views, to be named anew, shared, ordered and deleted."""
+    views = SavedView.objects.of(_reader(request))
+    context = {
+        **admin.site.each_context(request),
+        "title": _("My views"),
+        "rows": [(view, ViewForm(instance=view, auto_id=f"view_{view.pk}_%s")) for view in views],
+    }
+    return TemplateResponse(request, "articles/desk/views.html", context)
+
+
+@require_POST
+def change(request: HttpRequest, pk: int) -> HttpResponse:
+    """Rename one's own view, share it or keep it to oneself."""
+    view = get_object_or_404(SavedView.objects.of(_reader(request)), pk=pk)
+    form = ViewForm(request.POST, instance=view)
+    if form.is_valid():
+        form.save()
+        messages.success(request, _("Saved."))
+    for fault in form.errors.values():
+        messages.error(request, " ".join(map(str, fault)))
+    return redirect("desk_views")
+
+
+@require_POST
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete one's own view."""
+    view = get_object_or_404(SavedView.objects.of(_reader(request)), pk=pk)
+    view.delete()
+    messages.success(request, _("The view “%s” is deleted.") % view)
+    return redirect("desk_views")
+
+
+@require_POST
+def move(request: HttpRequest, pk: int) -> HttpResponse:
+    """Put one's own view a place earlier or, with `later`, a place later."""
+    _move(_reader(request), pk, by=1 if "later" in request.POST else -1)
+    return redirect("desk_views")
+
+
+@retried
+def _move(person: Any, pk: int, *, by: int) -> None:
+    own = SavedView.objects.of(person)
+    list(lock_by_ids(SavedView, own.order_by().values_list("pk", flat=True)))
+    views = list(own)
+    place = next((place for place, view in enumerate(views) if view.pk == pk), None)
+    if place is not None:
+        view = views.pop(place)
+        views.insert(max(place + by, 0), view)
+        for position, one in enumerate(views):
+            SavedView.objects.filter(pk=one.pk).update(position=position)
+
+
+def _reader(request: HttpRequest) -> Any:
+    if not request.user.has_perm("articles.view_article"):
+        raise PermissionDenied
+    return request.user
+
+
+def _tab(view: SavedView, shown: str, person: Any) -> Tab:
+    owner = "" if view.owner_id == person.pk else named(view.owner)
+    return Tab(view.name, f"?{view.query}", view.query == shown, owner=owner)
+
+
+def _count(query: str, now: datetime) -> str:
+    """How many, for the views that should be empty."""
+    concerns: dict[str, Callable[[Any, datetime], QuerySet[Any]]] = {
+        "concern=at_risk": at_risk,
+        "concern=overdue": ArticleQuerySet.overdue,
+    }
+    if query not in concerns:
+        return ""
+    number = len(concerns[query](Article.objects.all(), now).values_list("pk")[: _COUNTED + 1])
+    return f"{_COUNTED}+" if number > _COUNTED else str(number or "")

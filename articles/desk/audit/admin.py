@@ -1,0 +1,221 @@
+"""The audit record on the screens: looked at, never typed in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+
+from articles.audit import (
+    ADD_GROUP,
+    ADD_PERSON,
+    ADD_TOKEN,
+    ADD_WORDS,
+    CHANGE_GROUP,
+    CHANGE_PASSWORD,
+    CHANGE_PERSON,
+    CHANGE_WORDS,
+    CREATE,
+    DELETE,
+    DELETE_GROUP,
+    DELETE_PERSON,
+    DELETE_WORDS,
+    EDIT,
+    IMPORT,
+    LOCKED_OUT,
+    LOG_IN_FAILED,
+    LOGGED_IN,
+    PUBLISHED,
+    PULLED_BACK,
+    REVIEWED,
+    REVOKE_TOKEN,
+    SAVE,
+    TAKEN_OFF,
+    UNDONE,
+    UPDATED,
+)
+from articles.desk.audit.details import facts_of
+from articles.images import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
+from articles.models import Article, AuditEntry, Release
+from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
+from articles.releases import CREATED, JOINED, LEFT, RELEASED, TAKEN_BACK
+from articles.releases import FAILED as RELEASE_FAILED
+from articles.review import CHANGE_POLICY
+from articles.text import spoken_briefly, spoken_exactly
+from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
+
+NAMES: Mapping[str, str | Promise] = {
+    CREATE: _("Written"),
+    EDIT: _("Edited"),
+    SAVE: _("Saved by code"),
+    DELETE: _("Deleted"),
+    IMPORT: _("Imported"),
+    PUBLISHED: _("Went live"),
+    TAKEN_OFF: _("Taken off"),
+    UPDATED: _("Newer text went live"),
+    REVIEWED: _("Reviewed automatically"),
+    PULLED_BACK: _("Pulled back"),
+    UNDONE: _("Undone"),
+    LINK: _("Preview link made"),
+    UNLINK: _("Preview link revoked"),
+    UPLOAD: _("Picture uploaded"),
+    CHANGE_PICTURE: _("Picture changed"),
+    DELETE_PICTURE: _("Picture deleted"),
+    ADD_WORDS: _("Sensitive words added"),
+    CHANGE_WORDS: _("Sensitive words changed"),
+    DELETE_WORDS: _("Sensitive words deleted"),
+    LOGGED_IN: _("Logged in"),
+    LOG_IN_FAILED: _("Log-in failed"),
+    LOCKED_OUT: _("Log-in locked"),
+    ADD_PERSON: _("User added"),
+    CHANGE_PERSON: _("User changed"),
+    DELETE_PERSON: _("User deleted"),
+    CHANGE_PASSWORD: _("Password changed"),
+    ADD_GROUP: _("Group added"),
+    CHANGE_GROUP: _("Group changed"),
+    DELETE_GROUP: _("Group deleted"),
+    ADD_TOKEN: _("API token added"),
+    REVOKE_TOKEN: _("API token revoked"),
+    CHANGE_POLICY: _("Review policy changed"),
+    RENAME_TAG: _("Tag renamed"),
+    DELETE_TAG: _("Tag deleted"),
+    **{step.value: STEPS[step].label for step in Step},
+    CREATED: _("Release prepared"),
+    JOINED: _("Came into a release"),
+    LEFT: _("Taken out of a release"),
+    RELEASED: _("Release went out"),
+    RELEASE_FAILED: _("Release failed"),
+    TAKEN_BACK: _("Rolled back with its release"),
+    **{step.value: RELEASE_STEPS[step].label for step in ReleaseStep},
+}
+"""What people call the actions of the record."""
+
+SHOWN = 20
+"""Entries below an article's form."""
+
+
+def name_of(action: str) -> str:
+    """What people call an action; one without a name is called as it is stored."""
+    return str(NAMES.get(action, action))
+
+
+def history(subject: Article | Release) -> list[dict[str, str]]:
+    """The latest entries about an article or a release, as people read them."""
+    objects = AuditEntry.objects
+    entries = objects.of(subject) if isinstance(subject, Article) else objects.of_release(subject)
+    return [
+        {
+            "about": entry.article_title,
+            "when": spoken_exactly(entry.at),
+            "name": name_of(entry.action),
+            "who": entry.who,
+            "change": " · ".join(entry.differences()),
+            "reason": entry.reason,
+        }
+        for entry in entries.with_names()[:SHOWN]
+    ]
+
+
+class ActionFilter(admin.SimpleListFilter):
+    """One action, chosen by its name."""
+
+    title = _("action")
+    parameter_name = "action"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every action that has a name."""
+        return [(action, str(name)) for action, name in NAMES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """The entries of the chosen one."""
+        return queryset.filter(action=self.value()) if self.value() else queryset
+
+
+@admin.register(AuditEntry)
+class AuditAdmin(ModelAdmin):
+    """The whole record, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` narrow it down."""
+
+    keeps_history = False  # it is the history
+    counted = _("audit entries")
+    fields = [
+        "moment", "deed", "person", "door", "article_title", "release_name", "change", "reason", "revision", "more",
+    ]  # fmt: skip
+    readonly_fields = ["moment", "deed", "person", "change", "more"]
+    list_display = ["moment", "deed", "article_title", "release_name", "person", "door", "change", "reason"]
+    list_display_links = ["moment"]
+    list_filter = ["door", ActionFilter, ("at", admin.DateFieldListFilter)]
+    list_per_page = 50
+    ordering = ["-id"]
+    show_full_result_count = False
+    search_fields = ["article_title", "release_name", "user_name"]
+    search_help_text = _("Headline, release or person")
+
+    @admin.display(description=_("time"), ordering="at")
+    def moment(self, entry: AuditEntry) -> str:
+        """When, with the distance from UTC."""
+        return spoken_briefly(entry.at)
+
+    @admin.display(description=_("action"), ordering="action")
+    def deed(self, entry: AuditEntry) -> str:
+        """What was done."""
+        return name_of(entry.action)
+
+    @admin.display(description=_("person"), ordering="user_name", empty_value="—")
+    def person(self, entry: AuditEntry) -> str | None:
+        """Who did it, unless it was the clock."""
+        return entry.who if entry.user_name else None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        """With the names of people."""
+        entries: Any = super().get_queryset(request)
+        rows: QuerySet[AuditEntry] = entries.with_names()
+        return rows
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
+    ) -> tuple[QuerySet[AuditEntry], bool]:
+        """By what is recorded, and by what people are called now."""
+        found, _may_repeat = super().get_search_results(request, queryset, search_term)
+        words = search_term.split()
+        people = get_user_model()._default_manager.all()
+        for word in words:
+            people = people.filter(Q(first_name__icontains=word) | Q(last_name__icontains=word))
+        ids = list(people.values_list("pk", flat=True)) if words else []
+        return (found | queryset.filter(user_id__in=ids) if ids else found), False
+
+    @admin.display(description=_("change"))
+    def change(self, entry: AuditEntry) -> str:
+        """The status, the time to go live or the words, before and after, where they differ."""
+        return " · ".join(entry.differences()) or "—"
+
+    @admin.display(description=_("more"))
+    def more(self, entry: AuditEntry) -> str | None:
+        """Whatever else the entry knows."""
+        return format_html_join(SafeString("<br>"), gettext("{}: {}"), facts_of(entry))
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Links lead to all that happened to one article or release, or was done by one person."""
+        narrowing = {"article_id__exact", "release_id__exact", "user_id__exact"}
+        return lookup in narrowing or super().lookup_allowed(lookup, value, request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Services write it."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
+        """Nobody changes it."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
+        """Nobody deletes it."""
+        return False

@@ -1,0 +1,123 @@
+"""What an entry of the audit record knows beyond its columns, in words that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.apps import apps
+from django.contrib.auth import get_user_model
+from django.core.exceptions import FieldDoesNotExist
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from articles.models import Article, AuditEntry, Material, ReleaseMember, named
+from articles.text import spoken_exactly
+from articles.workflow import VERDICTS
+
+Status = Article.Status
+Reader = Callable[[Any], str]
+
+
+def facts_of(entry: AuditEntry) -> Iterator[tuple[str | Promise, str]]:
+    """Label and value of each; what only programs can use, such as the keys of links, is left out."""
+    if entry.article_id:
+        yield _("article's number"), _article(entry.article_id)
+    if entry.user_name:
+        yield _("log-in name"), entry.user_name
+    for name, value in entry.facts.items():
+        label, read = _FACTS.get(name, (name, str))
+        if value and name not in _LEFT_OUT and (text := read(value)):
+            yield label, text
+
+
+def _article(pk: int) -> str:
+    if not Article.objects.filter(pk=pk).exists():
+        return str(pk)
+    return format_html('<a class="desk-link" href="{}">{}</a>', reverse("admin:articles_article_change", args=[pk]), pk)
+
+
+def _picture(pk: str) -> str:
+    """A link to it, while there is one."""
+    picture = Material.objects.filter(pk=pk).first()
+    if picture is None:
+        return ""
+    address = reverse("admin:articles_material_change", args=[pk])
+    return format_html('<a class="desk-link" href="{}">{}</a>', address, picture.title)
+
+
+def _time(value: str) -> str:
+    return spoken_exactly(datetime.fromisoformat(value))
+
+
+def _times(values: Iterable[str | None]) -> str:
+    """Before and after."""
+    return " → ".join(_time(value) if value else "—" for value in values)
+
+
+def _status(value: str) -> str:
+    by_review = {str(verdict): status for verdict, status in VERDICTS.items()}
+    return str((by_review.get(value) or Status.__members__[value.upper()]).label)
+
+
+def _people(ids: Iterable[int | None]) -> str:
+    """Who was, and who is; with the number of who is there no more."""
+    found = get_user_model()._default_manager.in_bulk([pk for pk in ids if pk])
+    return " → ".join(named(found[pk]) if pk in found else str(pk or "—") for pk in ids)
+
+
+def _names(names: Iterable[str]) -> str:
+    return gettext(", ").join(_name(name) for name in names)
+
+
+def _name(name: str) -> str:
+    """What people call a field of an article or of a picture."""
+    for model in ("Article", "Update", "Material"):
+        try:
+            return str(apps.get_model("articles", model)._meta.get_field(name).verbose_name)
+        except FieldDoesNotExist:
+            continue
+    return name
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return gettext(", ").join(map(gettext, texts))
+
+
+def _changes(values: Mapping[str, Iterable[Any]]) -> str:
+    """Each field of an account, before and after."""
+    fields = get_user_model()._meta
+    return gettext(", ").join(
+        f"{fields.get_field(name).verbose_name}: {' → '.join(str(value) or '—' for value in pair)}"  # type: ignore[union-attr]
+        for name, pair in values.items()
+    )
+
+
+_LEFT_OUT = frozenset({"link", "limit", "scopes", "old", "new", "machine", "approved_by", "override"})
+"""The key of a preview link; what is part of the entry's change."""
+
+_FACTS: Mapping[str, tuple[str | Promise, Reader]] = {
+    "author": (_("author"), _people),
+    "address": (_("from the address"), str),
+    "changed": (_("changed"), _names),
+    "changes": (_("changed"), _changes),
+    "given": (_("given"), _listed),
+    "owner": (_("acts as"), str),
+    "taken": (_("taken"), _listed),
+    "discarded": (_("discarded revisions"), lambda numbers: gettext(", ").join(map(str, numbers))),
+    "material": (_("picture"), _picture),
+    "notice": (_("kill notice"), str),
+    "old_name": (_("name before"), str),
+    "planned": (_("what happens"), lambda value: str(ReleaseMember.Action(value).label)),
+    "until": (_("ends"), _time),
+    "update": (_("newer text"), _status),
+    "update_at": (_("update at"), _time),
+    "written_by": (_("text by"), lambda ids: gettext(", ").join(_people([pk]) for pk in ids)),
+    "unpublish_at": (_("take off at"), _times),
+    "embargo_until": (_("embargo until"), _times),
+}
+"""Name of a fact to what people call it, and how it is read."""

@@ -1,0 +1,38 @@
+"""What the calendar's screens have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from articles.models import named_apart
+from articles.publishing import Person
+
+
+def may_look(person: Person) -> bool:
+    """Whoever may see articles sees the calendar."""
+    return person.has_perm("articles.view_article") or person.has_perm("articles.change_article")  # type: ignore[union-attr]
+
+
+def require_look(request: HttpRequest) -> None:
+    """Raise `PermissionDenied` for somebody who may not see the calendar."""
+    if not may_look(request.user):
+        raise PermissionDenied
+
+
+def people() -> dict[int, str]:
+    """Whose articles may be chosen: key to name."""
+    staff = get_user_model()._default_manager.filter(is_staff=True, is_active=True)
+    return named_apart(staff.order_by("first_name", "last_name", "username"))
+
+
+def page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
+    """A page within the newsroom's screens."""
+    return TemplateResponse(
+        request, f"articles/desk/calendar/{name}.html", {**admin.site.each_context(request), **context}
+    )

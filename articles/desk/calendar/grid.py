@@ -1,0 +1,87 @@
+"""The sheet on which entries are put, slot by slot; a slot shows its first entries and counts the others."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from articles.desk.calendar.collector import Collector, Row
+from articles.desk.calendar.entries import Entry
+from articles.desk.calendar.parameters import Choice
+from articles.desk.calendar.period import Span, View
+from articles.publishing import Person
+
+SHOWN = {View.MONTH: 5, View.WEEK: 3, View.DAY: 12}
+"""Entries shown in a slot (a day of the month, an hour of the others) before it folds."""
+OPEN = 500
+"""Entries shown in an hour that was unfolded."""
+
+
+@dataclass
+class Slot:
+    """A span with what is in it."""
+
+    span: Span
+    limit: int
+    entries: list[Entry] = field(default_factory=list)
+    total: int = 0
+
+    @property
+    def hidden(self) -> int:
+        """How many entries are not shown."""
+        return self.total - len(self.entries)
+
+
+class Sheet(Collector):
+    """The slots of a period."""
+
+    def __init__(self, choice: Choice, *, by: Person, now: datetime) -> None:
+        super().__init__(choice, by=by, now=now)
+        self.slots = [Slot(span, self._limit(span)) for span in choice.period.spans()]
+        self._ends = [slot.span.end for slot in self.slots]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Everything that is shown."""
+        return [entry for slot in self.slots for entry in slot.entries]
+
+    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
+        """Put the first of each slot: one query asks for nothing but times, another for the rows that are shown."""
+        shown = self._first_of_each_slot(rows, time)
+        found = rows.in_bulk(list(shown)) if shown else {}
+        for pk in found.keys() & shown.keys():
+            shown[pk].entries.append(entry(found[pk], self))
+
+    def fold(self) -> None:
+        """Keep the first entries of each slot, what is over last; to be called when all sources have put theirs."""
+        for slot in self.slots:
+            slot.entries.sort(key=lambda entry: (entry.is_over, *_place(entry)))
+            slot.entries = sorted(slot.entries[: slot.limit], key=_place)
+
+    def _first_of_each_slot(self, rows: QuerySet[Row], time: str) -> dict[int, Slot]:
+        """The keys of the rows that are shown, with their slots; the others are counted."""
+        inside = {f"{time}__gte": self.slots[0].span.start, f"{time}__lt": self._ends[-1]}
+        shown: dict[int, Slot] = {}
+        counts: Counter[int] = Counter()
+        for pk, moment in rows.filter(**inside).order_by(time, "pk").values_list("pk", time):
+            number = bisect_right(self._ends, moment)
+            counts[number] += 1
+            if counts[number] <= self.slots[number].limit:
+                shown[pk] = self.slots[number]
+        for number, count in counts.items():
+            self.slots[number].total += count
+        return shown
+
+    def _limit(self, span: Span) -> int:
+        is_open = span.hour is not None and span.hour == self.choice.open
+        return OPEN if is_open else SHOWN[self.choice.view]
+
+
+def _place(entry: Entry) -> tuple[datetime, int, str]:
+    """By time, then in the order in which things were made: a key ends with a number, and a longer one is newer."""
+    return entry.at, len(entry.key), entry.key

@@ -1,0 +1,168 @@
+"""The calendar as an iCalendar file (RFC 5545), for the calendar programs of editors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
+from icalendar import STATUS, TRANSP, Calendar, Event
+
+from articles.audit import DELETE, UPDATED
+from articles.desk.calendar.collector import Collector, Row
+from articles.desk.calendar.entries import Entry, Kind, Mark
+from articles.desk.calendar.parameters import Choice
+from articles.desk.calendar.reschedule import Moment, time_of
+from articles.desk.calendar.sources import COLUMNS, SOURCES, entry_about, release_entry
+from articles.desk.calendar.subjects import KINDS
+from articles.models import Article, AuditEntry, Release
+from articles.publishing import Person
+
+BACK, AHEAD = timedelta(days=30), timedelta(days=365)
+"""How far the feed looks."""
+MOST = 2000
+"""Entries of one source ahead, and as many behind: those that are nearest to now."""
+REFRESH = timedelta(minutes=15)
+"""How often programs are asked to look again."""
+
+
+class Roll(Collector):
+    """What goes into a feed: everything from a month ago to a year ahead."""
+
+    def __init__(self, choice: Choice, *, by: Person, now: datetime) -> None:
+        super().__init__(choice, by=by, now=now)
+        self.entries: list[Entry] = []
+
+    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
+        """Put an entry for each row in this span: two queries."""
+        ahead = rows.filter(**{f"{time}__gte": self.now, f"{time}__lt": self.now + AHEAD}).order_by(time, "pk")
+        behind = rows.filter(**{f"{time}__gte": self.now - BACK, f"{time}__lt": self.now}).order_by(f"-{time}", "-pk")
+        self.entries += [entry(row, self) for row in (*ahead[:MOST], *behind[:MOST])]
+
+
+def feed(choice: Choice, *, by: Person, now: datetime) -> bytes:
+    """The file for `by`, in UTC."""
+    roll = Roll(choice, by=by, now=now)
+    for source in (*SOURCES, withdrawn, cancelled_releases, taken_away):
+        source(roll)
+    versions = _versions("article_id", {entry.article for entry in roll.entries if entry.article})
+    releases = _versions("release_id", {entry.release for entry in roll.entries if entry.release})
+    events = [_event(entry, versions.get(entry.article) or releases.get(entry.release, 0)) for entry in roll.entries]
+    calendar = Calendar.new(
+        name=_("Headline"), prodid="-//Headline//Calendar//EN", refresh_interval=REFRESH, subcomponents=events
+    )
+    calendar.add("X-PUBLISHED-TTL", REFRESH)
+    return bytes(calendar.to_ical())
+
+
+def withdrawn(roll: Roll) -> None:
+    """Articles that readers do not see at their time, or no longer."""
+    rows = Article.objects.filter(roll.choice.articles(roll.by), status__in=_OFF).select_related("channel", "author")
+    roll.put(rows.only(*COLUMNS), "publish_at", _withdrawn)
+    roll.put(rows.filter(status=Article.Status.KILLED).only(*COLUMNS), "unpublish_at", _not_taken_off)
+
+
+def cancelled_releases(roll: Roll) -> None:
+    """Releases that do not go out, in a feed of everything: a cancelled one has let its articles go."""
+    if roll.by.has_perm("articles.view_release") and not roll.choice.filters():  # type: ignore[union-attr]
+        roll.put(Release.objects.filter(status=Release.Status.CANCELLED), "publish_at", release_entry)
+
+
+def taken_away(roll: Roll) -> None:
+    """Times that were taken away within the last month, or whose article was deleted."""
+    last = _last_times(roll.now - BACK)
+    articles = {pk for _moment, pk in last}
+    there = Article.objects.filter(pk__in=articles).only(*COLUMNS, "update__publish_at").select_related("update")
+    found = {article.pk: article for article in there.filter(roll.choice.articles(roll.by))}
+    gone = set() if roll.choice.filters() else articles - set(there.values_list("pk", flat=True))
+    for (moment, pk), (time, entry) in last.items():
+        if pk in gone or (pk in found and time_of(found[pk], moment) is None):
+            roll.entries.append(_as_it_was(moment, time, entry))
+
+
+def _last_times(since: datetime) -> dict[tuple[Moment, int], tuple[datetime, AuditEntry]]:
+    """Moment and article to the last time that the audit record knows, and the entry that tells what became of it."""
+    lost = Q(old_time__isnull=False) & (Q(new_time__isnull=True) | Q(action=DELETE))
+    told = lost | Q(action=UPDATED) | Q(facts__has_any_keys=[*Moment])
+    rows = AuditEntry.objects.filter(told, at__gte=since, article_id__isnull=False).latest_first()
+    last: dict[tuple[Moment, int], tuple[datetime, AuditEntry]] = {}
+    for entry in reversed(rows[:MOST]):
+        article = entry.article_id or 0
+        last |= {(moment, article): (time, entry) for moment, time in _times_in(entry)}
+        if entry.action == UPDATED and (Moment.UPDATE, article) in last:
+            last[Moment.UPDATE, article] = last[Moment.UPDATE, article][0], entry
+    return last
+
+
+def _times_in(entry: AuditEntry) -> Iterator[tuple[Moment, datetime]]:
+    """The times that an entry names: each where it is now or, if it was taken away, where it was."""
+    if entry.old_time and (entry.new_time is None or entry.action == DELETE):
+        yield Moment.PUBLISH, entry.old_time
+    for moment in (Moment.TAKE_OFF, Moment.EMBARGO):
+        old, new = entry.facts.get(moment) or (None, None)
+        if time := new or old:
+            yield moment, datetime.fromisoformat(time)
+    if time := entry.facts.get(Moment.UPDATE):
+        yield Moment.UPDATE, datetime.fromisoformat(time)
+
+
+_OFF = (Article.Status.WITHDRAWN, Article.Status.KILLED)
+
+
+def _withdrawn(article: Article, roll: Collector) -> Entry:
+    return entry_about(article, Kind.PUBLISH, article.goes_live_at or roll.now, Moment.PUBLISH, is_off=True)
+
+
+def _not_taken_off(article: Article, roll: Collector) -> Entry:
+    return entry_about(article, Kind.TAKE_OFF, article.unpublish_at or roll.now, Moment.TAKE_OFF, is_off=True)
+
+
+def _as_it_was(moment: Moment, time: datetime, entry: AuditEntry) -> Entry:
+    """What was called off; or a newer text, whose time is forgotten when it has gone live."""
+    return Entry(
+        key=f"{moment}:{entry.article_id}",
+        kind=KINDS[moment],
+        at=time,
+        title=entry.article_title,
+        article=entry.article_id,
+        changed=entry.at,
+        is_off=entry.action != UPDATED,
+    )
+
+
+def _versions(name: str, keys: Collection[int]) -> Mapping[int | None, int]:
+    """How often each article or release was changed: the audit record only grows, and so does SEQUENCE."""
+    counted = AuditEntry.objects.filter(**{f"{name}__in": keys}).order_by().values_list(name)
+    return dict(counted.annotate(Count("id")))
+
+
+def _event(entry: Entry, version: int) -> Event:
+    """An entry as an event without length. Its identity is what happens to which article, wherever it is moved."""
+    summary = f"{entry.name}: {entry.title}"
+    return Event.new(
+        uid=f"{entry.key.replace(':', '-')}@{urlsplit(settings.SITE_URL).hostname}",
+        stamp=_whole(entry.changed),
+        last_modified=_whole(entry.changed),
+        sequence=version,
+        start=_whole(entry.at),
+        summary=summary,
+        description="\n".join((entry.facts, *(str(mark.label) for mark in entry.marks if mark is not Mark.OVERDUE))),
+        categories=[entry.channel] if entry.channel else [],
+        status=_status(entry),
+        transparency=TRANSP.TRANSPARENT,
+        url=settings.SITE_URL + entry.address if entry.address else None,
+    )
+
+
+def _status(entry: Entry) -> STATUS:
+    if entry.is_off:
+        return STATUS.CANCELLED
+    return STATUS.TENTATIVE if Mark.AT_RISK in entry.marks else STATUS.CONFIRMED
+
+
+def _whole(moment: datetime) -> datetime:
+    """iCalendar knows no fractions of a second."""
+    return moment.astimezone(UTC).replace(microsecond=0)

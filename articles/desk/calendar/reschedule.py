@@ -1,0 +1,157 @@
+"""Moving a time of an article or a release from where a person saw it: what a drag on the calendar does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from enum import StrEnum
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from articles.exceptions import MovedMeanwhile, TimePast, WrongState
+from articles.models import Article, AuditEntry, Release
+from articles.publishing import (
+    PAST,
+    Person,
+    checked_time,
+    edit,
+    lock,
+    publish_now,
+    publish_update,
+    schedule,
+    schedule_update,
+    set_embargo,
+)
+from articles.releases import lock_release, publish_release_now, schedule_release
+from articles.text import spoken_exactly
+from scheduling.services import read_database_clock, retried
+
+LOOKED_AT = 50
+"""Entries of the audit record in which the last move is looked for."""
+
+
+class Moment(StrEnum):
+    """The times of an article that can be moved, each named after its column."""
+
+    PUBLISH = "publish_at"
+    UPDATE = "update_at"
+    TAKE_OFF = "unpublish_at"
+    EMBARGO = "embargo_until"
+
+
+@retried
+def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: Person) -> None:
+    """Move a time of the article from `seen`, where the person saw it, to `to`, which must be yet to come.
+
+    Raises `MovedMeanwhile` if it is elsewhere by now, `TimePast`, and what the service for that time raises.
+    """
+    with _as_seen(article, moment, seen):
+        _MOVES[moment](article, checked_time(to), by)
+        if to <= read_database_clock():  # asked last: who may not move it at all hears that, and the rest is undone
+            raise TimePast(PAST.get(moment, TimePast.message))
+
+
+@retried
+def do_now(article: Article, moment: Moment, *, seen: datetime, by: Person) -> None:
+    """What would happen at `seen` happens now: the article, or its newer text, is published.
+
+    Raises `MovedMeanwhile`, `TimePast` for a moment that has other ways to happen now, and what the service raises.
+    """
+    if moment not in _NOW:
+        raise TimePast(PAST[moment])
+    with _as_seen(article, moment, seen):
+        _NOW[moment](article, by=by)
+
+
+def time_of(article: Article, moment: Moment) -> datetime | None:
+    """The present value of a time."""
+    if moment is Moment.UPDATE:
+        return article.newer.publish_at if article.newer else None
+    value: datetime | None = getattr(article, moment)
+    return value
+
+
+@retried
+def move_release(release: Release, *, to: datetime, seen: datetime, by: Person) -> None:
+    """The same for the time of a release."""
+    with _release_as_seen(release, seen):
+        schedule_release(release, publish_at=to, by=by, at_once=False)
+        if to <= read_database_clock():
+            raise TimePast
+
+
+@retried
+def do_release_now(release: Release, *, seen: datetime, by: Person) -> None:
+    """The same for a release."""
+    with _release_as_seen(release, seen):
+        publish_release_now(release, by=by)
+
+
+@contextmanager
+def _as_seen(article: Article, moment: Moment, seen: datetime) -> Iterator[None]:
+    with transaction.atomic():
+        lock(article)
+        if (now_at := time_of(article, moment)) != seen:
+            entries = AuditEntry.objects.of(article).with_names()[:LOOKED_AT]
+            last = next((entry for entry in entries if _changes(entry, moment)), None)
+            raise MovedMeanwhile(_what_happened(article.title, now_at, last))
+        yield
+
+
+@contextmanager
+def _release_as_seen(release: Release, seen: datetime) -> Iterator[None]:
+    with transaction.atomic():
+        lock_release(release)
+        if release.publish_at != seen:
+            entries = AuditEntry.objects.of_release(release).with_names().filter(article_id__isnull=True)[:LOOKED_AT]
+            last = next((entry for entry in entries if entry.old_time != entry.new_time), None)
+            raise MovedMeanwhile(_what_happened(release.name, release.publish_at, last))
+        yield
+
+
+def _what_happened(title: str, now_at: datetime | None, last: AuditEntry | None) -> str:
+    """Who moved it, and where to; the audit record knows."""
+    words = {
+        "title": title,
+        "person": last.who if last and last.user_name else _("somebody"),
+        "time": spoken_exactly(now_at) if now_at else "",
+    }
+    if now_at is None:
+        return _("%(person)s has taken the time of “%(title)s” away meanwhile; nothing was moved.") % words
+    return _("%(person)s has moved “%(title)s” to %(time)s meanwhile; it stays there.") % words
+
+
+def _changes(entry: AuditEntry, moment: Moment) -> bool:
+    return moment in entry.facts or (moment is Moment.PUBLISH and entry.old_time != entry.new_time)
+
+
+def _move_publication(article: Article, to: datetime, by: Person) -> None:
+    if article.is_waiting:
+        schedule(article, publish_at=to, by=by, at_once=False)
+    else:
+        edit(article, by=by, changes={Moment.PUBLISH: to})
+
+
+def _move_update(article: Article, to: datetime, by: Person) -> None:
+    schedule_update(article, publish_at=to, by=by, at_once=False)
+
+
+def _move_end(article: Article, to: datetime, by: Person) -> None:
+    if article.status == Article.Status.WITHDRAWN:
+        raise WrongState(_("The article has been taken off already."))
+    edit(article, by=by, changes={Moment.TAKE_OFF: to})
+
+
+def _move_embargo(article: Article, to: datetime, by: Person) -> None:
+    set_embargo(article, until=to, by=by)
+
+
+_MOVES: Mapping[Moment, Callable[[Article, datetime, Person], None]] = {
+    Moment.PUBLISH: _move_publication,
+    Moment.UPDATE: _move_update,
+    Moment.TAKE_OFF: _move_end,
+    Moment.EMBARGO: _move_embargo,
+}
+_NOW: Mapping[Moment, Callable[..., None]] = {Moment.PUBLISH: publish_now, Moment.UPDATE: publish_update}

@@ -1,0 +1,141 @@
+"""Moving an entry: what was asked for, what the services said, and taking the last move back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from articles.desk.articles.forms import VersionField
+from articles.desk.calendar.subjects import Subject, subject_named
+from articles.desk.time_field import ZonedTimeField, two_times
+from articles.exceptions import ArticleError, TimePast
+from articles.publishing import Person
+from articles.text import spoken_exactly
+
+LAST_MOVE = "calendar_last_move"
+"""Where the session keeps the last move of its person."""
+
+
+class SubjectField(forms.CharField):
+    """The key of an entry."""
+
+    def clean(self, value: Any) -> Any:
+        """The subject it names."""
+        return subject_named(super().clean(value))
+
+
+class MoveForm(forms.Form):
+    """Which entry goes where."""
+
+    key = SubjectField(widget=forms.HiddenInput)
+    seen = VersionField(widget=forms.HiddenInput)
+    back = forms.CharField(widget=forms.HiddenInput, required=False)
+    at = ZonedTimeField(label=gettext_lazy("New time"))
+
+    def refuse(self, reason: str) -> None:
+        """Have the form say why the services refused it."""
+        self.add_error("at", reason)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Something that can be done instead; sent back as `name=value` with what was asked for."""
+
+    label: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a move: done, refused, or a question."""
+
+    message: str
+    code: str = ""
+    choices: tuple[Alternative, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the entry is where it was to go."""
+        return not self.code
+
+    def as_json(self) -> dict[str, Any]:
+        """For the calendar's script."""
+        return {
+            "done": self.is_done,
+            "code": self.code,
+            "message": self.message,
+            "choices": [vars(choice) for choice in self.choices],
+        }
+
+
+def answer_to(form: MoveForm, request: HttpRequest) -> Answer:
+    """Do what the form asks for, or say why not. A time that is past, or happens twice, is asked about."""
+    if not form.is_valid():
+        return _misunderstood(form)
+    asked = form.cleaned_data
+    subject: Subject = asked["key"]
+    try:
+        if "now" in request.POST:
+            return _do_now(subject, asked["seen"], request)
+        return _move(subject, asked["at"], asked["seen"], request)
+    except TimePast as refusal:
+        return _past(subject, refusal, request.user)
+    except ArticleError as refusal:
+        return Answer(str(refusal), refusal.code)
+
+
+def undo(request: HttpRequest) -> Answer:
+    """Move the last one back to where it was, unless somebody else has moved it since."""
+    last = request.session.pop(LAST_MOVE, None)
+    if last is None:
+        return Answer(_("There is nothing to undo."), "nothing")
+    old, new = datetime.fromisoformat(last["old"]), datetime.fromisoformat(last["new"])
+    try:
+        return _move(subject_named(last["key"]), old, new, request)
+    except ValidationError as error:
+        return Answer(str(error.messages[0]), "gone")
+    except ArticleError as refusal:
+        return Answer(str(refusal), refusal.code)
+
+
+def _move(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
+    subject.move(to, seen=seen, by=request.user)
+    request.session[LAST_MOVE] = {"key": subject.key, "old": seen.isoformat(), "new": to.isoformat()}
+    words = {"title": subject.title, "time": spoken_exactly(to)}
+    return Answer(_("“%(title)s” is moved to %(time)s.") % words)
+
+
+def _do_now(subject: Subject, seen: datetime, request: HttpRequest) -> Answer:
+    subject.do_now(seen=seen, by=request.user)
+    request.session.pop(LAST_MOVE, None)
+    return Answer(_("“%(title)s” is published.") % {"title": subject.title})
+
+
+def _misunderstood(form: MoveForm) -> Answer:
+    """The first fault; an hour that happens twice is a question with two answers."""
+    errors = form.errors.as_data()
+    fault = next(iter(errors.values()))[0]
+    message = str(fault.messages[0])
+    if fault.code != "ambiguous":
+        return Answer(message, fault.code or "invalid")
+    choices = [Alternative(label, "at_which", value) for value, label in two_times(form["at"].data[0])]
+    return Answer(message, "ambiguous", tuple(choices))
+
+
+def _past(subject: Subject, refusal: TimePast, by: Person) -> Answer:
+    step = subject_named(subject.key).step_at_once(by)  # read anew: the refused move has left its marks on the instance
+    if step is None:
+        return Answer(str(refusal), refusal.code)
+    return Answer(
+        _("This time is past, so “%(title)s” was not moved. Shall it happen now?") % {"title": subject.title},
+        refusal.code,
+        (Alternative(str(step), "now", "1"),),
+    )

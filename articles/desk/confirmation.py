@@ -1,0 +1,151 @@
+"""Asking first: what readers notice at once is tried, rolled back and described; confirming it does it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from articles.desk.editor.autosave import window_of
+from articles.desk.transitions import pressed, step_button
+from articles.exceptions import ArticleError
+from articles.models import Article, Text
+from articles.publishing import keep_copy
+from articles.text import spoken_exactly
+from articles.workflow import STEPS, Step
+from scheduling.services import read_database_clock
+
+ASKING = frozenset({Step.PUBLISH_NOW, Step.PUBLISH_UPDATE, Step.WITHDRAW, Step.RESTORE, Step.KILL})
+"""The steps that readers notice at once."""
+
+CONFIRMED = "confirmed"
+"""The value of the button that was pressed, once it is confirmed."""
+
+_NEVER_KEPT = ("csrfmiddlewaretoken", "window", "merged_with", "asked")
+
+
+class Unconfirmed(ArticleError):
+    """What was asked for is possible, and waits to be confirmed. `typed` is whether the form holds anything new."""
+
+    code = "unconfirmed"
+
+    def __init__(self, consequences: Sequence[str], *, typed: bool) -> None:
+        super().__init__(" ".join(consequences))
+        self.consequences, self.typed = consequences, typed
+
+
+def ask_first(request: HttpRequest, article: Article, before: Article | None, changed: Sequence[str]) -> None:
+    """Raise `Unconfirmed` if readers notice at once what was just done to `article`, unless it is confirmed.
+
+    `before` is the article as it stood, None for a new one; `changed` are the fields of the form that were changed.
+    """
+    if request.POST.get(_button(request)) == CONFIRMED:
+        return
+    step = next((step for step in pressed(request) if step in ASKING), None)
+    if step is None and not _goes_live(article, before):
+        return
+    told = list(_consequences(step, before, request.POST.get("reason", "")))
+    if step is Step.PUBLISH_NOW and _leaves_a_draft(before, changed):
+        told.append(_("They see the approved text: what was written since has to be approved first."))
+    raise Unconfirmed(told, typed=bool(changed))
+
+
+def question(request: HttpRequest, article: Article | None, asked: Unconfirmed) -> HttpResponse:
+    """The page that says what happens and asks. It sends what was typed again; who goes back finds it in the form."""
+    button, steps = _button(request), pressed(request)
+    context = {
+        **admin.site.each_context(request),
+        "opts": Article._meta,
+        "title": STEPS[steps[0]].label if steps else _("Save"),
+        "article": article or request.POST.get("title", ""),
+        "consequences": asked.consequences,
+        "button": button,
+        "confirmed": CONFIRMED,
+        "is_dangerous": not {Step.WITHDRAW, Step.KILL}.isdisjoint(steps),
+        "sent": [
+            (name, value)
+            for name, values in request.POST.lists()
+            for value in values
+            if name not in (button, "csrfmiddlewaretoken")
+        ],
+        "back": _way_back(request, article, is_kept=asked.typed),
+    }
+    return TemplateResponse(request, "articles/desk/confirm.html", context)
+
+
+def _button(request: HttpRequest) -> str:
+    names = [*map(step_button, pressed(request)), "_continue", "_addanother"]
+    return next((name for name in names if name in request.POST), "_save")
+
+
+def _goes_live(article: Article, before: Article | None) -> bool:
+    """Whether readers see it from now on, because its time is past."""
+    now = read_database_clock()
+    if before is not None and before.is_out_at(now):
+        return False
+    return Article.objects.live(now).filter(pk=article.pk).exists()
+
+
+def _consequences(step: Step | None, before: Article | None, notice: str) -> Iterator[str]:
+    """What happens, a sentence each."""
+    newer = before.newer if before else None
+    if step is Step.PUBLISH_NOW:
+        yield _("Readers see it from this moment on.")
+        yield from _instead_of(before.goes_live_at if before else None)
+    elif step is Step.PUBLISH_UPDATE:
+        yield _("The newer text takes the place of the present one at this moment.")
+        yield from _instead_of(newer.publish_at if newer else None)
+    elif step is Step.WITHDRAW:
+        yield _("Readers do not see it from this moment on. It can be republished.")
+    elif step is Step.RESTORE:
+        yield _("Readers see it again from this moment on, with the date it had.")
+    elif step is Step.KILL:
+        yield _("From this moment on readers see nothing but this notice: “%s”") % notice.strip()
+        yield from _discarded(before)
+    else:
+        yield _("Its time to go live is past: readers see it from this moment on.")
+
+
+def _instead_of(planned: datetime | None) -> Iterator[str]:
+    if planned and planned > read_database_clock():
+        yield _("It was planned for %s.") % spoken_exactly(planned)
+
+
+def _discarded(before: Article | None) -> Iterator[str]:
+    """What killing an article takes along."""
+    newer = before.newer if before else None
+    if newer and newer.approved_id:
+        when = spoken_exactly(newer.publish_at) if newer.publish_at else _("without a time")
+        yield _("Its approved newer text (%s) is discarded; it stays among the revisions.") % when
+    if newer and newer.draft_id:
+        yield _("The draft of its newer text is discarded; it stays among the revisions.")
+
+
+def _leaves_a_draft(before: Article | None, changed: Sequence[str]) -> bool:
+    """Whether there is text that the step does not show to readers."""
+    newer = before.newer if before else None
+    return bool(newer and newer.draft_id) or not Text.NAMES.isdisjoint(changed)
+
+
+def _way_back(request: HttpRequest, article: Article | None, *, is_kept: bool) -> str:
+    """The form, with what was typed; of those who may not write, who typed nothing but a time, that is not kept."""
+    name, arguments = ("change", [article.pk]) if article else ("add", [])
+    form, window = reverse(f"admin:articles_article_{name}", args=arguments), window_of(request)
+    if not is_kept:
+        return form
+    typed = {
+        name: values
+        for name, values in request.POST.lists()
+        if name not in _NEVER_KEPT and not name.startswith(("_", "keep_"))
+    }
+    try:
+        keep_copy(window, article, by=request.user, typed=typed, number=time.time_ns() // 1_000_000)
+    except ArticleError:
+        return form
+    return f"{form}?restore={window}"

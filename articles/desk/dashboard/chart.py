@@ -1,0 +1,121 @@
+"""How late articles went out in the last day, as a drawing and as a table. Made at most once a minute."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.cache import cache
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from articles.task_types import OF_ARTICLES
+from scheduling.services import LateHours, Lateness, lateness_by_hour
+
+HOURS = 24
+KEPT = 60  # seconds a drawing is shown before another is made
+WIDTH, HEIGHT = 720, 160  # of the drawing's inside, in its own units
+FIRST, LAST = 1.0, 100_000.0  # milliseconds at the foot and at the top; the scale is logarithmic
+_KEY = "articles.desk.lateness"
+_STEP, _BAR, _THICK = WIDTH / HOURS, 14, 4
+
+
+@dataclass(frozen=True)
+class Column:
+    """An hour with what ran in it; heights count from the top, in the drawing's units."""
+
+    x: float
+    name: str
+    count: int
+    figures: tuple[str, str, str]
+    median: float
+    percentile: float
+    maximum: float
+    width: int = _BAR
+
+    @property
+    def span(self) -> float:
+        """How far it is from the median to the 99th percentile."""
+        return max(self.median - self.percentile, 0) + _THICK
+
+
+@dataclass(frozen=True)
+class Line:
+    """A mark of the scale."""
+
+    y: float
+    name: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """The drawing."""
+
+    sentence: str
+    columns: list[Column]
+    lines: list[Line]
+    hours: list[tuple[float, str]]
+    is_sample: bool
+
+
+def chart(now: datetime) -> Chart:
+    """The drawing of the last day."""
+    found: Any = cache.get_or_set(_KEY, lambda: lateness_by_hour(now, HOURS, OF_ARTICLES), KEPT)
+    return Chart(_sentence(found.total), list(_columns(found)), _lines(), _hours(found), found.is_sample)
+
+
+def spoken_span(milliseconds: float | None) -> str:
+    """A span for people: "12 ms", "1.4 s", "3 min"."""
+    if milliseconds is None:
+        return "–"
+    if milliseconds < 1000:
+        return _("%d ms") % round(milliseconds)
+    if milliseconds < 120_000:
+        return _("%s s") % f"{milliseconds / 1000:.1f}".removesuffix(".0")
+    return _("%d min") % round(milliseconds / 60_000)
+
+
+def _sentence(total: Lateness) -> str:
+    if not total.count:
+        return _("Nothing has gone out in the last 24 hours.")
+    p50, p99, latest = (spoken_span(value) for value in (total.p50, total.p99, total.max))
+    return _(
+        "%(count)d went out in the last 24 hours: half of them within %(p50)s of their time, 99 of 100 within %(p99)s, "
+        "the latest after %(max)s."
+    ) % {"count": total.count, "p50": p50, "p99": p99, "max": latest}
+
+
+def _columns(found: LateHours) -> Iterable[Column]:
+    for number, (begin, late) in enumerate(found.hours):
+        if late.p50 is None or late.p99 is None or late.max is None:
+            continue
+        yield Column(
+            x=number * _STEP + (_STEP - _BAR) / 2,
+            name=f"{timezone.localtime(begin):%H:%M}",
+            count=late.count,
+            figures=(spoken_span(late.p50), spoken_span(late.p99), spoken_span(late.max)),
+            median=_height(late.p50),
+            percentile=_height(late.p99),
+            maximum=_height(late.max),
+        )
+
+
+def _lines() -> list[Line]:
+    return [Line(_height(value), spoken_span(value)) for value in (1, 10, 100, 1000, 10_000, 100_000)]
+
+
+def _hours(found: LateHours) -> list[tuple[float, str]]:
+    """Every fourth hour is named."""
+    return [
+        (number * _STEP + _STEP / 2, f"{timezone.localtime(begin):%H:%M}")
+        for number, (begin, _late) in enumerate(found.hours)
+        if number % 4 == 3
+    ]
+
+
+def _height(milliseconds: float) -> float:
+    inside = min(max(milliseconds, FIRST), LAST)
+    return round(HEIGHT * (1 - math.log(inside / FIRST) / math.log(LAST / FIRST)), 1)

@@ -1,0 +1,78 @@
+"""The start page as Django's admin shows it, and its inside alone, which the open page asks for every few seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from articles.desk.dashboard import attention, engine, risks, upcoming
+from articles.desk.dashboard.chart import HEIGHT, WIDTH, chart
+from articles.text import zone_label
+from scheduling.exceptions import SchedulingError
+from scheduling.services import read_database_clock, retry_task
+
+READ = "articles.view_article"
+
+
+def add_sections(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Fill the admin's start page; unfold's `DASHBOARD_CALLBACK`."""
+    return {**context, "title": _("Start"), **_sections(request)}
+
+
+@never_cache
+@require_safe
+def inside(request: HttpRequest) -> HttpResponse:
+    """What is below the page's head."""
+    return TemplateResponse(request, "articles/desk/start/inside.html", _sections(request))
+
+
+@require_POST
+def retry(request: HttpRequest, task_id: int) -> HttpResponse:
+    """Give a task that was given up another set of attempts."""
+    if not request.user.has_perm(engine.OPERATE):
+        raise PermissionDenied
+    try:
+        retry_task(task_id)
+    except SchedulingError as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _("It is tried again."))
+    return redirect("admin:index")
+
+
+def _sections(request: HttpRequest) -> dict[str, Any]:
+    now, person = read_database_clock(), request.user
+    found: dict[str, Any] = {
+        "now": round(now.timestamp() * 1000),
+        "zone": zone_label(now),
+        "health": engine.health(person, now),
+        "failures": engine.failures(person),
+        "may_retry": person.has_perm(engine.OPERATE),
+        "chart": chart(now),
+        "chart_size": {"width": WIDTH, "height": HEIGHT},
+    }
+    return found | _articles(person, now) if person.has_perm(READ) else found
+
+
+def _articles(person: Any, now: Any) -> dict[str, Any]:
+    overdue = attention.overdue(person, now)
+    return {
+        "may_read": True,
+        "coming": upcoming.coming(now),
+        "out": upcoming.just_out(),
+        "overdue": overdue,
+        "overdue_reasons": [(article, attention.why_overdue(article)) for article in overdue.articles],
+        "stuck_releases": attention.stuck_releases(person, now),
+        "at_risk": risks.at_risk(person, now),
+        "in_review": attention.in_review(person, now),
+        "drafts": attention.drafts(person),
+        "is_reviewer": attention.reviews(person),
+    }

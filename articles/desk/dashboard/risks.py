@@ -1,0 +1,65 @@
+"""What will miss its time as things stand: articles and newer texts that nobody approved, and releases with a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Model, Q
+from django.urls import reverse
+from django.utils.translation import ngettext
+
+from articles.desk.dashboard.attention import concerning
+from articles.desk.dashboard.upcoming import RELEASE, UPDATE
+from articles.models import AT_RISK_WITHIN, Article, Release, Update
+from articles.publishing import Person
+from articles.releases import find_problems, members_without_texts
+
+SHOWN = 6
+_READ = 50
+
+
+@dataclass(frozen=True)
+class Risk:
+    """Something due at `at` that would not happen; `why` says what is missing."""
+
+    at: datetime
+    title: str
+    address: str
+    why: str
+    kind: str = ""  #: empty for an article
+
+
+def at_risk(by: Person, now: datetime) -> list[Risk]:
+    """The first that this person should look after, the soonest first."""
+    found = (*_articles(by, now), *_updates(by, now), *_releases(by, now))
+    return sorted(found, key=lambda risk: risk.at)[:SHOWN]
+
+
+def _articles(by: Person, now: datetime) -> Iterator[Risk]:
+    rows = Article.objects.at_risk(now).filter(concerning(by)).order_by("publish_at")
+    for article in rows.only("title", "status", "publish_at")[:SHOWN]:
+        yield Risk(article.publish_at or now, article.title, _form_of(article), article.get_status_display())
+
+
+def _updates(by: Person, now: datetime) -> Iterator[Risk]:
+    rows = Update.objects.at_risk(now).filter(concerning(by, "article__")).order_by("publish_at")
+    for update in rows.select_related("article", "draft").defer("article__body", "draft__body")[:SHOWN]:
+        form, why = _form_of(update.article), update.get_status_display()
+        yield Risk(update.publish_at or now, update.headline, form, why, str(UPDATE))
+
+
+def _releases(by: Person, now: datetime) -> Iterator[Risk]:
+    if not by.has_perm("articles.view_release"):  # type: ignore[union-attr]
+        return
+    soon = Q(publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN)
+    for release in Release.objects.scheduled().filter(soon).order_by("publish_at")[:_READ]:
+        at = release.publish_at or now
+        if number := len(find_problems(members_without_texts(release), at)):
+            why = ngettext("%d obstacle", "%d obstacles", number) % number
+            yield Risk(at, release.name, _form_of(release), why, str(RELEASE))
+
+
+def _form_of(row: Model) -> str:
+    return reverse(f"admin:articles_{row._meta.model_name}_change", args=[row.pk])

@@ -1,0 +1,160 @@
+"""The preview beside the form, and the links by which outsiders read a text before it is published."""
+
+from __future__ import annotations
+
+from copy import copy
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.http import require_POST
+from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from articles.audit import CHANGE, allows
+from articles.desk.articles.forms import ArticleForm
+from articles.exceptions import ArticleError
+from articles.models import Article, PreviewLink, Text, WorkingCopy
+from articles.pages import newest_text, page_of_text, preview
+from articles.publishing import is_backed, make_preview_link, revoke_preview_link
+from scheduling.services import read_database_clock
+
+BLANK = Text(title="", slug="", summary="", body="", byline="", channel_id=None, tags=())
+FOLLOWING = 0
+"""In the form: no revision in particular."""
+
+DAYS = ((1, _("a day")), (3, _("three days")), (7, _("a week")), (30, _("30 days")))
+
+
+class LinkForm(forms.Form):
+    """A new link."""
+
+    days = forms.TypedChoiceField(
+        label=_("It can be read for"), choices=DAYS, coerce=int, initial=3, widget=UnfoldAdminSelectWidget
+    )
+    revision = forms.TypedChoiceField(
+        label=_("It shows"), coerce=int, empty_value=None, required=False, widget=UnfoldAdminSelectWidget
+    )
+    note = forms.CharField(label=_("For whom"), max_length=120, required=False, widget=UnfoldAdminTextInputWidget)
+
+    def __init__(self, article: Article, data: Any = None) -> None:
+        super().__init__(data)
+        numbers = article.revisions.newest_first().values_list("number", flat=True)[:50]
+        fixed = [(number, gettext("revision %d, as it is") % number) for number in numbers]
+        newest = [("", gettext("the newest saved text, as it is now"))]
+        later = [(FOLLOWING, gettext("always the newest saved text, later drafts included"))]
+        self.fields["revision"].choices = [*newest, *fixed, *later]  # type: ignore[attr-defined]
+
+
+class PreviewScreens(ModelAdmin):
+    """Adds preview and preview links to the screens of articles."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """Their addresses, before those of the article itself."""
+        view = self.admin_site.admin_view
+        shown = view(xframe_options_sameorigin(self.preview))
+        own = [
+            path("add/preview/", shown, name="articles_article_preview_new"),
+            path("<int:pk>/preview/", shown, name="articles_article_preview"),
+            path("<int:pk>/links/", view(self.links), name="articles_article_links"),
+            path("<int:pk>/links/<uuid:link>/revoke/", view(require_POST(self.revoke)), name="articles_article_revoke"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def preview(self, request: HttpRequest, pk: int | None = None) -> HttpResponse:
+        """The newest text as readers would see it; with `?copy=`, what is typed in that window of one's own."""
+        article = self._readable(request, pk) if pk else Article(author_id=request.user.pk)
+        text, correction = newest_text(article) if pk else (BLANK, "")
+        if window := request.GET.get("copy"):
+            text, correction = _typed(request, article if pk else None, window, text) or (text, correction)
+        return preview(request, page_of_text(article, text, correction))
+
+    def links(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """List the links of an article, and make new ones."""
+        article = self._readable(request, pk)
+        form = LinkForm(article, request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            self._make(request, article, form.cleaned_data)
+            return redirect("admin:articles_article_links", pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": gettext("Preview links"),
+            "article": article,
+            "opts": self.model._meta,
+            "form": form if allows(CHANGE, request.user, article) else None,
+            "links": _listed(request, article),
+        }
+        return TemplateResponse(request, "articles/desk/links.html", context)
+
+    def revoke(self, request: HttpRequest, pk: int, link: UUID) -> HttpResponse:
+        """Revoke a link."""
+        found = get_object_or_404(PreviewLink.objects.select_related("article"), pk=link, article=pk)
+        try:
+            revoke_preview_link(found, by=request.user)
+        except ArticleError as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+        else:
+            self.message_user(request, gettext("The link leads nowhere from now on."), messages.SUCCESS)
+        return redirect("admin:articles_article_links", pk)
+
+    def _make(self, request: HttpRequest, article: Article, asked: dict[str, Any]) -> None:
+        lasts = timedelta(days=asked["days"])
+        try:
+            is_following = asked["revision"] == FOLLOWING
+            shown = {"is_following": True} if is_following else {"revision": asked["revision"]}
+            make_preview_link(article, by=request.user, lasts=lasts, note=asked["note"], **shown)
+        except ArticleError as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+        else:
+            self.message_user(request, gettext("The link is made. Whoever has it can read the text."), messages.SUCCESS)
+
+    def _readable(self, request: HttpRequest, pk: int) -> Article:
+        article: Article = get_object_or_404(self.get_queryset(request), pk=pk)
+        if not self.has_view_or_change_permission(request, article):
+            raise PermissionDenied
+        return article
+
+
+def _typed(request: HttpRequest, article: Article | None, window: str, text: Text) -> tuple[Text, str] | None:
+    """`text` with what was typed over it in a window of this person's, as far as it makes sense, and the correction."""
+    try:
+        kept = WorkingCopy.objects.left_by(request.user, article).filter(pk=UUID(window)).first()
+    except ValueError as error:
+        raise Http404 from error
+    if kept is None:
+        return None
+    data: MultiValueDict[str, str] = MultiValueDict(kept.typed)
+    form = ArticleForm(data, instance=copy(article) if article else None)  # validating writes into its instance
+    form.is_valid()
+    typed = {name: value for name, value in form.cleaned_data.items() if name in Text.NAMES and name in data}
+    if "tags" in form.cleaned_data:
+        typed["tags"] = form.cleaned_data["tags"]
+    return text.changed(typed), form.cleaned_data.get("correction", "")
+
+
+def _listed(request: HttpRequest, article: Article) -> list[dict[str, Any]]:
+    now = read_database_clock()
+    links = (
+        PreviewLink.objects.filter(article=article)
+        .select_related("article", "made_by", "revision")
+        .order_by("-made_at")
+    )
+    return [
+        {
+            "link": link,
+            "is_open": link.is_open_at(now) and is_backed(link),
+            "address": request.build_absolute_uri(link.get_absolute_url()),
+        }
+        for link in links
+    ]

@@ -1,0 +1,141 @@
+"""What the form says about a time while it is typed: how far off it is, in which zone, and what speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import URLPattern, path
+from django.utils import formats, timezone
+from django.utils.timesince import timesince, timeuntil
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from unfold.admin import ModelAdmin
+
+from articles.desk.parse_int import whole_number
+from articles.desk.time_field import ZonedTimeField, two_times
+from articles.models import Article
+from articles.publishing import PAST
+from articles.text import spoken_exactly, zone_label
+from scheduling.services import read_database_clock
+
+FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
+SHOWN = 3
+EVENING, MORNING = time(18), time(7)
+
+Times = Mapping[str, datetime]
+
+
+class TimingScreens(ModelAdmin):
+    """Adds to the screens of articles what the form asks while a time is typed."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """The address that the form's script asks."""
+        own = [path("times/", self.admin_site.admin_view(self.times), name="articles_article_times")]
+        return [*own, *super().get_urls()]
+
+    def times(self, request: HttpRequest) -> HttpResponse:
+        """For each time in the query (as the form sends it): a sentence, the zone, and what speaks against it."""
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        now = read_database_clock()
+        answers, times = _read(request, now)
+        for name, warnings in _warnings(request, times, now).items():
+            answers[name]["problems"] += warnings
+        walls = {choice: wall.isoformat(timespec="seconds") for choice, (_label, wall) in quick_times(now).items()}
+        return JsonResponse({"fields": answers, "choices": walls})
+
+
+def quick_times(now: datetime) -> dict[str, tuple[str, datetime]]:
+    """Name to label and wall time of what editors choose most, in the current zone.
+
+    What makes no sense now is left out: late in the evening there is no "tonight", and on a Sunday no "Monday", which
+    is tomorrow.
+    """
+    local = timezone.localtime(now)
+    today, tomorrow = local.date(), local.date() + timedelta(days=1)
+    in_one_hour = (timezone.localtime(now + timedelta(hours=1, seconds=59))).replace(second=0, microsecond=0)
+    monday = today + timedelta(days=7 - today.weekday())
+    found = {"hour": (_("In one hour"), in_one_hour.replace(tzinfo=None))}
+    if local.time() < EVENING:
+        found["tonight"] = (_("Tonight 18:00"), datetime.combine(today, EVENING))
+    found["tomorrow"] = (_("Tomorrow 07:00"), datetime.combine(tomorrow, MORNING))
+    if monday != tomorrow:
+        found["monday"] = (_("Monday 07:00"), datetime.combine(monday, MORNING))
+    return found
+
+
+def sentence(moment: datetime, now: datetime) -> str:
+    """Such as "in 14 hours, Tuesday 24 November 07:00 (Europe/Berlin)"."""
+    local = timezone.localtime(moment)
+    # Translators: a day and time such as Tuesday 24 November 07:00, in the letters of Django's date filter
+    day = formats.date_format(local, _("l j F H:i"))
+    words = {"day": day, "zone": timezone.get_current_timezone(), "distance": _distance(moment, now)}
+    if moment > now:
+        return _("in %(distance)s, %(day)s (%(zone)s)") % words
+    return _("%(distance)s ago, %(day)s (%(zone)s)") % words
+
+
+def _distance(moment: datetime, now: datetime) -> str:
+    """How far off it is: more exactly the nearer it comes."""
+    if abs(moment - now) < timedelta(minutes=1):
+        seconds = max(1, int(abs(moment - now).total_seconds()))
+        return ngettext("%d second", "%d seconds", seconds) % seconds
+    if moment > now:
+        return timeuntil(moment, now, depth=2 if moment - now < timedelta(days=2) else 1)
+    return timesince(moment, now, depth=1)
+
+
+def _read(request: HttpRequest, now: datetime) -> tuple[dict[str, dict[str, Any]], Times]:
+    """What to say about each typed time by itself, and those that are times."""
+    answers, times = {}, {}
+    for name in FIELDS:
+        wall, which = request.GET.get(name, ""), request.GET.get(f"{name}_which", "")
+        answer: dict[str, Any] = {"sentence": "", "zone": zone_label(), "problems": [], "twice": two_times(wall)}
+        try:
+            moment = ZonedTimeField(required=False).clean([wall, which])
+        except ValidationError as error:
+            answer["problems"] = list(error.messages)
+        else:
+            if moment is not None:
+                times[name] = moment
+                answer |= {"sentence": sentence(moment, now), "zone": zone_label(moment)}
+        answers[name] = answer
+    return answers, times
+
+
+def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, list[str]]:
+    """What speaks against the times together; none of it is refused here."""
+    found: dict[str, list[str]] = {}
+    if live := times.get("publish_at"):
+        found["publish_at"] = [*_late(live, now), *_neighbours(request, live)]
+    if live and times.get("embargo_until", live) > live:
+        text = _("The embargo ends later: the article cannot go live before %(time)s.")
+        found["embargo_until"] = [text % {"time": spoken_exactly(times["embargo_until"])}]
+    goes_live = max((times[name] for name in ("publish_at", "embargo_until") if name in times), default=None)
+    if goes_live and "unpublish_at" in times and times["unpublish_at"] <= goes_live:
+        found["unpublish_at"] = [_("The article would be taken off before it goes live.")]
+    return found
+
+
+def _late(live: datetime, now: datetime) -> Iterator[str]:
+    if live <= now:
+        yield str(PAST["publish_at"])
+
+
+def _neighbours(request: HttpRequest, live: datetime) -> Iterator[str]:
+    """Other articles that go live in the channel at nearly the same time."""
+    channel, own = (whole_number(request.GET.get(name, "")) for name in ("channel", "article"))
+    if not channel:
+        return
+    status = Article.Status
+    span = (live - settings.CALENDAR_CLASH, live + settings.CALENDAR_CLASH)
+    near = Article.objects.filter(channel=channel, publish_at__range=span)
+    near = near.exclude(status__in=(status.KILLED, status.WITHDRAWN)).exclude(pk=own)
+    for other in near.only("title", "publish_at").order_by("publish_at", "pk")[:SHOWN]:
+        clock = f"{timezone.localtime(other.publish_at):%H:%M:%S}"
+        yield _("In the same channel “%(title)s” goes live at %(time)s.") % {"title": other.title, "time": clock}

@@ -1,0 +1,257 @@
+"""The screens for pictures: the shelf with uploads, one picture with its focal point, and the picker."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from articles import images
+from articles.audit import allows, reads_articles, require
+from articles.desk.retry import RetriedScreens
+from articles.exceptions import ArticleError, MaterialUsed, NoPicture, NotAllowed, NotStored
+from articles.images import ADD, CHANGE, DELETE, EDITABLE, may_change, too_many_bytes
+from articles.models import Article, Material
+from articles.review import MOST_BYTES
+
+PER_PAGE = 48
+PICKED_FROM = 24
+"""Pictures on a page of the shelf, and of the picker."""
+
+USERS_PER_PAGE = 50
+"""Articles that show a picture, on its page."""
+
+STATUS_OF: dict[type[ArticleError], HTTPStatus] = {
+    NotAllowed: HTTPStatus.FORBIDDEN,
+    NotStored: HTTPStatus.INSUFFICIENT_STORAGE,
+}
+
+
+class ShelfFilter(admin.SimpleListFilter):
+    """One's own favourites and uploads, and what is left to do."""
+
+    title = _("show")
+    parameter_name = "show"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The choices."""
+        return [
+            ("favourites", _("My favourites")),  # type: ignore[list-item]
+            ("own", _("My uploads")),  # type: ignore[list-item]
+            ("undescribed", _("To be described")),  # type: ignore[list-item]
+            ("unused", _("Not in use")),  # type: ignore[list-item]
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """The pictures of the chosen one."""
+        chosen: dict[str, dict[str, Any]] = {
+            "favourites": {"favoured_by": request.user.pk},
+            "own": {"uploaded_by": request.user.pk},
+            "undescribed": {"alt": ""},
+            "unused": {"uses__isnull": True},
+        }
+        return queryset.filter(**chosen.get(self.value() or "", {}))
+
+
+class MaterialForm(forms.ModelForm):  # type: ignore[type-arg]
+    """What is said of a picture. `refusal` is why the services refused it the first time; nothing typed is lost."""
+
+    refusal: ArticleError | None = None
+
+    class Meta:
+        model = Material
+        fields = ["alt", "title", "caption", "credit", "focus_x", "focus_y"]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "alt" in self.fields:
+            self.fields["alt"].required = True
+
+    def clean(self) -> dict[str, Any] | None:
+        """Repeat why the services refused."""
+        cleaned = super().clean()
+        if self.refusal is not None:
+            raise ValidationError(str(self.refusal), code=self.refusal.code)
+        return cleaned
+
+
+@admin.register(Material)
+class MaterialAdmin(RetriedScreens):
+    """The shelf, and one picture of it."""
+
+    form = MaterialForm
+    list_filter = [ShelfFilter]
+    list_per_page = PER_PAGE
+    search_fields = ["title"]
+    search_help_text = _("Words in title, description, caption or credit")
+    show_full_result_count = False
+    ordering = ["-created_at", "-id"]
+    actions = None
+    change_list_template = "articles/desk/pictures/shelf.html"
+    list_before_template = "articles/desk/pictures/upload.html"  # type: ignore[assignment]
+    change_form_before_template = "articles/desk/pictures/focus.html"  # type: ignore[assignment]
+    change_form_after_template = "articles/desk/pictures/uses.html"  # type: ignore[assignment]
+    warn_unsaved_form = True
+    fieldsets = [
+        (None, {"fields": ["alt", "caption", "credit", "title"]}),
+        (_("Focal point"), {"fields": [("focus_x", "focus_y")]}),
+    ]
+
+    class Media:
+        css = {"all": ["articles/pictures/pictures.css"]}  # noqa: RUF012 (Django's own form)
+        js = ["articles/pictures/upload.js", "articles/pictures/focus.js"]  # noqa: RUF012 (Django's own form)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Addresses for uploads and the picker, before those of the pictures themselves."""
+        view = self.admin_site.admin_view
+        own = [
+            path("upload/", view(require_POST(self.upload)), name="articles_material_upload"),
+            path("picker/", view(require_safe(self.picker)), name="articles_material_picker"),
+            path("<uuid:pk>/describe/", view(require_POST(self.describe)), name="articles_material_describe"),
+            path("<uuid:pk>/favour/", view(require_POST(self.favour)), name="articles_material_favour"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Material]:
+        """With what a tile says."""
+        mine = Material.favoured_by.through.objects.filter(material=OuterRef("pk"), user=request.user.pk)
+        rows: QuerySet[Material] = super().get_queryset(request)
+        return rows.select_related("uploaded_by").annotate(
+            articles=Count("uses", distinct=True), is_favourite=Exists(mine)
+        )
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: Any, search_term: str
+    ) -> tuple[QuerySet[Material], bool]:
+        """By all the words typed."""
+        return queryset.about(search_term), False
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """The shelf is where files are dropped."""
+        return redirect("admin:articles_material_changelist")
+
+    def has_change_permission(self, request: HttpRequest, obj: Material | None = None) -> bool:
+        """Whether this person may describe the picture."""
+        return allows(CHANGE, request.user) if obj is None else may_change(obj, request.user)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Material | None = None) -> bool:
+        """Whether this person may delete the picture, if nobody shows it."""
+        return obj is not None and may_change(obj, request.user, DELETE)
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        """When the services refuse, nothing is saved and the form comes back as typed."""
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except ArticleError as refusal:
+            request.refusal = refusal  # type: ignore[attr-defined]
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """The form, which knows why the services refused what was typed."""
+        form: Any = super().get_form(request, obj, change=change, **options)
+        form.refusal = getattr(request, "refusal", None)
+        return form
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any) -> Any:
+        """Add where the picture is used."""
+        material = context["original"]
+        users = Article.objects.filter(material_uses__material=material).order_by("-pk").defer("body")
+        hidden = 0 if reads_articles(request.user) else users.count()
+        uses = Paginator(users.none() if hidden else users, USERS_PER_PAGE).get_page(request.GET.get("page"))
+        is_used = bool(hidden or uses)
+        context |= {"uses": uses, "hidden_uses": hidden, "show_save_and_add_another": False, "show_delete": not is_used}
+        return super().render_change_form(request, context, *args, **options)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Write what was typed."""
+        typed = {name: form.cleaned_data[name] for name in form.changed_data if name in EDITABLE}
+        images.change_material(obj, by=request.user, changes=typed)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
+        """Refuse, with their names, while articles show the picture."""
+        material = self.get_object(request, object_id)
+        if material is not None and not self.has_delete_permission(request, material):
+            raise PermissionDenied
+        if material is not None and (titles := material.used_in()):
+            shown = titles if reads_articles(request.user) else []
+            self.message_user(request, str(MaterialUsed(shown)), messages.ERROR)
+            return redirect("admin:articles_material_change", object_id)
+        return super().delete_view(request, object_id, extra_context)
+
+    def delete_model(self, request: HttpRequest, obj: Material) -> None:
+        """Delete it with its files."""
+        images.delete_material(obj, by=request.user)
+
+    def upload(self, request: HttpRequest) -> JsonResponse:
+        """Take one file in; the answer tells its picture, or why it was refused."""
+        try:
+            require(ADD, request.user)
+            file = request.FILES.get("file")
+            if file is None:
+                raise _nothing(request)
+            made = images.upload(file, by=request.user)
+        except ArticleError as refusal:
+            status = STATUS_OF.get(type(refusal), HTTPStatus.BAD_REQUEST)
+            return JsonResponse({"error": str(refusal)}, status=status)
+        return JsonResponse({**_told(made.material), "remark": made.remark}, status=HTTPStatus.CREATED)
+
+    def describe(self, request: HttpRequest, pk: Any) -> JsonResponse:
+        """Say what is to be seen."""
+        material = get_object_or_404(Material, pk=pk)
+        try:
+            images.change_material(material, by=request.user, changes={"alt": request.POST.get("alt", "")})
+        except ArticleError as refusal:
+            return JsonResponse({"error": str(refusal)}, status=HTTPStatus.BAD_REQUEST)
+        return JsonResponse(_told(material))
+
+    def favour(self, request: HttpRequest, pk: Any) -> HttpResponse:
+        """Mark as a favourite, or no longer, and go back to the shelf."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        is_favourite = request.POST.get("is_favourite") == "1"
+        images.favour(get_object_or_404(Material, pk=pk), by=request.user, is_favourite=is_favourite)
+        back = request.POST.get("back", "")
+        is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+        return redirect(back if is_ours else "admin:articles_material_changelist")
+
+    def picker(self, request: HttpRequest) -> HttpResponse:
+        """A page of pictures to choose from, favourites first."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        found = self.get_queryset(request).about(request.GET.get("q", "")[:100])  # type: ignore[attr-defined]
+        rows = Paginator(found.order_by("-is_favourite", "-created_at", "-pk"), PICKED_FROM)
+        page = rows.get_page(request.GET.get("page"))
+        return TemplateResponse(request, "articles/desk/pictures/choices.html", {"page": page})
+
+
+def _told(material: Material) -> dict[str, str]:
+    """What scripts need to know of a picture."""
+    return {
+        "id": str(material.pk),
+        "title": material.title,
+        "alt": material.alt,
+        "caption": material.caption,
+        "credit": material.credit,
+        "thumbnail": material.thumbnail,
+        "address": material.in_texts,
+    }
+
+
+def _nothing(request: HttpRequest) -> ArticleError:
+    """Why no file arrived: none was sent, or one that is larger than any picture may be."""
+    is_large = int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES
+    return too_many_bytes() if is_large else NoPicture(_("No file has arrived; send it again."))

@@ -1,0 +1,105 @@
+"""The menus of the newsroom's screens: the sidebar, grouped by what people do there, and one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from articles.desk.calendar.base import may_look
+from articles.desk.notifications import unread_count
+from articles.desk.review.queue import ReviewQueueAdmin
+from articles.models import QueuedArticle
+
+GROUPS: list[tuple[str | Promise, list[str]]] = [
+    ("", ["Notice"]),
+    (_("Write"), ["Article", "Material", "Tag"]),
+    (_("Review"), ["QueuedArticle", "Word", "ReviewPolicy"]),
+    (_("Publish"), ["Calendar", "Release", "Channel"]),
+    (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
+    (_("People"), ["User", "Group", "ApiToken", "AuditEntry"]),
+]
+"""What stands together, by the models' names; whatever is in none of them comes last."""
+
+ICONS = {
+    "Article": "article",
+    "AuditEntry": "policy",
+    "Calendar": "calendar_month",
+    "Channel": "category",
+    "Material": "photo_library",
+    "Notice": "notifications",
+    "Tag": "sell",
+    "QueuedArticle": "rate_review",
+    "Release": "package_2",
+    "ReviewPolicy": "verified_user",
+    "Word": "shield",
+    "TaskInfo": "schedule",
+    "TaskInfoLog": "history",
+    "WorkerHeartbeat": "monitor_heart",
+    "User": "person",
+    "Group": "group",
+    "ApiToken": "key",
+}
+
+
+def queue_length(request: HttpRequest) -> int:
+    """How many articles wait for a reviewer."""
+    return ReviewQueueAdmin(QueuedArticle, admin.site).get_queryset(request).count()
+
+
+COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notice": unread_count, "QueuedArticle": queue_length}
+"""What stands beside a name, unless it is 0."""
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """What this person may open; for unfold's `SIDEBAR`."""
+    rows = {row["object_name"]: row for app in admin.site.get_app_list(request) for row in app["models"]}
+    if may_look(request.user):
+        rows["Calendar"] = {"object_name": "Calendar", "name": gettext("Calendar"), "admin_url": reverse("calendar")}
+    groups = [_group(title, [rows.pop(name) for name in names if name in rows], request) for title, names in GROUPS]
+    start = reverse("admin:index")
+    groups[0]["items"].insert(0, _link(gettext("Start"), start, "home") | {"active": request.path == start})
+    groups[0]["items"].append(_link(gettext("View the site"), reverse("home"), "open_in_new") | {"active": False})
+    return [group for group in [*groups, _group(_("More"), list(rows.values()), request)] if group["items"]]
+
+
+def account(request: HttpRequest) -> list[dict[str, Any]]:
+    """The menu of one's own name; for unfold's `ACCOUNT`."""
+    links = [
+        {"title": _("My settings"), "link": reverse("admin:articles_preferences_changelist")},
+        {"title": _("My API tokens"), "link": reverse("admin:headline_api_apitoken_changelist")},
+    ]
+    if request.user.is_authenticated and request.user.has_usable_password():
+        links.append({"title": _("Change password"), "link": reverse("admin:password_change")})
+    return links
+
+
+def language_action(request: HttpRequest) -> str:
+    """Where the choice of a language is sent: those who are signed in have it remembered."""
+    return reverse("admin:articles_preferences_language" if request.user.is_staff else "set_language")
+
+
+def shows_history(request: HttpRequest) -> bool:
+    """Whether a page has a button that leads to its history; an admin without one says `keeps_history = False`."""
+    view = request.resolver_match.func if request.resolver_match else None
+    return getattr(getattr(view, "model_admin", None), "keeps_history", True)
+
+
+def _group(title: str | Promise, rows: list[dict[str, Any]], request: HttpRequest) -> dict[str, Any]:
+    return {"title": title, "separator": bool(title), "items": [_item(row, request) for row in rows]}
+
+
+def _link(title: str, address: str, icon: str) -> dict[str, Any]:
+    return {"title": title, "link": address, "icon": icon}
+
+
+def _item(row: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
+    name = row["object_name"]
+    count = COUNTS[name](request) if name in COUNTS else 0
+    return _link(row["name"], row["admin_url"], ICONS.get(name, "table_rows")) | ({"badge": count} if count else {})

@@ -1,0 +1,56 @@
+"""The rows of an article's form for those who do not write it: all of them show one text, the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import prefetch_related_objects
+from django.utils.translation import gettext, gettext_lazy
+
+from articles.models import Article, Channel, CoverMode, Material, Text, named
+from articles.pages import newest_text
+from articles.templatetags.newsroom import prose
+
+Row = Callable[[Article], Any]
+
+
+def _row(name: str, read: Callable[[Text], Any]) -> Row:
+    """A row of the form that shows what `read` finds in the newest text."""
+
+    def row(article: Article) -> Any:
+        prefetch_related_objects([article], "tags")  # the form asks each row for its value several times
+        return read(newest_text(article)[0]) or "—"
+
+    row.__name__ = f"{name}_shown"
+    label = Article._meta.get_field(name).verbose_name  # type: ignore[union-attr]
+    return admin.display(description=label)(row)
+
+
+def _channel(text: Text) -> Channel | None:
+    return Channel.objects.filter(pk=text.channel_id).first() if text.channel_id else None
+
+
+def _cover(text: Text) -> str:
+    return gettext(", ").join(map(str, Material.objects.named(text.cover)))
+
+
+READING: Mapping[str, Row] = {
+    "title": _row("title", lambda text: text.title),
+    "summary": _row("summary", lambda text: text.summary),
+    "body": _row("body", lambda text: prose(text.body)),
+    "cover_mode": _row("cover_mode", lambda text: CoverMode(text.cover_mode).label),
+    "cover": _row("cover", _cover),
+    "channel": _row("channel", _channel),
+    "tags": _row("tags", lambda text: gettext(", ").join(text.tags)),
+    "byline": _row("byline", lambda text: text.byline),
+    "slug": _row("slug", lambda text: text.slug),
+}
+"""Name of a field that is part of the text to its row."""
+
+
+@admin.display(description=gettext_lazy("author"))
+def author_shown(article: Article) -> str:
+    """Who wrote it, by name."""
+    return named(article.author)

@@ -1,0 +1,232 @@
+"""The editors' screens for releases: the list, a page for each, and a question before what cannot be taken lightly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+from unfold.admin import ModelAdmin
+from unfold.decorators import display
+
+from articles import releases
+from articles.audit import allows
+from articles.desk.parse_int import whole_number
+from articles.desk.releases.forms import NameForm, TimeForm
+from articles.desk.releases.members import report, take_in
+from articles.desk.releases.page import BADGES, STEPS, page_of, question, standing
+from articles.exceptions import ArticleError
+from articles.models import Article, Release, ReleaseMember, named
+from articles.releases import RIGHT
+from articles.text import spoken_exactly
+from articles.workflow import ReleaseStep
+from scheduling.services import read_database_clock
+
+
+@admin.register(Release)
+class ReleaseAdmin(ModelAdmin):
+    """What goes live together, and when."""
+
+    list_display = ["name", "badge", "goes_out", "size", "readiness", "maker"]
+    list_filter = ["status"]
+    list_per_page = 50
+    list_select_related = ["made_by"]
+    ordering = ["-updated_at"]
+    search_fields = ["name"]
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """With the number of articles."""
+        releases: QuerySet[Any] = super().get_queryset(request).annotate(number=Count("members"))
+        return releases
+
+    @display(label=BADGES)
+    @admin.display(description=_("status"), ordering="status")
+    def badge(self, release: Release) -> tuple[str, str]:
+        """The status in its colour."""
+        return release.status, release.get_status_display()
+
+    @admin.display(description=_("goes out"), ordering="publish_at", empty_value="—")
+    def goes_out(self, release: Release) -> str | None:
+        """When it goes, or went, out, with the zone."""
+        moment = release.published_at or release.publish_at
+        return spoken_exactly(moment) if moment else None
+
+    @admin.display(description=_("articles"), ordering="number")
+    def size(self, release: Any) -> int:
+        """How many articles belong to it."""
+        return int(release.number)
+
+    @display(label={"ready": "success", "obstacles": "danger"})
+    @admin.display(description=_("ready"))
+    def readiness(self, release: Release) -> tuple[str, str] | str:
+        """Whether it would go out as it stands."""
+        if not release.is_pending or not release.number:  # type: ignore[attr-defined]
+            return "—"
+        problems = len(releases.preflight(release))
+        if not problems:
+            return "ready", gettext("ready")
+        return "obstacles", ngettext("%d obstacle", "%d obstacles", problems) % problems
+
+    @admin.display(description=_("made by"), ordering="made_by__username")
+    def maker(self, release: Release) -> str:
+        """Who made it, by name."""
+        return named(release.made_by)
+
+    def get_urls(self) -> list[URLPattern]:
+        """The release's own addresses, before those of every model."""
+
+        def at(route: str, view: Callable[..., HttpResponse], name: str) -> URLPattern:
+            return path(f"<int:pk>/{route}", self.admin_site.admin_view(view), name=f"articles_release_{name}")
+
+        own = [
+            at("rename/", require_POST(self.rename), "rename"),
+            at("schedule/", require_POST(self.schedule), "schedule"),
+            at("rehearse/", require_POST(self.rehearse), "rehearse"),
+            at("members/", require_POST(self.add_members), "add_members"),
+            at("members/<int:member>/remove/", require_POST(self.remove_member), "remove_member"),
+            at("<slug:step>/ask/", self.ask, "ask"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Ask for a name; everything else is on the release's page."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = NameForm(request.POST or None)
+        if form.is_valid():
+            release = releases.create_release(name=form.cleaned_data["name"], by=request.user)
+            return _back_to(release)
+        return self._shown(request, "new", {"title": gettext("Prepare a release"), "form": form})
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """The release's page; `?q=` looks for articles to add."""
+        return self._page(request, self._release(request, whole_number(object_id)))
+
+    def rename(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Give it another name."""
+        release, form = self._release(request, pk), NameForm(request.POST)
+        if not form.is_valid():
+            return self._page(request, release, name_form=form)
+        return self._do(
+            request, release, lambda: releases.rename_release(release, by=request.user, **form.cleaned_data)
+        )
+
+    def schedule(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Give it its time, or move it."""
+        release, form = self._release(request, pk), TimeForm(request.POST)
+        if not form.is_valid():
+            return self._page(request, release, time_form=form)
+        return self._do(
+            request,
+            release,
+            lambda: releases.schedule_release(release, by=request.user, at_once=False, **form.cleaned_data),
+        )
+
+    def add_members(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Take the chosen articles in."""
+        release = self._release(request, pk)
+        action = request.POST.get("action", "")
+        if action not in ("", *ReleaseMember.Action.values):
+            raise Http404
+        chosen = [whole_number(pk) for pk in request.POST.getlist("article")]
+        articles = Article.objects.filter(pk__in=chosen).order_by("pk")
+        report(request, take_in(release, articles, action=action, by=request.user))
+        return _back_to(release)
+
+    def remove_member(self, request: HttpRequest, pk: int, member: int) -> HttpResponse:
+        """Take an article out."""
+        release = self._release(request, pk)
+        found = get_object_or_404(ReleaseMember, pk=member)
+        return self._do(request, release, lambda: releases.remove_member(release, member=found, by=request.user))
+
+    def rehearse(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The dry run: what would happen, by the same code."""
+        release = self._release(request, pk)
+        try:
+            rehearsal = releases.rehearse_release(release, by=request.user)
+        except ArticleError as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+            return _back_to(release)
+        return self._page(request, release, rehearsal=rehearsal)
+
+    def ask(self, request: HttpRequest, pk: int, step: str) -> HttpResponse:
+        """Say what a step does and ask; taking it is the answer."""
+        release = self._release(request, pk)
+        if step not in STEPS:
+            raise Http404
+        taken = ReleaseStep(step)
+        if request.method != "POST":
+            return self._shown(request, "ask", {"original": release, "release": release, **question(taken, release)})
+        answer = self._do(request, release, lambda: STEPS[taken](release, by=request.user))
+        return redirect("admin:articles_release_changelist") if release.pk is None else answer
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """For who may prepare releases."""
+        return allows(RIGHT, request.user)
+
+    def has_change_permission(self, request: HttpRequest, obj: Release | None = None) -> bool:
+        """Everybody who sees it may open it; the services decide about each step."""
+        return self.has_view_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Release | None = None) -> bool:
+        """Deleting is a step on its page, for those that never went out."""
+        return False
+
+    def _release(self, request: HttpRequest, pk: int) -> Release:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return get_object_or_404(Release.objects.select_related("made_by"), pk=pk)
+
+    def _do(self, request: HttpRequest, release: Release, step: Callable[[], None]) -> HttpResponse:
+        try:
+            step()
+        except ArticleError as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+        else:
+            self._tell(request, release)
+        return _back_to(release)
+
+    def _tell(self, request: HttpRequest, release: Release) -> None:
+        """What became of it; what would stop it from going out is no success."""
+        if not release.pk:
+            return self.message_user(request, gettext("The release is deleted."), messages.SUCCESS)
+        told = standing(release, read_database_clock())
+        number = len(releases.preflight(release)) if release.status == Release.Status.SCHEDULED else 0
+        if not number:
+            return self.message_user(request, told, messages.SUCCESS)
+        text = ngettext(
+            "As it is, nothing would go out: there is %d blocking issue.",
+            "As it is, nothing would go out: there are %d blocking issues.",
+            number,
+        )
+        return self.message_user(request, f"{told} {text % number}", messages.WARNING)
+
+    def _page(self, request: HttpRequest, release: Release, **more: Any) -> HttpResponse:
+        may_change = allows(RIGHT, request.user)
+        context = {
+            "original": release,
+            "title": release.name,
+            **page_of(release, request, may_change=may_change),
+            **more,
+        }
+        return self._shown(request, "page", context)
+
+    def _shown(self, request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+        every = {**self.admin_site.each_context(request), "opts": self.model._meta}
+        return TemplateResponse(request, f"articles/desk/release/{template}.html", {**every, **context})
+
+
+def _back_to(release: Release) -> HttpResponse:
+    return redirect("admin:articles_release_change", release.pk)

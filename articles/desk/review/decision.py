@@ -1,0 +1,192 @@
+"""The screen on which a reviewer reads what is new in a text, and decides about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
+
+from articles import publishing
+from articles.audit import REVIEW, refusal
+from articles.desk.parse_int import whole_number
+from articles.desk.transitions import may_take, standing, standing_of_newer
+from articles.exceptions import ArticleError, ReasonMissing
+from articles.models import Article, Claim
+from articles.publishing import Person, barred_from, compare, for_review, last_approved
+from articles.review import findings_of
+from articles.workflow import Step
+from scheduling.services import read_database_clock
+
+LOOKED_AT = 200
+"""Waiting articles among which the next one is looked for."""
+
+
+class DecisionForm(forms.Form):
+    """What a reviewer sends: which revision he read and, if he refuses it, why."""
+
+    revision = forms.IntegerField(min_value=1)
+    reason = forms.CharField(
+        label=gettext_lazy("Reason, if you refuse it"),
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminTextareaWidget({"rows": 3}),
+        help_text=gettext_lazy("The author reads this."),
+    )
+    override_reason = forms.CharField(
+        label=gettext_lazy("Reason for the override"),
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminTextareaWidget({"rows": 2}),
+        help_text=gettext_lazy("The audit log keeps this, and that it was an override."),
+    )
+    sure = forms.BooleanField(
+        label=gettext_lazy("I know that no other person has approved this text."),
+        required=False,
+        widget=UnfoldBooleanWidget,
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """An override is confirmed, and has a reason."""
+        values = super().clean() or self.cleaned_data
+        if "override" in self.data:
+            if not values.get("sure"):
+                self.add_error("sure", _("Confirm that you override the rule."))
+            if not values.get("override_reason", "").strip():
+                self.add_error("override_reason", _("Say why it is approved although the rule forbids it."))
+        return values
+
+
+class DecidingScreen(ModelAdmin):
+    """A waiting article with what changed since its last approval; after a decision comes the next one."""
+
+    def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **options: Any) -> Any:
+        """Show the text, or do what the button says."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form = DecisionForm(request.POST or None)
+        if (row := self._row(request, object_id)) and form.is_valid():
+            answer = self._act(request, row, form)
+            row = None if answer else self._row(request, object_id)  # somebody else may have been faster
+            if answer:
+                return answer
+        if row is None:
+            self.message_user(request, _("This article does not wait for a reviewer any more."), messages.WARNING)
+            return redirect("admin:articles_queuedarticle_changelist")
+        return self._page(request, row, form)
+
+    def _row(self, request: HttpRequest, pk: str | None) -> Any:
+        return self.get_queryset(request).filter(pk=whole_number(pk)).first()
+
+    def _act(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse | None:
+        """Do it and answer; None when it was refused, with the reason on the screen."""
+        article, by = Article.objects.get(pk=row.pk), request.user
+        is_claimed = _claim_of(article, by) is not None
+        try:
+            if "claim" in request.POST:
+                publishing.claim(article, by=by)
+            elif "release" in request.POST:
+                publishing.let_go(article, by=by)
+            else:
+                _decide(request, article, form)
+                self._tell(request, article)
+                return self._next(request, row, claiming=is_claimed)
+        except ReasonMissing as missing:
+            form.add_error("reason", str(missing))
+            return None
+        except ArticleError as refused:
+            self.message_user(request, str(refused), messages.ERROR)
+            return None
+        return redirect("admin:articles_queuedarticle_change", article.pk)
+
+    def _tell(self, request: HttpRequest, article: Article) -> None:
+        """What became of it, if it was decided."""
+        if "skip" not in request.POST:
+            told = f"{standing(article, read_database_clock())} {standing_of_newer(article)}".strip()
+            self.message_user(request, f"{article}: {told}", messages.SUCCESS)
+
+    def _next(self, request: HttpRequest, row: Any, *, claiming: bool) -> HttpResponse:
+        """The next text this person may decide about; claimed, if the last one was."""
+        for other in self._others(request, row):
+            if claiming and not _claimed(other.pk, request.user):
+                continue
+            return redirect("admin:articles_queuedarticle_change", other.pk)
+        self.message_user(request, _("Nothing else waits for you."), messages.INFO)
+        return redirect("admin:articles_queuedarticle_changelist")
+
+    def _others(self, request: HttpRequest, row: Any) -> Iterator[Any]:
+        """What else waits and is free, those that came in after `row` first."""
+        rows = self.get_queryset(request).exclude(pk=row.pk).select_related("claim", "author")
+        now, place = read_database_clock(), (row.since, row.pk)
+        waiting = sorted(rows.order_by("since", "pk")[:LOOKED_AT], key=lambda other: (other.since, other.pk) < place)
+        for other in waiting:
+            claim = getattr(other, "claim", None)
+            is_free = claim is None or claim.person_id == request.user.pk or not claim.counts_at(now)
+            if is_free and may_take(Step.APPROVE, request.user, other):
+                yield other
+
+    def _page(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse:
+        article = Article.objects.select_related("author", "channel", "update__draft").get(pk=row.pk)
+        shown, older = for_review(article), last_approved(article)
+        subject, claim = article.newer or article, _claim_of(article)
+        barred, no_writer = refusal(REVIEW, request.user, article), barred_from(shown)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": shown.title,
+            "opts": self.model._meta,
+            "article": article,
+            "row": row,
+            "reason": subject.status_reason,
+            "planned": article.update.publish_at if article.newer else article.goes_live_at,
+            "number": self.get_queryset(request).filter(since__lt=row.since).count() + 1,
+            "waiting": self.get_queryset(request).count(),
+            "shown": shown,
+            "older": older,
+            "fields": compare(older, shown) if older else [],
+            "findings": findings_of(shown),
+            "claim": claim,
+            "is_mine": claim and claim.person_id == request.user.pk,
+            "barred": barred,
+            "no_writer": no_writer,
+            "may_override": request.user.is_superuser and (barred or no_writer),
+            "form": form,
+        }
+        return TemplateResponse(request, "articles/desk/deciding.html", context)
+
+
+def _decide(request: HttpRequest, article: Article, form: DecisionForm) -> None:
+    by, read = request.user, form.cleaned_data["revision"]
+    if "override" in request.POST:
+        publishing.approve(article, by=by, revision=read, override=form.cleaned_data["override_reason"])
+    elif "approve" in request.POST:
+        publishing.approve(article, by=by, revision=read)
+    elif "refuse" in request.POST:
+        publishing.refuse(article, by=by, reason=form.cleaned_data["reason"], revision=read)
+    elif _claim_of(article, by):
+        publishing.let_go(article, by=by)
+
+
+def _claim_of(article: Article, by: Person | None = None) -> Claim | None:
+    """The claim that counts now, if there is one; with `by`, only that person's."""
+    claim = Claim.objects.select_related("person").filter(article=article).first()
+    if claim is None or not claim.counts_at(read_database_clock()):
+        return None
+    return claim if by is None or claim.person_id == by.pk else None
+
+
+def _claimed(pk: int, by: Person) -> bool:
+    """Claim it, unless somebody else was faster."""
+    try:
+        publishing.claim(Article(pk=pk), by=by)
+    except ArticleError:
+        return False
+    return True

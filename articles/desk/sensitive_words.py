@@ -1,0 +1,160 @@
+"""The screens for sensitive words: one by one, and many at once, pasted or as a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
+
+from articles.desk.retry import RetriedScreens
+from articles.desk.review.policy import who_approves
+from articles.models import Word
+from articles.review import add_words, fault_of
+from articles.text import plain_form, spoken
+
+BADGES = {Word.Level.BLOCK.value: "danger", Word.Level.REVIEW.value: "warning", Word.Level.ALLOW.value: "success"}
+VIEW_POLICY = "articles.view_reviewpolicy"
+MOST_PASTED = 5_000_000  # characters; larger lists go through `import_words`
+
+
+class WordForm(forms.ModelForm):  # type: ignore[type-arg]
+    """One word. Its text is judged here, so that the editor reads why it cannot be one."""
+
+    class Meta:
+        model = Word
+        fields = ["text", "level"]
+
+    def clean_text(self) -> str:
+        """Refuse what cannot be a word, and what is one already in whatever spelling."""
+        text: str = self.cleaned_data["text"].strip()
+        if fault := fault_of(text):
+            raise ValidationError(_("This cannot be a word: %(fault)s.") % {"fault": fault})
+        others = Word.objects.filter(normalised=plain_form(text)).exclude(pk=self.instance.pk)
+        if there := others.first():
+            text = _("“%(word)s” is in the list already, as “%(level)s”.")
+            raise ValidationError(text % {"word": there, "level": there.get_level_display()})
+        return text
+
+
+class ManyWordsForm(forms.Form):
+    """Many words of one level, pasted or in a file; `lines` holds them once the form is valid."""
+
+    lines: list[str]
+
+    level = forms.ChoiceField(
+        label=gettext_lazy("Level"),
+        choices=Word.Level.choices,
+        initial=Word.Level.REVIEW,
+        widget=UnfoldAdminSelectWidget,
+    )
+    words = forms.CharField(
+        label=gettext_lazy("Words"),
+        help_text=gettext_lazy("One a line."),
+        max_length=MOST_PASTED,
+        required=False,
+        widget=UnfoldAdminTextareaWidget({"rows": 15}),
+    )
+    file = forms.FileField(
+        label=gettext_lazy("Or a file"),
+        help_text=gettext_lazy("One a line, in UTF-8."),
+        required=False,
+        widget=UnfoldAdminFileFieldWidget({"accept": ".txt,text/plain"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Read the lines; refuse a file that is not in UTF-8, and a form that brings nothing."""
+        values = super().clean() or self.cleaned_data
+        try:
+            read = values["file"].read().decode("utf-8-sig") if values.get("file") else ""
+        except UnicodeDecodeError as error:
+            text = _("This file is not in UTF-8 (byte %(place)d): save it as UTF-8 text, and choose it again.")
+            raise ValidationError({"file": text % {"place": error.start}}) from error
+        self.lines = [*values.get("words", "").splitlines(), *read.splitlines()]
+        if not any(map(str.strip, self.lines)) and not self.errors:
+            raise ValidationError(_("Paste words or choose a file."))
+        return values
+
+
+@admin.register(Word)
+class WordAdmin(RetriedScreens):
+    """Words with what finding them means."""
+
+    nothing_yet = gettext_lazy("Articles with a word of this list are blocked, or read by a person first.")
+    form = WordForm
+    list_display = ["text", "badge", "added"]
+    list_filter = ["level"]
+    search_fields = ["text"]
+    search_help_text = gettext_lazy("A word or a part of it, in any spelling")
+    ordering = ["text"]
+    list_per_page = 100
+    show_full_result_count = False
+    actions_list = ("add_many",)  # type: ignore[assignment]
+    list_before_template = "articles/desk/words_before.html"  # type: ignore[assignment]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """With who approves a text in which no word is found."""
+        policy: dict[str, Any] = {"who_approves": who_approves(), "may_see_policy": request.user.has_perm(VIEW_POLICY)}
+        return super().changelist_view(request, {**policy, **(extra_context or {})})
+
+    @display(label=BADGES)
+    @admin.display(description=gettext_lazy("level"), ordering="level")
+    def badge(self, word: Word) -> tuple[str, str]:
+        """The level in its colour."""
+        return word.level, word.get_level_display()
+
+    @admin.display(description=gettext_lazy("added"), ordering="created_at")
+    def added(self, word: Word) -> str:
+        """When, with the zone."""
+        return spoken(word.created_at)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Word], search_term: str
+    ) -> tuple[QuerySet[Word], bool]:
+        """By what words are once their disguise is off."""
+        term = plain_form(search_term)
+        return queryset.filter(Q(normalised__contains=term) | Q(text__contains=search_term.strip())), False
+
+    @action(  # type: ignore[operator]
+        description=gettext_lazy("Add many words"),  # type: ignore[arg-type]
+        url_path="add-many",
+        permissions=["add"],
+        icon="playlist_add",
+    )
+    def add_many(self, request: HttpRequest) -> HttpResponse:
+        """Paste or send a list, read what came of it; fetch the lists that there are."""
+        form = ManyWordsForm(request.POST or None, request.FILES or None)
+        report = add_words(form.lines, level=Word.Level(form.cleaned_data["level"])) if form.is_valid() else None
+        context: dict[str, Any] = {
+            **self.admin_site.each_context(request),
+            "title": _("Add many words"),
+            "form": form,
+            "report": report,
+            "levels": Word.Level.choices,
+            "opts": self.model._meta,
+        }
+        return TemplateResponse(request, "articles/desk/words.html", context)
+
+    def get_urls(self) -> list[URLPattern]:
+        """The lists as files, besides the usual screens."""
+        export = self.admin_site.admin_view(self.export)
+        return [path("export/<slug:level>/", export, name="articles_word_export"), *super().get_urls()]
+
+    def export(self, request: HttpRequest, level: str) -> HttpResponse:
+        """The words of a level as a file that can be sent in again."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        if level not in Word.Level.values:
+            raise Http404
+        file = HttpResponse(Word.objects.filter(level=level).as_lines(), content_type="text/plain; charset=utf-8")
+        file["Content-Disposition"] = f'attachment; filename="words-{level}.txt"'
+        return file

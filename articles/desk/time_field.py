@@ -1,0 +1,148 @@
+"""A form field for a point in time that says which zone it is in and never guesses.
+
+A wall time that the clocks skip is refused with an explanation; one that they show twice asks which is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import DATETIME_CLASSES, SELECT_CLASSES
+
+from articles.exceptions import InvalidSchedule
+from articles.publishing import checked_time
+from articles.text import AmbiguousTime, NonexistentTime, happens_twice, offset_name, resolve, zone_label
+
+FIRST, SECOND = "first", "second"
+
+
+class ZonedTimeWidget(forms.MultiWidget):
+    """A date and time to the second, the zone's name beside it and, for a time that happens twice, a choice."""
+
+    template_name = "articles/desk/time.html"
+    use_fieldset = False
+
+    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+        wall = forms.TextInput({"type": "datetime-local", "step": "1", "class": " ".join(DATETIME_CLASSES)})
+        which = forms.Select({"class": " ".join(SELECT_CLASSES), "aria-label": gettext_lazy("Which of the two")})
+        super().__init__({"": wall, "which": which}, attrs)
+
+    @property
+    def which(self) -> forms.Select:
+        """The choice between two times; read anew, as forms copy their widgets."""
+        return cast(forms.Select, self.widgets[1])
+
+    def id_for_label(self, id_: str) -> str:
+        """The label belongs to the time, not to the choice."""
+        return f"{id_}_0" if id_ else id_
+
+    def decompress(self, value: datetime | str | None) -> list[str | None]:
+        """The wall time in the current zone, and which of two it is; a text, as in an address, is a wall time."""
+        if not isinstance(value, datetime):
+            return [value, None]
+        local = timezone.localtime(value)
+        timespec = "milliseconds" if local.microsecond else "seconds"  # browsers show no more than that
+        return [local.replace(tzinfo=None).isoformat(timespec=timespec), SECOND if local.fold else FIRST]
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        """Adds the zone, and the two choices if the time happens twice."""
+        values = value if isinstance(value, list) else self.decompress(value)
+        wall = parse_wall(values[0])
+        zone = timezone.get_current_timezone()
+        both = happens_twice(wall, zone) if wall else None
+        self.which.choices = _choices(both) if both else []
+        context = super().get_context(name, values, attrs)
+        context["widget"]["zone"] = zone_label(_label_moment(wall, both))
+        context["widget"]["happens_twice"] = both is not None
+        return context
+
+
+class ZonedTimeField(forms.MultiValueField):
+    """An aware point in time in UTC, typed as a wall time of the current zone."""
+
+    widget = ZonedTimeWidget
+    default_error_messages = {
+        "invalid": gettext_lazy("Enter a date and a time, such as 2026-11-21 07:00."),
+        "nonexistent": gettext_lazy(
+            "%(time)s does not exist in %(zone)s: the clocks are put forward that night. Did you mean %(moved)s?"
+        ),
+        "ambiguous": gettext_lazy(
+            "%(time)s happens twice in %(zone)s: the clocks are put back that night. Choose which one you mean."
+        ),
+    }
+
+    def __init__(self, **options: Any) -> None:
+        fields = (forms.CharField(required=False), forms.CharField(required=False))
+        super().__init__(fields, require_all_fields=False, **options)
+
+    def compress(self, values: Sequence[str]) -> datetime | None:
+        """The instant that the wall time means."""
+        if not values or not values[0]:
+            return None
+        wall = parse_wall(values[0])
+        if wall is None:
+            raise ValidationError(self.error_messages["invalid"], code="invalid")
+        second = {FIRST: False, SECOND: True}.get(values[1] if len(values) > 1 else "")
+        try:
+            return checked_time(resolve(wall, timezone.get_current_timezone(), second=second))
+        except InvalidSchedule as error:
+            raise ValidationError(str(error), code="invalid") from error
+        except NonexistentTime as error:
+            raise self._refused("nonexistent", wall, moved=f"{error.moved:%H:%M}") from error
+        except AmbiguousTime as error:
+            raise self._refused("ambiguous", wall) from error
+        except OverflowError as error:
+            raise ValidationError(self.error_messages["invalid"], code="invalid") from error
+
+    def has_changed(self, initial: datetime | None, data: Any) -> bool:
+        """Whether the typed time means another instant than the one shown; what cannot be understood has changed."""
+        shown = ZonedTimeWidget().decompress(initial)
+        try:
+            return bool(self.clean(data) != self.clean(shown))
+        except ValidationError:
+            return True
+
+    def _refused(self, code: str, wall: datetime, **more: str) -> ValidationError:
+        parameters = {"time": f"{wall:%Y-%m-%d %H:%M}", "zone": str(timezone.get_current_timezone()), **more}
+        return ValidationError(self.error_messages[code], code=code, params=parameters)
+
+
+def parse_wall(text: str | None) -> datetime | None:
+    """A naive time from what a browser's date-and-time field sends; None if it is not one."""
+    try:
+        wall = datetime.fromisoformat((text or "").strip())
+    except ValueError:
+        return None
+    return wall if timezone.is_naive(wall) else None
+
+
+def two_times(text: str | None) -> list[tuple[str, str]]:
+    """The two times that a typed one may mean, as values and labels of a choice; none if it happens once or never."""
+    wall = parse_wall(text)
+    both = happens_twice(wall, timezone.get_current_timezone()) if wall else None
+    return _choices(both)[1:] if both else []
+
+
+def _choices(both: AmbiguousTime) -> list[tuple[str, str]]:
+    return [
+        ("", _("Which one?")),
+        (FIRST, _("the first, %(offset)s") % {"offset": offset_name(both.first)}),
+        (SECOND, _("the second, %(offset)s") % {"offset": offset_name(both.second)}),
+    ]
+
+
+def _label_moment(wall: datetime | None, both: AmbiguousTime | None) -> datetime | None:
+    """The moment whose offset the label shows: the typed one where that is clear, otherwise now."""
+    if wall is None or both is not None:
+        return None
+    try:
+        return resolve(wall, timezone.get_current_timezone())
+    except (NonexistentTime, OverflowError):
+        return None

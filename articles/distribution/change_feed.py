@@ -1,0 +1,167 @@
+"""Entering in the change feed what readers see differently since somebody looked last.
+
+Articles come and go by the clock as well as by somebody's hand. So one who holds the lock compares what readers see now
+with what the feed says they saw, for the articles that were written (`PendingChange`) and for those one of whose times
+has passed. An entry is therefore never missed, and tells of nothing that nobody saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import F, Max, Model, Q, Value
+
+from articles.exceptions import UnknownCheckpoint
+from articles.models import Article, Channel, FeedEntry, FeedHead, Material, PendingChange, Tag, insert_for_each
+from scheduling.services import EARLIEST, database_now, delete_by_ids, lock_by_ids, read_database_clock, retried
+
+State = FeedEntry.State
+
+MOST = 2_000  # written articles that are looked at under one lock
+_ROUNDS = 100  # of those in one go of the reconciler
+_TIMES = ("publish_at", "embargo_until", "unpublish_at")
+_HEAD = 1
+_SHOWN_BY: Mapping[type[Model], str] = {Channel: "channel", Tag: "tags", Material: "material_uses__material"}
+
+
+def catch_up() -> FeedHead:
+    """Enter what has changed, unless somebody else is at it; returns how far the feed has got."""
+    head, _is_new = FeedHead.objects.get_or_create(pk=_HEAD, defaults={"looked_at": EARLIEST})
+    if not _is_behind(head):
+        return head
+    return _catch_up_alone() or head
+
+
+@retried
+def _catch_up_alone() -> FeedHead | None:
+    locked = lock_by_ids(FeedHead, [_HEAD], skip_locked=True).first()
+    if locked is not None:
+        _enter_changes(locked)
+    return locked
+
+
+def keep_up() -> int:
+    """The same until nothing is left, so that the feed is short when somebody asks. Nothing was broken: returns 0."""
+    for _round in range(_ROUNDS):
+        catch_up()
+        if not PendingChange.objects.exists():
+            break
+    return 0
+
+
+@dataclass(frozen=True)
+class FeedPage:
+    """Entries in the order of the feed, and the number up to which they tell everything."""
+
+    entries: Sequence[FeedEntry]
+    sequence: int
+    has_more: bool
+
+    @property
+    def live(self) -> list[FeedEntry]:
+        """What readers saw come, or change."""
+        return [entry for entry in self.entries if entry.state == State.LIVE]
+
+    @property
+    def gone(self) -> list[FeedEntry]:
+        """What readers saw go."""
+        return [entry for entry in self.entries if entry.state != State.LIVE]
+
+
+def follow(since: int | datetime, *, most: int) -> FeedPage:
+    """The first `most` entries after a number, or from a time on. Raises `UnknownCheckpoint`."""
+    head = catch_up()
+    start = since if isinstance(since, int) else _start(since, head)
+    if start > head.sequence:
+        raise UnknownCheckpoint
+    entries = list(FeedEntry.objects.filter(sequence__gt=start).order_by("sequence")[: most + 1])
+    page = entries[:most]
+    return FeedPage(page, page[-1].sequence if page else start, has_more=len(entries) > most)
+
+
+def _start(since: datetime, head: FeedHead) -> int:
+    """The number before all that was entered at `since` or later; the head was read first, so it is never too high."""
+    first = FeedEntry.objects.filter(entered_at__gte=since).order_by("entered_at", "sequence").first()
+    return head.sequence if first is None else first.sequence - 1
+
+
+def note_renamed(thing: Model) -> None:
+    """The articles that show this channel, tag, author or picture look different, in the caller's transaction."""
+    lookup = _SHOWN_BY.get(type(thing), "author")  # a person's model is the project's choice
+    shown = Article.objects.filter((lookup, thing.pk), status__in=Article.Status.visible()).order_by("pk")
+    insert_for_each(PendingChange, shown, article_id=F("pk"), is_visible=Value(1), at=database_now())
+
+
+def _is_behind(head: FeedHead) -> bool:
+    return PendingChange.objects.exists() or bool(_passed(head.looked_at, read_database_clock()))
+
+
+def _passed(since: datetime, now: datetime) -> set[int]:
+    """The articles one of whose times lies between these two instants, whichever is earlier: clocks are set back."""
+    early, late = sorted((since, now))
+    shown = Article.objects.filter(status__in=Article.Status.visible())
+    spans = [Q((f"{name}__gt", early), (f"{name}__lte", late)) for name in _TIMES]
+    return {pk for span in spans for pk in shown.filter(span).values_list("pk", flat=True)}
+
+
+def _enter_changes(head: FeedHead) -> None:
+    pending = list(PendingChange.objects.order_by("pk")[:MOST])
+    now = read_database_clock()
+    written = {change.article_id: change.at for change in pending}
+    visible = {change.article_id for change in pending if change.is_visible}
+    sights = _look(written.keys() | _passed(head.looked_at, now), written, now)
+    known = FeedEntry.objects.in_bulk(list(sights))
+    changed = [sight for pk, sight in sights.items() if _is_news(sight, known.get(pk), pk in visible)]
+    _enter(head, sorted(changed, key=lambda sight: (sight.at, sight.pk)), now)
+    delete_by_ids(PendingChange, [change.pk for change in pending])
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What readers see of an article, and since when."""
+
+    pk: int
+    state: FeedEntry.State
+    at: datetime
+
+
+def _is_news(sight: Sight, known: FeedEntry | None, text_changed: bool) -> bool:
+    """Whether readers see something else. What they never saw, and do not see, is nobody's business."""
+    if known is None:
+        return sight.state == State.LIVE
+    return known.state != sight.state or (sight.state == State.LIVE and text_changed)
+
+
+def _look(ids: Collection[int], written: Mapping[int, datetime], now: datetime) -> dict[int, Sight]:
+    live = set(Article.objects.live(now).filter(pk__in=ids).values_list("pk", flat=True))
+    rows = Article.objects.filter(pk__in=ids).values_list("pk", "status", *_TIMES)
+    there = {pk: (status, [time for time in times if time and time <= now]) for pk, status, *times in rows}
+    sights = {}
+    for pk in ids:
+        status, past = there.get(pk, (None, []))
+        at = written.get(pk) or max(past, default=now)
+        sights[pk] = Sight(pk, State.LIVE if pk in live else _absence(status), at)
+    return sights
+
+
+def _absence(status: int | None) -> FeedEntry.State:
+    if status is None:
+        return State.DELETED
+    return State.RETRACTED if status == Article.Status.KILLED else State.UNPUBLISHED
+
+
+def _enter(head: FeedHead, sights: Sequence[Sight], now: datetime) -> None:
+    last = FeedEntry.objects.aggregate(last=Max("entered_at"))["last"]
+    entered_at = max(now, last or now)
+    delete_by_ids(FeedEntry, [sight.pk for sight in sights])
+    FeedEntry.objects.bulk_create(
+        [
+            FeedEntry(article_id=one.pk, sequence=number, state=one.state, at=one.at, entered_at=entered_at)
+            for number, one in enumerate(sights, start=head.sequence + 1)
+        ],
+        batch_size=500,
+    )
+    head.sequence, head.looked_at = head.sequence + len(sights), now
+    head.save()

@@ -1,0 +1,268 @@
+"""Storing what an import brings, many articles in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import IntegrityError, transaction
+from django.db.models import F, prefetch_related_objects
+from django.utils.translation import gettext as _
+
+from articles.audit import IMPORT, Standing, record_many
+from articles.exchange.digest import AROUND, STATE, ImportedArticle, Imprint, signature
+from articles.exchange.external_id import at_home
+from articles.images import note_uses
+from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text, context_of
+from articles.publishing import (
+    IN_REVIEW,
+    add_revisions,
+    channels_named,
+    held,
+    people_named,
+    pin_all,
+    sync_tasks,
+    tag_all,
+    tags_named,
+    take_in,
+)
+from articles.search import index
+from articles.text import references
+from scheduling.services import database_now, lock_by_ids, read_database_clock, retried
+
+Status = Article.Status
+
+CONTENT = ("title", "slug", "summary", "body")
+BYLINE = 120
+
+
+@dataclass
+class Tally:
+    """How many articles of an import came in, and how."""
+
+    created: int = 0
+    updated: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+    def add(self, other: Tally) -> None:
+        """Count `other` in."""
+        self.created += other.created
+        self.updated += other.updated
+        self.skipped += other.skipped
+        self.failed += other.failed
+
+    def __str__(self) -> str:
+        return f"created={self.created} updated={self.updated} skipped={self.skipped} failed={self.failed}"
+
+
+def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
+    """Store all of `chunk` in one transaction, with channels, tags and tasks, or nothing of it.
+
+    Articles are recognised by their external id, which must be unique in `chunk`. One that was made here and comes home
+    is skipped. So is one that says the same here already, or whose content over there is as at the last import: what
+    editors improved here since then stays. Otherwise the file's text, channel and tags replace ours. Its status and
+    times do so only while they are as the last import left them, readers cannot see the article and no release holds
+    it. A text that the file does not call approved never replaces one that was approved here: it becomes a draft beside
+    it. `dry_run` does everything and takes it back.
+    """
+    try:
+        return _store(chunk, dry_run=dry_run)
+    except IntegrityError:  # another import has just brought some of them in: now they are known
+        return _store(chunk, dry_run=dry_run)
+
+
+@retried
+def _store(chunk: Sequence[ImportedArticle], *, dry_run: bool) -> Tally:
+    known = _known(chunk)
+    own = at_home(item.external_id for item in chunk)
+    new = [item for item in chunk if item.external_id not in known and item.external_id not in own]
+    changes = _changes(chunk, known, read_database_clock())
+    context = Context.of([*new, *(change.item for change in changes if change.content)])
+    prefetch_related_objects([change.article for change in changes], "tags")
+    changes = [change for change in changes if change.state or not context.says_the_same(change)]
+    _write(new, changes, context)
+    transaction.set_rollback(dry_run)
+    return Tally(created=len(new), updated=len(changes), skipped=len(chunk) - len(new) - len(changes))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An article that a repeated import changes, and which of it."""
+
+    article: Article
+    item: ImportedArticle
+    content: bool
+    state: bool
+
+    @property
+    def is_for_editors(self) -> bool:
+        """Whether the new text is an edit like any other: the article was approved or is being reviewed here, and the
+        file does not vouch for the text.
+        """
+        vouched = self.item.status in Status.passed() and self.article.status in Status.passed()
+        under_way = self.article.status in (*Status.passed(), *IN_REVIEW, Status.KILLED)
+        return self.content and not self.state and under_way and not vouched
+
+
+def _known(chunk: Iterable[ImportedArticle]) -> dict[str, Article]:
+    found = _ids([item.external_id for item in chunk])
+    return {article.external_id or "": article for article in lock_by_ids(Article, found.values())}
+
+
+def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: datetime) -> list[Change]:
+    bound = held([article.pk for article in known.values()], ReleaseMember.Action.PUBLISH)
+    pairs = [(known[item.external_id], item) for item in chunk if item.external_id in known]
+    changes = [_change(article, item, now, is_bound=article.pk in bound) for article, item in pairs]
+    return [change for change in changes if change.content or change.state]
+
+
+def _change(article: Article, item: ImportedArticle, now: datetime, *, is_bound: bool) -> Change:
+    left = Imprint.on(article)
+    content = left.content != item.digest
+    released = left.held and not item.held
+    untouched = left.state == signature(article) and not _is_visible(article, now) and not is_bound
+    return Change(article, item, content, state=(content or released) and untouched)
+
+
+def _is_visible(article: Article, now: datetime) -> bool:
+    goes_live_at = article.goes_live_at
+    return article.status in Article.Status.visible() and goes_live_at is not None and goes_live_at <= now
+
+
+def _write(new: Sequence[ImportedArticle], changes: Sequence[Change], context: Context) -> None:
+    created = _create(new, context)
+    _apply([change for change in changes if not change.is_for_editors], context)
+    for change in changes:
+        if change.is_for_editors:
+            take_in(change.article, changes=context.text(change.item), note=_("Imported"))
+            Article.objects.filter(pk=change.article.pk).update(external_digest=str(Imprint.of(change.item)))
+    written = [article.pk for article in created] + [change.article.pk for change in changes]
+    sync_tasks(written)
+    index(written)
+    illustrated = [article.pk for article in created if article.pictures or article.cover]
+    note_uses(illustrated + [change.article.pk for change in changes if change.content])
+    _record(created, changes)
+
+
+def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
+    """Store new articles, each with its first revision."""
+    created = [_new_article(item, context) for item in new]
+    Article.objects.bulk_create(created)
+    ids = _ids([item.external_id for item in new])
+    for article in created:
+        article.pk = ids[article.external_id]
+    names = {article.pk: context.tag_names(item) for article, item in zip(created, new, strict=True)}
+    tag_all({article.pk: item.tags for article, item in zip(created, new, strict=True)}, context.tags)
+    texts = {article.pk: Text.of(article, names[article.pk]) for article in created}
+    contexts = {article.pk: context_of(article, texts[article.pk]) for article in created}
+    add_revisions(texts, note=_("Imported"), contexts=contexts)
+    return created
+
+
+def _apply(changes: Sequence[Change], context: Context) -> None:
+    """Write changes over articles that are there, each new text as the next revision."""
+    content = [change for change in changes if change.content]
+    pin_all([change.article for change in content])
+    numbers = add_revisions({one.article.pk: context.replaced(one) for one in content}, note=_("Imported"))
+    for change in changes:
+        values = _new_values(change, context)
+        if change.article.pk in numbers:
+            values["revision"] = numbers[change.article.pk]
+        Article.objects.filter(pk=change.article.pk).update(**values)
+    tag_all({change.article.pk: change.item.tags for change in content}, context.tags)
+
+
+def _record(created: Iterable[Article], changes: Iterable[Change]) -> None:
+    entries = [(article, Standing()) for article in created]
+    for change in changes:
+        before = Standing.of(change.article)
+        for name in STATE if change.state else ():
+            setattr(change.article, name, getattr(change.item, name))
+        entries.append((change.article, before))
+    record_many(IMPORT, entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the items of one chunk refer to, by name."""
+
+    channels: dict[str, Channel]
+    people: dict[str, AbstractBaseUser]
+    tags: dict[str, Tag]
+
+    @classmethod
+    def of(cls, items: Sequence[ImportedArticle]) -> Self:
+        """Find or make the channels and find the people."""
+        return cls(
+            channels_named({item.channel: item.new_channel for item in items if item.channel}),
+            people_named({item.author for item in items if item.author}),
+            tags_named({name for item in items for name in item.tags}),
+        )
+
+    def tag_names(self, item: ImportedArticle) -> set[str]:
+        """The names of its tags as we write them."""
+        return {self.tags[name].name for name in item.tags}
+
+    def text(self, item: ImportedArticle) -> dict[str, Any]:
+        """What of `content` is text, with the tags."""
+        values = {name: value for name, value in self.content(item).items() if name in Text.NAMES}
+        return {**values, "tags": {self.tags[name] for name in item.tags}}
+
+    def replaced(self, change: Change) -> Text:
+        """What a changed article says."""
+        return Text.of(change.article).changed(self.text(change.item))
+
+    def says_the_same(self, change: Change) -> bool:
+        """Whether the article says already, here, what the file says: there is nothing to write."""
+        author = self.content(change.item)["author"]
+        return author == change.article.author and Text.of(change.article) == self.replaced(change)
+
+    def shows_other(self, change: Change) -> bool:
+        """Whether readers of a changed article notice."""
+        author, byline = (self.content(change.item)[name] for name in ("author", "byline"))
+        by_another = not byline and (author and author.pk) != change.article.author_id
+        return change.state or by_another or not Text.of(change.article).looks_like(self.replaced(change))
+
+    def content(self, item: ImportedArticle) -> dict[str, Any]:
+        """The text, and who wrote it for which channel. A name that nobody here has becomes the byline."""
+        author = self.people.get(item.author)
+        name = item.author_name or ("" if author or "@" in item.author else item.author)
+        is_named = author is not None and bool(author.get_full_name())  # type: ignore[attr-defined]
+        return {
+            **{name: getattr(item, name) for name in CONTENT},
+            **item.chosen_cover,
+            "channel": self.channels.get(item.channel),
+            "author": author,
+            "byline": item.byline or ("" if is_named else name[:BYLINE]),
+        }
+
+
+def _state(item: ImportedArticle) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in (*STATE, *AROUND)}
+
+
+def _new_article(item: ImportedArticle, context: Context) -> Article:
+    origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item)), "revision": 1}
+    cover = {"cover": CoverMode.AUTO.cover([], references(item.body))}
+    visible_since = item.published_at or database_now() if item.status in Status.visible() else None
+    changed = {"text_changed_at": item.text_changed_at or visible_since}
+    return Article(**origin, **cover | context.content(item), **_state(item), **changed)
+
+
+def _new_values(change: Change, context: Context) -> dict[str, Any]:
+    values = {"external_digest": str(Imprint.of(change.item)), "updated_at": read_database_clock()}
+    if change.content:
+        mode, chosen = CoverMode(change.article.cover_mode), change.article.cover
+        values |= {"cover": mode.cover(chosen, references(change.item.body))} | context.content(change.item)
+        if not context.shows_other(change):
+            values["text_changed_at"] = F("text_changed_at")
+    return values | _state(change.item) if change.state else values
+
+
+def _ids(external_ids: Sequence[str]) -> dict[str | None, int]:
+    """MySQL returns no ids from a bulk insert."""
+    return dict(Article.objects.filter(external_id__in=external_ids).values_list("external_id", "pk"))

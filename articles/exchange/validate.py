@@ -1,0 +1,160 @@
+"""From a record of a file to an article that can be stored, or to a refusal that says why not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import datetime
+
+from django.conf import settings
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+
+from articles.exceptions import UnknownMaterial
+from articles.exchange import fields as read
+from articles.exchange.digest import ImportedArticle
+from articles.exchange.records import FIELDS, Record, Refused
+from articles.exchange.statuses import Outcome, Times, Timetable
+from articles.images import unknown_pictures
+from articles.models import Article, Channel, CoverMode, Tag
+from articles.text import add_paragraphs, clean_html, references
+
+LONGEST_BODY = 1_000_000
+"""Characters: five long novels, and with four bytes each still less than a database takes in one statement."""
+
+
+def length_of(model: type[Article | Channel | Tag], name: str) -> int:
+    """Characters that a column takes."""
+    return int(model._meta.get_field(name).max_length or 0)  # type: ignore[union-attr]
+
+
+TITLE, SLUG, SUMMARY, BYLINE, EXTERNAL_ID, REASON = (
+    length_of(Article, name) for name in ("title", "slug", "summary", "byline", "external_id", "status_reason")
+)
+CHANNEL, CHANNEL_SLUG, CHANNEL_DESCRIPTION = (length_of(Channel, name) for name in ("name", "slug", "description"))
+TAG = length_of(Tag, "name")
+PERSON = 254
+
+
+class Checker:
+    """Turns records into articles. `channel` stands for whatever channel the file names."""
+
+    def __init__(self, timetable: Timetable, *, channel: str | None = None) -> None:
+        self._timetable = timetable
+        named = {"channel": channel, "channel_slug": "", "channel_description": ""}
+        self._one_channel = {} if channel is None else named
+
+    def check(self, record: Record) -> tuple[ImportedArticle, str]:
+        """The article and a note for the report ("" for none). Raises `Refused`."""
+        source = {**record.fields, **self._one_channel}
+        title = read.line(source, "title", TITLE)
+        if not title:
+            raise Refused("title", _("is empty"))
+        times = Times(*(read.moment(source, name) for name in ("publish_at", "published_at", "embargo_until")))
+        outcome = self._timetable.decide(read.line(source, "status", 40), times)
+        article = self._article(record, source, title, times, outcome)
+        has_lost_cover = article.cover_mode != read.line(source, "cover_mode", 40)
+        lost = _("the pictures of its cover are not here, so it is chosen from the text") if has_lost_cover else ""
+        return article, "; ".join(filter(None, [outcome.note, lost]))
+
+    def _article(
+        self, record: Record, source: read.Fields, title: str, times: Times, outcome: Outcome
+    ) -> ImportedArticle:
+        cover_mode, cover = _cover(source)
+        return ImportedArticle(
+            external_id=read.line(source, "external_id", EXTERNAL_ID) or f"sha:{digest(record.fields)}",
+            digest=digest(source),
+            held=outcome.held,
+            title=title,
+            slug=read.slug(source, SLUG, title=title),
+            summary=read.line(source, "summary", SUMMARY),
+            body=_body(source),
+            status=outcome.status,
+            status_reason=read.line(source, "status_reason", REASON),
+            kill_notice=_kill_notice(source, outcome),
+            publish_at=outcome.publish_at,
+            published_at=outcome.published_at,
+            embargo_until=times.embargo_until,
+            unpublish_at=_unpublish_at(source, times, outcome),
+            text_changed_at=self._past(read.moment(source, "text_changed_at")),
+            cover_mode=cover_mode,
+            cover=cover,
+            author=read.line(source, "author", PERSON),
+            author_name=read.line(source, "author_name", PERSON),
+            byline=read.line(source, "byline", BYLINE),
+            channel=read.line(source, "channel", CHANNEL),
+            channel_slug=read.valid_slug(source, "channel_slug", CHANNEL_SLUG),
+            channel_description=_shortened(read.line(source, "channel_description", LONGEST_BODY), CHANNEL_DESCRIPTION),
+            tags=read.names(source, "tags", TAG),
+        )
+
+    def _past(self, moment: datetime | None) -> datetime | None:
+        return moment if moment and moment <= self._timetable.now else None
+
+
+def _shortened(text: str, length: int) -> str:
+    return Truncator(text).chars(length)
+
+
+def _cover(source: read.Fields) -> tuple[str, tuple[str, ...]]:
+    """How the cover is chosen and its pictures: automatically where those are not here, "" if the file does not say."""
+    mode, cover = read.line(source, "cover_mode", 40), read.names(source, "cover", 40)
+    if mode not in ("", *CoverMode.values):
+        known = _(", ").join(CoverMode.values)
+        raise Refused("cover_mode", _('"%(word)s" is not known; use one of %(known)s') % {"word": mode, "known": known})
+    wanted = CoverMode(mode or CoverMode.AUTO).takes
+    if wanted is not None and wanted != len(cover):
+        raise Refused(
+            "cover", _("has %(found)d pictures instead of %(wanted)d") % {"found": len(cover), "wanted": wanted}
+        )
+    return (CoverMode.AUTO, ()) if unknown_pictures(cover) else (mode, cover)
+
+
+def _body(source: read.Fields) -> str:
+    body = read.text(source, "body", LONGEST_BODY)
+    if not _is_html(source):
+        body = add_paragraphs(body)
+    body = _at_home(clean_html(body))
+    if unknown := unknown_pictures(references(body)):
+        raise Refused("body", str(UnknownMaterial(unknown)))
+    return body
+
+
+def _at_home(html: str) -> str:
+    """Cleaned `html` with addresses on this site as the newsroom writes them, without its name."""
+    address = rf'(<[a-z][^<>]*?\s(?:cite|href|poster|src)="){re.escape(settings.SITE_URL)}(?=/)'
+    return re.sub(address, r"\1", html) if settings.SITE_URL in html else html
+
+
+def _is_html(source: read.Fields) -> bool:
+    """Whether the body is HTML for certain: otherwise a text without paragraphs is a plain one."""
+    word = read.line(source, "body_format", 40)
+    if word not in ("", "html"):
+        raise Refused("body_format", _('"%(word)s" is not known; write html, or leave it out') % {"word": word})
+    return word == "html"
+
+
+def _kill_notice(source: read.Fields, outcome: Outcome) -> str:
+    """What readers are told in its place; nothing of an article that is not killed."""
+    notice = read.line(source, "kill_notice", REASON)
+    return notice if outcome.status == Article.Status.KILLED else ""
+
+
+def _unpublish_at(source: read.Fields, times: Times, outcome: Outcome) -> datetime | None:
+    moment = read.moment(source, "unpublish_at")
+    live = [time for time in (outcome.publish_at, times.embargo_until) if time is not None]
+    if moment is not None and live and moment <= max(live):
+        raise Refused("unpublish_at", _("comes before the article goes live"))
+    return moment
+
+
+def digest(fields: read.Fields) -> str:
+    """A short name of the content, the same for the same fields in any order."""
+    content = json.dumps(dict(fields), sort_keys=True, default=str)
+    return hashlib.blake2b(content.encode(), digest_size=11).hexdigest()
+
+
+def unknown_fields(record: Record) -> set[str]:
+    """Names in the record that no field of ours has: most likely misspelt."""
+    return set(record.fields) - FIELDS

@@ -1,0 +1,172 @@
+"""Writing WXR: articles as WordPress exports its posts, so that WordPress and whatever reads its files can import them.
+
+WordPress has one date for a post, to the second: the instant at which readers may first see it. What it has no word for
+is in custom fields, see `META`. What readers do not see and nobody has approved for a time comes as a draft.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from articles.exchange.export import Export, Item
+from articles.exchange.wordpress import META, NO_DATE
+from articles.models import Article, Channel, Tag
+
+_HEAD = """<?xml version="1.0" encoding="UTF-8" ?>
+<rss version="2.0"
+ xmlns:excerpt="http://wordpress.org/export/1.2/excerpt/"
+ xmlns:content="http://purl.org/rss/1.0/modules/content/"
+ xmlns:dc="http://purl.org/dc/elements/1.1/"
+ xmlns:wp="http://wordpress.org/export/1.2/">
+<channel>
+"""
+_FOOT = "</channel>\n</rss>\n"
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+Status = Article.Status
+
+
+def write(export: Export) -> Iterator[str]:
+    """Yield the head, an item for each article, and the foot."""
+    yield _HEAD + _about_the_site(export.now)
+    for person in export.people().iterator():
+        yield _person(person)
+    for channel in export.channels():
+        yield _channel(channel)
+    for item in export.items():
+        yield _item(item, export.now)
+    yield _FOOT
+
+
+def status_of(article: Article, now: datetime) -> str:
+    """WordPress's word for where an article stands at `now`."""
+    goes_live_at, status = article.goes_live_at, Status(article.status)
+    if article.is_out_at(now):
+        return "publish"
+    if status in Status.visible() and goes_live_at is not None and goes_live_at > now:
+        return "future"
+    is_in_hand = status in (Status.SUBMITTED, Status.MANUAL_REVIEW, *Status.waiting())
+    return "pending" if is_in_hand and not article.is_over_at(now) else "draft"
+
+
+def _about_the_site(now: datetime) -> str:
+    return "".join(
+        [
+            _element("title", _("Headline")),
+            _element("link", settings.SITE_URL),
+            _element("pubDate", format_datetime(now.astimezone(UTC))),
+            _element("language", settings.LANGUAGE_CODE),
+            _element("wp:wxr_version", "1.2"),
+            _element("wp:base_site_url", settings.SITE_URL),
+            _element("wp:base_blog_url", settings.SITE_URL),
+            _element("generator", "Headline"),
+        ]
+    )
+
+
+def _person(person: Any) -> str:
+    name = person.get_full_name() or person.get_username()
+    return _group(
+        "wp:author",
+        {
+            "wp:author_id": person.pk,
+            "wp:author_login": person.get_username(),
+            "wp:author_email": person.email,
+            "wp:author_display_name": escape(name, quote=False),
+            "wp:author_first_name": person.first_name,
+            "wp:author_last_name": person.last_name,
+        },
+    )
+
+
+def _channel(channel: Channel) -> str:
+    name = escape(channel.name, quote=False)
+    return _group("wp:category", {"wp:term_id": channel.pk, "wp:category_nicename": channel.slug, "wp:cat_name": name})
+
+
+def _item(item: Item, now: datetime) -> str:
+    """What WordPress understands, then what only a newsroom does."""
+    article, fields = item.article, item.fields()
+    elements = {
+        "title": escape(fields["title"], quote=False),
+        "link": f"{settings.SITE_URL}{article.get_absolute_url()}",
+        "dc:creator": fields["author"],
+        "description": "",
+        "content:encoded": fields["body"],
+        "excerpt:encoded": escape(fields["summary"], quote=False),
+        "wp:post_id": article.pk,
+        **_dates(article),
+        "wp:post_modified_gmt": _stamp(article.text_changed_at) if article.text_changed_at else NO_DATE,
+        "wp:comment_status": "closed",
+        "wp:ping_status": "closed",
+        "wp:post_name": quote(fields["slug"]),
+        "wp:status": status_of(article, now),
+        "wp:post_parent": 0,
+        "wp:menu_order": 0,
+        "wp:post_type": "post",
+        "wp:post_password": "",
+        "wp:is_sticky": 0,
+    }
+    parts = [_element(name, value) for name, value in elements.items()]
+    guid = f'<guid isPermaLink="false">{_text(fields["external_id"])}</guid>\n'
+    return f"<item>\n{''.join(parts)}{guid}{_terms(item)}{_meta(fields)}</item>\n"
+
+
+def _dates(article: Article) -> dict[str, str]:
+    """A moment is rounded up: nothing goes live before its time."""
+    moment = article.goes_live_at if article.status in Status.visible() else article.publish_at
+    if moment is None:
+        return {"wp:post_date": NO_DATE, "wp:post_date_gmt": NO_DATE}
+    moment = (moment + timedelta(microseconds=999_999)).replace(microsecond=0)
+    return {
+        "pubDate": format_datetime(moment.astimezone(UTC)),
+        "wp:post_date": f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S}",
+        "wp:post_date_gmt": _stamp(moment),
+    }
+
+
+def _stamp(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def _terms(item: Item) -> str:
+    channel = item.article.channel
+    tags = "".join(_term("post_tag", tag) for tag in item.tags)
+    return tags if channel is None else _term("category", channel) + tags
+
+
+def _term(domain: str, term: Channel | Tag) -> str:
+    name = _text(escape(term.name, quote=False))
+    return f'<category domain="{domain}" nicename="{escape(term.slug)}">{name}</category>\n'
+
+
+def _meta(fields: Mapping[str, Any]) -> str:
+    return "".join(
+        _group("wp:postmeta", {"wp:meta_key": key, "wp:meta_value": fields[name]})
+        for key, name in META.items()
+        if fields[name]
+    )
+
+
+def _group(name: str, elements: Mapping[str, object]) -> str:
+    return f"<{name}>{''.join(_element(*each) for each in elements.items())}</{name}>\n"
+
+
+def _element(name: str, value: object) -> str:
+    return f"<{name}>{_text(value)}</{name}>\n"
+
+
+def _text(value: object) -> str:
+    """As CDATA without what XML cannot hold; numbers and plain words need none."""
+    text = _NO_XML.sub("", str(value))
+    return text if text.isalnum() else f"<![CDATA[{text.replace(']]>', ']]]]><![CDATA[>')}]]>"

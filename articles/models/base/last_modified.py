@@ -1,0 +1,123 @@
+"""Since when readers see what they see of an article."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, TypeVar
+
+from django.contrib.auth import get_user_model
+from django.db import models
+from django.db.models import Case, Exists, F, When
+from django.db.models.expressions import Combinable
+from django.utils.translation import gettext_lazy as _
+
+from articles.models.base.bulk_signals import TellingQuerySet
+from articles.models.base.dirty_fields import SavesOnlyChanges
+from articles.models.revision import Text
+from scheduling.services import database_now
+
+M = TypeVar("M", bound="Dated")
+
+TIMES = frozenset({"publish_at", "embargo_until"})
+
+SHOWN = Text.NAMES - {"cover_mode"} | TIMES | {"status"}
+"""Fields that readers notice. They do not when it is taken off, before it is, nor how its cover was chosen. The author
+counts where no byline hides him.
+"""
+
+MADE_WITHIN = timedelta(minutes=1)
+"""Between storing an article and the stamp that it gets while it is stored."""
+
+_WRITTEN = frozenset({*Text.COLUMNS, "channel"}) - {"cover_mode"} | TIMES | {"author", "author_id"}
+"""The same for a statement. Not the status: noting that articles are out changes nothing for readers."""
+
+
+class DatedQuerySet(TellingQuerySet[M]):
+    """Rows whose `text_changed_at` is right, whatever statement writes them."""
+
+    def update(self, **values: Any) -> int:
+        """Change them; new text is stamped, unless the caller does."""
+        if _WRITTEN & values.keys():
+            values.setdefault("text_changed_at", database_now())
+        return super().update(**values)
+
+    update.alters_data = True  # type: ignore[attr-defined]
+
+
+class Dated(SavesOnlyChanges):
+    """What readers are told a time of last change about: that of what they see, not that of a planned taking-off.
+
+    A new name of a channel, tag or author, or another caption of a picture, is no change of the articles that show it.
+    """
+
+    Status: ClassVar[Any]
+    status: models.SmallIntegerField[Any, Any]
+    publish_at: models.DateTimeField[Any, datetime | None]
+    embargo_until: models.DateTimeField[Any, datetime | None]
+    author_id: int | None
+    created_at: models.DateTimeField[Any, datetime | None]
+    byline: models.CharField[str, str]
+
+    text_changed_at = models.DateTimeField(
+        _("last change of what readers see"),
+        null=True,
+        editable=False,
+        help_text=_("May be before it goes live; empty: not since then."),
+    )
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
+        """Save, and stamp what is new for readers, by the database's clock, unless the caller did."""
+        fields = self.changed_fields() if update_fields is None else frozenset(update_fields)
+        if moment := self._stamp(fields):
+            self.text_changed_at = moment  # an expression: the value is read when somebody asks for it
+            update_fields = update_fields if update_fields is None else {*fields, "text_changed_at"}
+        super().save(*args, update_fields=update_fields, **options)
+
+    def _stamp(self, fields: frozenset[str]) -> Combinable | None:
+        """The value of `text_changed_at` that a change of `fields` asks for; what is not approved has none."""
+        is_given = self.text_changed_at if self._state.adding else "text_changed_at" in fields
+        if is_given or self.status not in self.Status.visible():
+            return None
+        if self._state.adding or fields & SHOWN:
+            return database_now()
+        return self._stamp_of_author() if "author" in fields and not self.byline else None
+
+    def _stamp_of_author(self) -> Combinable:
+        """Whoever has entered no name is named to nobody, before or after."""
+        authors = [pk for pk in (self.as_loaded("author_id"), self.author_id) if pk is not None]
+        people = get_user_model()._default_manager.filter(pk__in=authors)
+        is_named = Exists(people.exclude(first_name="", last_name=""))
+        return Case(When(is_named, then=database_now()), default=F("text_changed_at"))
+
+    @property
+    def goes_live_at(self) -> datetime | None:
+        """When readers may first see it: the later of its time and its embargo; None without a time."""
+        if self.publish_at is None:
+            return None
+        return max(self.publish_at, self.embargo_until or self.publish_at)
+
+    @property
+    def out_since(self) -> datetime:
+        """When readers first saw it, of an article that is out."""
+        assert self.goes_live_at is not None  # noqa: S101 (what is out has a time)
+        return self.goes_live_at
+
+    @property
+    def modified_at(self) -> datetime:
+        """When readers last saw something new of it, of an article that is out: itself, or another text."""
+        return max(self.out_since, self.text_changed_at or self.out_since)
+
+    @property
+    def updated_after_publication(self) -> datetime | None:
+        """When readers last saw something new of an article that was out before; None if they never did.
+
+        One that is stored with a date in the past was new then, not updated.
+        """
+        if self.text_changed_at is None or self.goes_live_at is None or self.created_at is None:
+            return None
+        is_new = abs(self.text_changed_at - self.created_at) < MADE_WITHIN
+        return self.text_changed_at if self.text_changed_at > self.goes_live_at and not is_new else None

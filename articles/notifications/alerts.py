@@ -1,0 +1,64 @@
+"""Noticing that the clock's work goes wrong: tasks of articles that fail, or are overdue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from articles.models import Article, Notice, Release
+from articles.notifications.notify import News, alarmed, tell
+from articles.task_types import OF_ARTICLES, RELEASE
+from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks, retried
+
+LOOKED_AT = 200
+"""Tasks of one type looked at in one pass."""
+
+
+@retried
+def tell_of_trouble() -> int:
+    """Tell those who look after it, once for each task; returns of how many tasks they were told."""
+    news = [
+        *_news(FAILED, Notice.Kind.FAILED),
+        *_news(FAILING, Notice.Kind.FAILED),
+        *_news(OVERDUE, Notice.Kind.OVERDUE),
+        *_releases(FAILING, Notice.Kind.FAILED),
+        *_releases(OVERDUE, Notice.Kind.OVERDUE),
+    ]
+    known = Notice.objects.filter(occasion__in=[item.occasion for item in news]).values_list("occasion", flat=True)
+    fresh = [item for item in news if item.occasion not in set(known)] if news else []
+    tell(fresh)
+    return len(fresh)
+
+
+def _news(status: str, kind: Notice.Kind) -> list[News]:
+    found = [task for task_type in OF_ARTICLES for task in find_tasks(status, task_type=task_type, limit=LOOKED_AT)]
+    titles = _titles(found)
+    people = alarmed() if titles else frozenset()
+    return [
+        News(kind, pk, titles[pk], people, _last_line(task.log.error), f"{status}:{task.log.task_id}")
+        for task in found
+        if (pk := _subject(task)) in titles
+    ]
+
+
+def _releases(status: str, kind: Notice.Kind) -> list[News]:
+    found = {_subject(task): task.log for task in find_tasks(status, task_type=RELEASE, limit=LOOKED_AT)}
+    names = dict(Release.objects.filter(pk__in=found).values_list("pk", "name")) if found else {}
+    return [
+        News(kind, None, name, alarmed(), _last_line(log.error), f"{status}:{log.task_id}", release_id=pk)
+        for pk, name in names.items()
+        if (log := found[pk])
+    ]
+
+
+def _titles(found: Iterable[FoundTask]) -> dict[int, str]:
+    ids = {_subject(task) for task in found}
+    return dict(Article.objects.filter(pk__in=ids).values_list("pk", "title")) if ids else {}
+
+
+def _subject(task: FoundTask) -> int:
+    key = task.log.key or ""
+    return int(key) if key.isdecimal() else 0
+
+
+def _last_line(error: str) -> str:
+    return error.strip().rpartition("\n")[2]

@@ -1,0 +1,88 @@
+"""Compares two revisions field by field: for diffs, and for the names of what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+
+from articles.models import CONTEXT_TIMES, Article, Material, Revision, Update
+from articles.text import Passage, Piece, joined, passages, readable, spoken_exactly
+
+NAMES = ("title", "slug", "summary", "body", "byline", "channel", "tags", "cover_mode", "cover", "correction")
+
+
+def what_changed(older: Revision, newer: Revision) -> list[str]:
+    """The names of what differs; times with what they were and are."""
+    return [*_texts(older, newer), *_context(older.context or {}, newer.context or {})]
+
+
+def _texts(older: Revision, newer: Revision) -> Iterator[str]:
+    for name in NAMES:
+        attribute = "channel_id" if name == "channel" else name
+        if getattr(older, attribute) != getattr(newer, attribute):
+            yield str(Revision._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
+
+
+def _context(older: dict[str, object], newer: dict[str, object]) -> Iterator[str]:
+    if not older:
+        return
+    for name in (*CONTEXT_TIMES, "update_at"):
+        if older.get(name) != newer.get(name):
+            model, column = (Update, "publish_at") if name == "update_at" else (Article, name)
+            label = str(model._meta.get_field(column).verbose_name)  # type: ignore[union-attr]
+            yield f"{label} ({_time(older.get(name))} → {_time(newer.get(name))})"
+    if older.get("author") != newer.get("author"):
+        yield str(Article._meta.get_field("author").verbose_name)
+    yield from _pictures(older.get("pictures"), newer.get("pictures"))
+
+
+def _pictures(older: object, newer: object) -> Iterator[str]:
+    """What is said of pictures that both show."""
+    if not isinstance(older, dict) or not isinstance(newer, dict):
+        return
+    both = older.keys() & newer.keys()
+    for name in Material.SHOWN:
+        if any(older[pk].get(name) != newer[pk].get(name) for pk in both):
+            yield str(Material._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
+
+
+def _time(value: object) -> str:
+    return spoken_exactly(datetime.fromisoformat(value)) if isinstance(value, str) else "—"
+
+
+@dataclass(frozen=True)
+class FieldDiff:
+    """One field that differs."""
+
+    name: str
+    label: str | Promise
+    passages: Sequence[Passage]
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """All of it in one."""
+        return joined([piece for passage in self.passages for piece in passage.pieces])
+
+
+def compare(old: Revision | None, new: Revision) -> list[FieldDiff]:
+    """The fields in which `new` differs from `old`, from headline to tags; with None, all that is not empty."""
+    pairs = ((name, _shown(old, name) if old else "", _shown(new, name)) for name in NAMES)
+    return [FieldDiff(name, _label(name), passages(before, after)) for name, before, after in pairs if before != after]
+
+
+def _shown(revision: Revision, name: str) -> str:
+    value = getattr(revision, name)
+    if name == "cover":
+        return gettext(", ").join(map(str, Material.objects.named(value)))
+    if name == "cover_mode":
+        return str(revision.get_cover_mode_display())
+    text = gettext(", ").join(value) if isinstance(value, list) else str(value or "")
+    return readable(text) if name == "body" else text
+
+
+def _label(name: str) -> str | Promise:
+    return Revision._meta.get_field(name).verbose_name  # type: ignore[union-attr]

@@ -1,0 +1,235 @@
+"""Changing what an article says, without overwriting what somebody else changed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from articles.audit import (
+    CREATE,
+    EDIT,
+    EDIT_ANY,
+    Notes,
+    Person,
+    Standing,
+    record,
+    recorded,
+    require,
+    require_edit,
+    unrecorded,
+    writers,
+)
+from articles.exceptions import NotEditable, RevisionGone, StaleEdit, TooLong, WrongCover, WrongState
+from articles.images import refuse_pictures
+from articles.models import BODY_LENGTH, Article, CoverMode, Revision, Tag, Text, Update
+from articles.publishing.holds import refuse_held
+from articles.publishing.resolve import tags_named
+from articles.publishing.revisions import newest, pinned, put_into_columns, renumber
+from articles.publishing.schedules import checked_time, refuse_empty_span, refuse_past_times
+from articles.publishing.submissions import judge_again
+from articles.publishing.transitions import lock, position_at, refuse_impossible, store
+from articles.workflow import STEPS, Step
+from scheduling.services import read_database_clock, retried
+
+TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
+EDITABLE = TIMES | Text.NAMES | {"author"}
+IN_REVIEW = Article.Status.in_review()
+
+
+@retried
+def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
+    """Store a new draft and its first revision.
+
+    Raises `NotAllowed`, `TooLong`, `InvalidSchedule`, and what `refuse_pictures` raises.
+    """
+    require("articles.add_article", by)
+    if article.author_id not in (None, by.pk):
+        require(EDIT_ANY, by)
+    if article.embargo_until is not None:
+        require(STEPS[Step.SET_EMBARGO].permission, by)
+    _refuse_form({"body": article.body, "cover_mode": article.cover_mode})
+    refuse_empty_span(article)
+    refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())
+    article.pk, article._state.adding = None, True  # also where a transaction that stored it was taken back
+    with unrecorded():
+        article.save(revise=False)
+    article.tags.set(tags)
+    text = Text.of(article)
+    refuse_pictures(text)
+    article.holds(Revision.objects.add(article, text, author=by))
+    record(CREATE, article=article, by=by, before=Standing(), revision=article.revision)
+
+
+def edit(
+    article: Article,
+    *,
+    by: Person,
+    changes: Mapping[str, Any],
+    seen: datetime | None = None,
+    note: str = "",
+    correction: str = "",
+    written_by: Collection[int] = (),
+) -> None:
+    """Write `changes` (field name to value) to an article; where it stands is not among them.
+
+    Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers. Whoever wrote it
+    besides `by` is `written_by`. If the article's text was approved already, the new one is a draft beside it.
+    `seen` is the `changed_at` the editor started from. Raises `StaleEdit` if somebody saved the article since; the text
+    that comes too late is kept as a revision then, unless the caller's own transaction takes that back. Raises
+    `NotAllowed` if `by` may not change it (or, once it is approved, its times or author; or its embargo),
+    `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that make no sense, `TimePast` for new ones
+    in the past, `WrongState` for a new time or embargo of something already out, `BelongsToRelease` for a new time of a
+    member, and what `refuse_pictures` raises.
+    """
+    if unknown := changes.keys() - EDITABLE:
+        raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
+    _refuse_form(changes)
+    if not _edit(article, changes, by, seen, note=note, correction=correction, written_by=written_by):
+        raise StaleEdit(changes)
+
+
+@retried
+def _edit(
+    article: Article,
+    changes: Mapping[str, Any],
+    by: Person,
+    seen: datetime | None,
+    *,
+    note: str,
+    correction: str,
+    written_by: Collection[int],
+) -> bool:
+    """As `edit`; False if the text came too late and was put aside, which an error would take back."""
+    lock(article)
+    require_edit(article, by, {**changes, "correction": correction} if correction else changes)
+    if seen is not None and article.changed_at != seen:
+        _put_aside(article, changes, by)
+        return False
+    if changes or correction:
+        _write(article, changes, by, note=note, correction=correction, written_by=written_by)
+    return True
+
+
+@retried
+def keep_aside(article_id: int, *, by: Person, changes: Mapping[str, Any]) -> None:
+    """Keep text that came too late as a revision nobody goes on with; once, however often it is sent."""
+    article = Article(pk=article_id)
+    lock(article)
+    require_edit(article, by, changes)
+    _put_aside(article, changes, by)
+
+
+def restore_revision(article: Article, *, number: int, by: Person) -> None:
+    """Go on with the text of an older revision: it becomes the newest, and needs its approval as any other.
+
+    Raises `RevisionGone` and what `edit` raises.
+    """
+    revision = article.revisions.filter(number=number).first()
+    if revision is None:
+        raise RevisionGone
+    changes = {name: getattr(revision, name) for name in Text.NAMES - {"tags"}}
+    changes["tags"] = list(tags_named(revision.tags).values())
+    note = _("Restored from revision %d") % number
+    edit(article, by=by, changes=changes, note=note, written_by=writers(article, revision))
+
+
+def take_in(article: Article, *, changes: Mapping[str, Any], note: str) -> None:
+    """Text of a locked article that came from elsewhere, as an edit of nobody's; a killed article stays as it is."""
+    if article.status == Article.Status.KILLED:
+        return
+    with unrecorded():
+        _write_text(article, changes, None, Notes(facts={"changed": []}), note=note, correction="")
+        store(article)
+
+
+def _write(
+    article: Article, changes: Mapping[str, Any], by: Person, *, note: str, correction: str, written_by: Collection[int]
+) -> None:
+    text = {name: value for name, value in changes.items() if name in Text.NAMES}
+    others = {name: value for name, value in changes.items() if name not in Text.NAMES}
+    _check_times(article, others, by)
+    with recorded(EDIT, article, by=by) as notes:
+        was_by = article.author_id
+        for name, value in others.items():
+            setattr(article, name, value)
+        refuse_empty_span(article)
+        notes.facts["changed"] = sorted(article.changed_fields())
+        if written_by:
+            notes.facts["written_by"] = sorted(written_by)
+        if article.author_id != was_by:
+            notes.facts["author"] = [was_by, article.author_id]
+        _write_text(article, text, by, notes, note=note, correction=correction)
+        store(article)
+        renumber(article)
+
+
+def _write_text(
+    article: Article, changes: Mapping[str, Any], by: Person | None, notes: Notes, *, note: str, correction: str
+) -> None:
+    old = newest(article).text
+    text = old.changed(changes)
+    if text == old and not correction:
+        return
+    refuse_pictures(text, before=old)
+    if article.status == Article.Status.KILLED:
+        raise WrongState(_("The article was killed; revive it first."))
+    revision = Revision.objects.add(article, text, author=by, note=note, correction=correction)
+    notes.revision = revision.number
+    notes.facts["changed"] += sorted(changes)
+    if article.status in Article.Status.passed():
+        _go_on_beside(article, revision)
+    else:
+        put_into_columns(article, revision)
+        if article.status in IN_REVIEW:
+            judge_again(article, revision)
+
+
+def _go_on_beside(article: Article, revision: Revision) -> None:
+    """The approved text stays in the columns; this one is the draft of the update."""
+    update = article.newer or Update(article=article)
+    was_in_review = update.draft is not None and update.status in IN_REVIEW
+    update.draft = revision
+    if was_in_review:
+        judge_again(update, revision)
+    else:
+        update.status = Article.Status.DRAFT
+    update.save()
+
+
+def _put_aside(article: Article, changes: Mapping[str, Any], by: Person) -> None:
+    text = pinned(article).text if article.newer is None else newest(article).text
+    text = text.changed({name: value for name, value in changes.items() if name in Text.NAMES})
+    if not article.revisions.filter(digest=text.digest).exists():
+        note = _("Not saved over the newer text of somebody else")
+        Revision.objects.add(article, text, author=by, note=note)
+
+
+def _refuse_form(changes: Mapping[str, Any]) -> None:
+    if changes.get("cover_mode", CoverMode.AUTO) not in CoverMode.values:
+        raise WrongCover(_("A cover is one of: %(modes)s.") % {"modes": _(", ").join(CoverMode.values)})
+    if len(changes.get("body", "")) > BODY_LENGTH:
+        raise TooLong(_("The body is longer than %(most)d characters; split the article.") % {"most": BODY_LENGTH})
+
+
+def _check_times(article: Article, changes: Mapping[str, Any], by: Person) -> None:
+    times = {name: changes[name] for name in TIMES & changes.keys()}
+    for value in times.values():
+        if value is not None:
+            checked_time(value)
+    if times and article.status not in Article.Status.unapproved():
+        require(STEPS[Step.SCHEDULE].permission, by)
+    now = read_database_clock()
+    stands = position_at(article, now)
+    if "publish_at" in times and stands.article in (Article.Status.PUBLISHED, Article.Status.WITHDRAWN):
+        raise WrongState(_("The article has been published; its time can no longer be changed."))
+    if "unpublish_at" in times and article.is_over_at(now):
+        raise WrongState(_("The article has been taken off already."))
+    if times.get("publish_at") is not None:
+        refuse_held(Step.SCHEDULE, [article.pk])
+    if times.get("embargo_until", article.embargo_until) != article.embargo_until:
+        require(STEPS[Step.SET_EMBARGO].permission, by)
+        refuse_impossible(Step.SET_EMBARGO, stands)
+    refuse_past_times({name: value for name, value in times.items() if value != getattr(article, name)}, now)

@@ -1,0 +1,160 @@
+"""Putting articles out and taking them off: by hand, and many at once when their time has come."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.utils.translation import gettext as _
+
+from articles.audit import PUBLISHED, TAKEN_OFF, record_due
+from articles.events import ArticlesPublished, ArticlesUnpublished, emit
+from articles.exceptions import InvalidSchedule, NoticeMissing
+from articles.models import Article, due_at, not_over_at, over_at
+from articles.publishing.revisions import date_corrections, drop_update
+from articles.publishing.schedules import refuse_embargo
+from articles.publishing.transitions import Person, move, taking
+from articles.workflow import Step
+from scheduling.services import database_now, lock_by_ids, retried
+
+Status = Article.Status
+NOTICE_LENGTH = 500
+
+
+@retried
+def publish_now(article: Article, *, by: Person) -> None:
+    """Put an approved article out at this instant. Raises `UnderEmbargo`, and `InvalidSchedule` past its end."""
+    with taking(Step.PUBLISH_NOW, article, by=by) as taken:
+        refuse_embargo(article, taken.now)
+        if article.unpublish_at and article.unpublish_at <= taken.now:
+            raise InvalidSchedule(_("The article's time to be taken off is past; change that first."))
+        move(Step.PUBLISH_NOW, article)
+        article.publish_at = article.published_at = article.text_changed_at = taken.now
+        emit(ArticlesPublished([article.pk]))
+
+
+@retried
+def withdraw(article: Article, *, by: Person) -> None:
+    """Take a published article off; readers cannot see it from now on."""
+    with taking(Step.WITHDRAW, article, by=by):
+        move(Step.WITHDRAW, article)
+        emit(ArticlesUnpublished([article.pk]))
+
+
+@retried
+def restore(article: Article, *, by: Person) -> None:
+    """Put a withdrawn article out again, with its old date; a time to be taken off that is past is forgotten."""
+    with taking(Step.RESTORE, article, by=by) as taken:
+        now = taken.now
+        refuse_embargo(article, now)
+        move(Step.RESTORE, article)
+        if article.unpublish_at and article.unpublish_at <= now:
+            article.unpublish_at = None
+        if article.publish_at is None or article.publish_at > now:
+            article.publish_at = now
+        article.published_at = article.published_at or now
+        date_corrections(article, at=now)
+        emit(ArticlesPublished([article.pk]))
+
+
+@retried
+def kill(article: Article, *, by: Person, notice: str) -> None:
+    """Take an article out of the world: no schedule, no newer text, and its readers are told `notice` instead.
+
+    Raises `NoticeMissing` without one. Its revisions stay, and the audit log names those of the newer text.
+    """
+    if not notice.strip():
+        raise NoticeMissing
+    with taking(Step.KILL, article, by=by) as taken:
+        was_out = article.status == Status.PUBLISHED
+        move(Step.KILL, article)
+        article.kill_notice = taken.notes.facts["notice"] = notice.strip()[:NOTICE_LENGTH]
+        article.publish_at = article.publish_at if article.published_at else None
+        taken.notes.facts |= _discarded(article)
+        drop_update(article)
+        if was_out:
+            emit(ArticlesUnpublished([article.pk]))
+
+
+def _discarded(article: Article) -> dict[str, Any]:
+    """What the audit log says of newer text that is dropped with its time."""
+    newer = article.newer
+    if newer is None:
+        return {}
+    numbers = [revision.number for revision in (newer.approved, newer.draft) if revision]
+    planned = {"update_at": newer.publish_at.isoformat()} if newer.publish_at else {}
+    return {"discarded": numbers, **planned}
+
+
+@retried
+def revive(article: Article, *, by: Person) -> None:
+    """Take a kill back: the article is withdrawn then, and can be restored."""
+    with taking(Step.REVIVE, article, by=by):
+        move(Step.REVIVE, article)
+        article.kill_notice = ""
+
+
+@dataclass
+class Outcome:
+    """What became of a batch of articles at the instant `at`, by the database's clock."""
+
+    at: datetime | None = None
+    done: dict[int, Any] = field(default_factory=dict)  #: articles, or rows with their `pk`, `title` and `author_id`
+    early: list[int] = field(default_factory=list)  #: in the right status, but its time has not come
+    void: dict[int, str] = field(default_factory=dict)  #: nothing to do, and why
+    busy: set[int] = field(default_factory=set)  #: somebody else holds the row
+
+
+def publish_due(article_ids: Collection[int]) -> Outcome:
+    """Publish those of these articles whose time has come, in the caller's transaction.
+
+    A few statements for any number, with the audit record and the notices. Never waits for an article that somebody is
+    editing.
+    """
+    now = database_now()
+    outcome = _take(article_ids, Status.waiting(), due_at(now) & not_over_at(now))
+    if outcome.done:
+        record_due(PUBLISHED, outcome.done, becoming=Status.PUBLISHED)
+        Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.PUBLISHED, published_at=outcome.at)
+        emit(ArticlesPublished(outcome.done))
+    return outcome
+
+
+def take_off_due(article_ids: Collection[int]) -> Outcome:
+    """Withdraw those of these articles whose time to be taken off has come; otherwise as `publish_due`."""
+    outcome = _take(article_ids, Status.visible(), over_at(database_now()))
+    if outcome.done:
+        record_due(TAKEN_OFF, outcome.done, becoming=Status.WITHDRAWN)
+        Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.WITHDRAWN)
+        emit(ArticlesUnpublished(outcome.done, at_set_time=True))
+    return outcome
+
+
+def _take(article_ids: Collection[int], statuses: Collection[Status], condition: Q) -> Outcome:
+    """Lock those that are free and sort all of them by what can be done with them."""
+    outcome = Outcome()
+    is_due = ExpressionWrapper(condition, output_field=BooleanField())
+    free = lock_by_ids(Article, article_ids, skip_locked=True)
+    rows = free.annotate(is_due=is_due, now=database_now())
+    missing = set(article_ids)
+    for article in rows.values_list("pk", "title", "author_id", "status", "is_due", "now", named=True):
+        missing.discard(article.pk)
+        outcome.at = article.now
+        if article.status not in statuses:
+            outcome.void[article.pk] = f"the article is {Status(article.status).name.lower()}"
+        elif article.is_due:
+            outcome.done[article.pk] = article
+        else:
+            outcome.early.append(article.pk)
+    sort_missing(missing, outcome)
+    return outcome
+
+
+def sort_missing(missing: Iterable[int], outcome: Outcome) -> None:
+    """Those that could not be locked are busy or deleted."""
+    if missing:
+        outcome.busy = set(Article.objects.filter(pk__in=missing).values_list("pk", flat=True))
+        outcome.void |= dict.fromkeys(set(missing) - outcome.busy, "the article was deleted")

@@ -1,0 +1,121 @@
+"""Keeping an article's tasks true.
+
+An approved article with a time has exactly one pending task to publish it, due at that time or at the end of its
+embargo if that is later; an article that is out, or will be, has exactly one to take it off if it has a time for
+that. An article whose approved newer text has a time has exactly one to put that in its place. All others have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from articles.models import Article, Update
+from articles.task_types import OF_ARTICLES, PUBLISH, UNPUBLISH, UPDATE
+from scheduling.services import (
+    EARLIEST,
+    LATEST,
+    add_tasks,
+    cancel_keys,
+    lock_by_ids,
+    pending_times,
+    read_database_clock,
+    retried,
+)
+
+MENDING_WINDOW = timedelta(minutes=10)
+"""How far ahead `mend_tasks` looks; the engine's preload window (5 minutes) must fit into it with room to spare."""
+
+_PAGE = 1000  # articles in one statement
+_COLUMNS = ("status", "publish_at", "embargo_until", "unpublish_at", "update__approved", "update__publish_at")
+
+Times = dict[str, datetime]
+
+
+def sync_tasks(article_ids: Collection[int]) -> None:
+    """Make the tasks of these articles what they should be, from what is stored, in the caller's transaction.
+
+    The caller has saved, inserted or locked the rows in that transaction, so that nobody changes them meanwhile.
+    Cheap when the tasks are right already: a task that needs no change is not written.
+    """
+    for page in _pages(article_ids):
+        wanted = _wanted(page)
+        add_tasks(_task(task_type, key, due) for task_type in OF_ARTICLES for key, due in wanted[task_type].items())
+        for task_type in OF_ARTICLES:
+            cancel_keys(task_type, [str(pk) for pk in page if str(pk) not in wanted[task_type]])
+
+
+def cancel_all_tasks(article_ids: Collection[int]) -> None:
+    """Take back every task of these articles, in the caller's transaction."""
+    for task_type in OF_ARTICLES:
+        cancel_keys(task_type, [str(pk) for pk in article_ids])
+
+
+def mend_tasks() -> int:
+    """Find articles whose time is near but whose task is missing or wrong, and set it right; returns how many.
+
+    `QuerySet.update`, `bulk_create` and other programs bypass `Article.save()`. An article somebody is editing is
+    passed over: its own save sets the tasks right.
+    """
+    return sum(_mend(page) for page in _pages(_near(read_database_clock() + MENDING_WINDOW)))
+
+
+@retried
+def _mend(page: Sequence[int]) -> int:
+    if not (suspects := _suspects(page)):
+        return 0
+    locked = list(lock_by_ids(Article, suspects, skip_locked=True).values_list("pk", flat=True))
+    wrong = _suspects(locked)
+    sync_tasks(wrong)
+    return len(wrong)
+
+
+def _near(horizon: datetime) -> list[int]:
+    """Articles that go live or leave before `horizon`, or are updated, by scans of an index each."""
+    waiting = Article.objects.filter(status__in=Article.Status.waiting(), publish_at__lte=horizon)
+    leaving = Article.objects.filter(status__in=Article.Status.visible(), unpublish_at__lte=horizon)
+    updates = Update.objects.filter(approved__isnull=False, publish_at__lte=horizon).values_list("article", flat=True)
+    return sorted({*waiting.values_list("pk", flat=True), *leaving.values_list("pk", flat=True), *updates})
+
+
+def _suspects(page: Sequence[int]) -> list[int]:
+    """Those of the articles that lack a task or have one at another time."""
+    wanted = _wanted(page)
+    return sorted({int(key) for task_type in OF_ARTICLES for key in _wrong(task_type, wanted[task_type])})
+
+
+def _wrong(task_type: str, wanted: Times) -> set[str]:
+    pending = pending_times(task_type, wanted)
+    return {key for key, due in wanted.items() if pending.get(key) != due}
+
+
+def _wanted(page: Sequence[int]) -> dict[str, Times]:
+    """Task type to article key to due time, for those articles that should have such a task.
+
+    A time outside all calendars, which a `QuerySet.update` may have set for "never", stops no task of others.
+    """
+    rows = Article.objects.filter(pk__in=page).values_list("pk", *_COLUMNS)
+    wanted: dict[str, Times] = {task_type: {} for task_type in OF_ARTICLES}
+    for pk, status, publish_at, embargo_until, unpublish_at, approved, update_at in rows:
+        is_waiting = status in Article.Status.waiting() and publish_at is not None
+        if is_waiting:
+            wanted[PUBLISH][str(pk)] = max(publish_at, embargo_until or publish_at)
+        if unpublish_at is not None and (is_waiting or status == Article.Status.PUBLISHED):
+            wanted[UNPUBLISH][str(pk)] = unpublish_at
+        if approved is not None and update_at is not None:
+            wanted[UPDATE][str(pk)] = update_at
+    return {task_type: dict(filter(_can_be_due, times.items())) for task_type, times in wanted.items()}
+
+
+def _can_be_due(entry: tuple[str, datetime]) -> bool:
+    return EARLIEST <= entry[1] < LATEST
+
+
+def _task(task_type: str, key: str, due: datetime) -> dict[str, Any]:
+    return {"task_type": task_type, "execute_time": due, "parameters": {"article_id": int(key)}, "key": key}
+
+
+def _pages(ids: Collection[int]) -> Iterator[list[int]]:
+    ordered = sorted(ids)
+    return (ordered[start : start + _PAGE] for start in range(0, len(ordered), _PAGE))

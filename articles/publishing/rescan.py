@@ -1,0 +1,211 @@
+"""Reviews that nobody waits for: of long texts, and of everything approved when words change.
+
+They are errands: read in a thread beside the one that publishes, so that no article goes live late because another
+is being read. What is left undone all the same is found by `mend_reviews`, which `refresh` calls.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from uuid import UUID
+
+from django.db import DatabaseError
+from django.db.models import F, Q
+from django.utils.translation import gettext as _
+
+from articles.audit import PULLED_BACK, REVIEWED, Door, door, recorded
+from articles.exceptions import ArticleGone
+from articles.models import Article, Review, Revision, Text, Update, WordList, due_at
+from articles.notifications import speaking_to
+from articles.publishing.revisions import fold_in, pinned, under_review
+from articles.publishing.run_review import decide
+from articles.publishing.submissions import settle
+from articles.publishing.transitions import Taking, lock
+from articles.review import Finding, Opinion, Subject, of_findings, review, review_words
+from articles.task_types import REVIEW, REVIEW_AGAIN
+from articles.workflow import Verdict
+from scheduling.services import add_task, database_now, pending_times, read_database_clock, retried
+
+logger = logging.getLogger(__name__)
+Status = Article.Status
+
+
+_PAGE = 200  # articles
+
+
+def conclude(article_id: int, *, ask_a_person: bool = False) -> None:
+    """Review a submitted text and do what follows; whatever goes wrong, a person decides."""
+    try:
+        while not _conclude(article_id, ask_a_person=ask_a_person):
+            logger.info("article %d or the words changed during its review; once more", article_id)
+    except DatabaseError:
+        raise  # the task is tried again
+    except Exception:
+        logger.exception("the review of article %d failed", article_id)
+        give_to_a_person(article_id)
+
+
+def _conclude(article_id: int, *, ask_a_person: bool) -> bool:
+    """Review what is submitted now; False if the text or the words changed meanwhile."""
+    revision = _submitted(article_id)
+    if revision is None:
+        return True
+    stamp = WordList.current()
+    with _speaking_to_the_author(article_id):
+        opinion = review(Subject.of(revision.text, revision.correction))
+    return _write_if_unchanged(article_id, revision, stamp, opinion, ask_a_person=ask_a_person)
+
+
+@retried
+def _write_if_unchanged(
+    article_id: int, revision: Revision, stamp: UUID | None, opinion: Opinion, *, ask_a_person: bool
+) -> bool:
+    with door(Door.WORKER):
+        if (present := _submitted(article_id)) is None:
+            return True
+        WordList.hold()
+        if present.pk != revision.pk or WordList.current() != stamp:
+            return False
+        _write(article_id, opinion, ask_a_person=ask_a_person)
+    return True
+
+
+@retried
+def give_to_a_person(article_id: int) -> None:
+    """A text whose review failed is neither stuck nor passed."""
+    with door(Door.WORKER), _speaking_to_the_author(article_id):
+        if _submitted(article_id) is not None:
+            _write(article_id, Opinion(Verdict.UNSURE, _("The automatic review failed.")), ask_a_person=True)
+
+
+@contextmanager
+def _speaking_to_the_author(article_id: int) -> Iterator[None]:
+    """What a review finds is kept in words: they are those of the author, who waits for them."""
+    article = Article.objects.select_related("author").only("author").filter(pk=article_id).first()
+    with speaking_to(article.author if article else None):
+        yield
+
+
+@retried
+def _submitted(article_id: int) -> Revision | None:
+    """The text that waits for the automatic review; the article is locked if there is a transaction."""
+    try:
+        article = _locked(article_id)
+    except ArticleGone:
+        return None
+    subject, revision = under_review(article)
+    return revision if subject.status == Status.SUBMITTED else None
+
+
+def _locked(article_id: int) -> Article:
+    article = Article(pk=article_id)
+    lock(article)
+    return article
+
+
+def _write(article_id: int, opinion: Opinion, *, ask_a_person: bool) -> None:
+    article = _locked(article_id)
+    subject, revision = under_review(article)
+    with recorded(REVIEWED, article, by=None) as notes:
+        decide(subject, revision, opinion, ask_a_person=ask_a_person)
+        settle(subject, Taking(read_database_clock(), notes), revision)
+        article.save(revise=False)
+
+
+def review_again_soon() -> None:
+    """Words have changed: have everything that waits to be published reviewed again, after this transaction."""
+    add_task(REVIEW_AGAIN, execute_time=read_database_clock(), parameters={}, key="all")
+
+
+def review_again() -> int:
+    """Pull back whatever waits and has a word that its approval did not know; returns how many those are."""
+    stamp = WordList.current()
+    with door(Door.WORKER):
+        pulled = sum(_pull_back(article.pk) for article in _waiting() if _is_suspect(article))
+    if stamp is not None:
+        WordList.objects.filter(pk=WordList.ROW, stamp=stamp).update(applied=stamp)
+    return pulled
+
+
+def _waiting() -> Iterator[Article]:
+    """Articles whose text, or newer text, is approved and not out, a page at a time."""
+    approved = Q(status__in=Status.waiting()) & ~due_at(database_now())
+    chosen = Article.objects.filter(approved | Q(update__approved__isnull=False)).order_by("pk")
+    chosen = chosen.select_related("update__approved").prefetch_related("tags")
+    last = 0
+    while page := list(chosen.filter(pk__gt=last)[:_PAGE]):
+        yield from page
+        last = page[-1].pk
+
+
+def _is_suspect(article: Article) -> bool:
+    """Whether any of its texts has a word at all; looked at without a lock."""
+    subjects, newer = [Subject.of(Text.of(article))], article.newer
+    if newer and newer.approved:
+        subjects.append(Subject.of(newer.approved.text, newer.approved.correction))
+    return any(review_words(subject).findings for subject in subjects)
+
+
+@retried
+def _pull_back(article_id: int) -> bool:
+    """Take the approval of an article, or of its newer text, back if it has a new word; the chosen time stays."""
+    with suppress(ArticleGone), _speaking_to_the_author(article_id):
+        article = _locked(article_id)
+        newer, fell = article.newer, False
+        if newer and newer.approved and (opinion := _objection(newer.approved)):
+            _pull_back_update(newer, opinion)
+            fell = True
+        if article.is_waiting and not article.is_out_at(read_database_clock()):
+            fell |= _pull_back_article(article)
+        return fell
+    return False
+
+
+def _objection(revision: Revision) -> Opinion | None:
+    """What the words say against a text, beyond what the reviewer who approved it knew."""
+    review = Review.objects.filter(revision=revision).first()
+    accepted = {Finding.stored(values).identity for values in review.findings} if review else set()
+    found = review_words(Subject.of(revision.text, revision.correction)).findings
+    new = [finding for finding in found if finding.identity not in accepted]
+    return of_findings(new) if new else None
+
+
+def _pull_back_article(article: Article) -> bool:
+    with recorded(PULLED_BACK, article, by=None) as notes:
+        revision = pinned(article)
+        if (opinion := _objection(revision)) is None:
+            return False
+        notes.revision = revision.number
+        decide(article, revision, opinion)
+        fold_in(article)
+        article.save(revise=False)
+    return True
+
+
+def _pull_back_update(update: Update, opinion: Opinion) -> None:
+    """The newer text becomes a draft again, unless somebody writes a still newer one."""
+    with recorded(PULLED_BACK, update.article, by=None) as notes:
+        revision, update.approved = update.approved, None
+        assert revision is not None  # noqa: S101 (the caller found an objection to it)
+        notes.revision, notes.facts["update"] = revision.number, opinion.verdict
+        if update.draft is None:
+            update.draft = revision
+            decide(update, revision, opinion)
+        update.save()
+        update.article.save(revise=False)
+
+
+def mend_reviews() -> int:
+    """Find what was given up: submitted texts that no task will review, words that were not applied to the end."""
+    if WordList.objects.exclude(applied=F("stamp")).exists() and not pending_times(REVIEW_AGAIN, ["all"]):
+        review_again_soon()
+    texts = Article.objects.filter(status=Status.SUBMITTED).values_list("pk", flat=True)
+    newer = Update.objects.filter(status=Status.SUBMITTED, draft__isnull=False).values_list("article", flat=True)
+    chosen = {*texts, *newer}
+    coming = pending_times(REVIEW, [str(pk) for pk in chosen])
+    stuck = [pk for pk in chosen if str(pk) not in coming]
+    for article_id in stuck:
+        give_to_a_person(article_id)
+    return len(stuck)

@@ -1,0 +1,214 @@
+"""Keeping what was said: every text a revision, and the approved one in the article's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, Max, Q, prefetch_related_objects
+from django.utils.translation import gettext as _
+
+from articles.audit import APPROVED, PULLED_BACK
+from articles.models import (
+    Article,
+    AuditEntry,
+    Correction,
+    Material,
+    Review,
+    Revision,
+    Tag,
+    Text,
+    Update,
+    as_id,
+    context_of,
+)
+from articles.publishing.resolve import tags_named
+from articles.publishing.transitions import lock
+from scheduling.services import lock_by_ids, retried
+
+
+def pinned(article: Article) -> Revision:
+    """The revision of the text in the columns of a locked article.
+
+    Text that was written behind our back (`QuerySet.update`, another program) becomes a revision here. It has no
+    writer, unless tags alone are called otherwise: whoever wrote the text remains its writer then.
+    """
+    text = Text.of(article)
+    found = article.revisions.filter(number=article.revision).first()
+    if found is not None and found.digest == text.digest:
+        return found
+    author = found.author if found and replace(found.text, tags=text.tags) == text else None
+    found = Revision.objects.add(article, text, author=author)
+    article.holds(found)
+    return found
+
+
+def pin_all(articles: Sequence[Article]) -> None:
+    """The same for many: a few statements, unless there was something behind our back."""
+    prefetch_related_objects(articles, "tags")
+    rows = Revision.objects.filter(article__in=articles, number=F("article__revision"))
+    digests = dict(rows.values_list("article", "digest"))
+    for article in articles:
+        if digests.get(article.pk) != Text.of(article).digest:
+            pinned(article)
+
+
+def add_revisions(
+    texts: Mapping[int, Text], *, note: str, contexts: Mapping[int, dict[str, Any]] | None = None
+) -> dict[int, int]:
+    """Store the next revisions of locked or new articles (by id) in a few statements; returns their numbers."""
+    contexts = contexts or {}
+    found = Revision.objects.filter(article__in=texts).order_by().values_list("article")
+    last = dict(found.annotate(last=Max("number")))
+    numbers = {pk: last.get(pk, 0) + 1 for pk in texts}
+    Revision.objects.bulk_create(
+        Revision.holding(text, article_id=pk, number=numbers[pk], note=note, context=contexts.get(pk))
+        for pk, text in texts.items()
+    )
+    return numbers
+
+
+def newest(article: Article) -> Revision:
+    """The text that editors go on writing: the draft of the update, its approved text, or that of the columns."""
+    newer = article.newer
+    return (newer and (newer.draft or newer.approved)) or pinned(article)
+
+
+def under_review(article: Article) -> tuple[Article | Update, Revision]:
+    """What is submitted, approved and refused, and its text: the draft of the update, or the article itself.
+
+    What readers are shown with the text is part of it: if that was changed since, the text becomes a new revision,
+    which has the same writer. So the number of a revision stands for all that a reviewer read, and nobody changes any
+    of it until the caller's transaction ends.
+    """
+    _hold_pictures_and_tags(article)
+    newer = article.newer
+    if newer and newer.draft:
+        newer.draft, was = _with_context(article, newer.draft), newer.draft
+        if newer.draft != was:
+            newer.save()
+        return newer, newer.draft
+    found = pinned(article)
+    revision = _with_context(article, found)
+    if revision != found:
+        article.holds(revision)
+    return article, revision
+
+
+def _hold_pictures_and_tags(article: Article) -> None:
+    """Whoever changes what is said of them asks first whether the article is approved, and so waits for the answer."""
+    newer = article.newer
+    shown = (newer.draft.text if newer and newer.draft else Text.of(article)).shown
+    if ids := [pk for pk in map(as_id, shown) if pk]:
+        list(lock_by_ids(Material, ids).values_list("pk"))
+    tags = article.tags.through.objects.filter(article=article).values_list("tag", flat=True)
+    list(lock_by_ids(Tag, tags).values_list("pk"))
+
+
+def _with_context(article: Article, revision: Revision) -> Revision:
+    """A revision, or a new one of its text, that was saved with what is shown with it now."""
+    if revision.context == context_of(article, revision.text, article.newer):
+        return revision
+    note = _("The same text, with other times, author or texts of pictures")
+    text, author = revision.text, revision.author
+    new = Revision.objects.add(article, text, author=author, note=note, correction=revision.correction)
+    for review in Review.objects.filter(revision=revision):
+        Review.objects.create(revision=new, findings=review.findings)
+    return new
+
+
+def renumber(article: Article) -> None:
+    """After a change of a locked article: what a reviewer has before him has a new number, if it is shown otherwise."""
+    newer = article.newer
+    status = newer.status if newer and newer.draft else article.status
+    if status in Article.Status.in_review():
+        under_review(article)
+
+
+def for_review(article: Article) -> Revision:
+    """What a reviewer is to read: as `under_review`, for an article that is not locked."""
+    newer = article.newer
+    draft = newer and newer.draft
+    found = draft or article.revisions.filter(number=article.revision).first()
+    text = found.text if found and draft else Text.of(article)
+    if found and found.digest == text.digest and found.context == context_of(article, text, newer):
+        return found
+    return _found_locked(article)
+
+
+@retried
+def _found_locked(article: Article) -> Revision:
+    lock(article)
+    return under_review(article)[1]
+
+
+def last_approved(article: Article) -> Revision | None:
+    """The newest text that was ever approved; None for an article that never was."""
+    newer = article.newer
+    if newer and newer.approved:
+        return newer.approved
+    if article.status in Article.Status.passed():
+        return article.revisions.filter(number=article.revision).first()
+    entries = AuditEntry.objects.of(article).filter(APPROVED | Q(action=PULLED_BACK), revision__isnull=False)
+    number = entries.values_list("revision", flat=True).first()
+    return article.revisions.filter(number=number).first() if number else None
+
+
+def put_into_columns(article: Article, revision: Revision) -> None:
+    """Give a locked article the text of `revision`; the caller saves it."""
+    text = revision.text
+    for name, value in text.columns.items():
+        setattr(article, name, value)
+    article.revision = revision.number
+    article.tags.set(tags_named(text.tags).values())
+
+
+def adopt(update: Update, *, at: datetime) -> Revision:
+    """The approved text of an update replaces that of its article, which the caller has locked and saves."""
+    article, revision = update.article, update.approved
+    assert revision is not None  # noqa: S101 (the caller chose an update that has one)
+    before = pinned(article).text
+    if is_seen(article, before, revision):
+        article.text_changed_at = at
+    put_into_columns(article, revision)
+    if revision.correction:
+        Correction.objects.create(article=article, revision=revision, note=revision.correction, published_at=at)
+    update.approved = update.publish_at = None
+    keep_or_drop(update)
+    return revision
+
+
+def is_seen(article: Article, before: Text, revision: Revision) -> bool:
+    """Whether readers notice, now or when the article is out, that `revision` takes the place of the text `before`."""
+    is_other = bool(revision.correction) or not before.looks_like(revision.text)
+    return is_other and article.status in Article.Status.visible()
+
+
+def date_corrections(article: Article, *, at: datetime) -> None:
+    """What was mended while a locked article was off, readers see from the instant `at` at which it is out again."""
+    article.corrections.filter(published_at__gt=article.modified_at).update(published_at=at)
+
+
+def keep_or_drop(update: Update) -> None:
+    """Save an update, or delete it when nothing of it is left."""
+    if update.draft or update.approved:
+        update.save()
+        return
+    update.delete()
+    update.article._state.fields_cache.pop("update", None)
+
+
+def drop_update(article: Article) -> None:
+    """Drop all newer text of a locked article; its revisions stay."""
+    if (update := article.newer) is not None:
+        update.draft = update.approved = None
+        keep_or_drop(update)
+
+
+def fold_in(article: Article) -> None:
+    """The text of a locked article is not approved any more: editors go on with the newest in its own columns."""
+    if article.newer is not None:
+        put_into_columns(article, newest(article))
+        drop_update(article)

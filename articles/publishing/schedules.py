@@ -1,0 +1,217 @@
+"""Giving an approved article its time, moving it and taking it away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from django.db.models import F, Value
+from django.db.models.expressions import Combinable
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from articles.audit import Standing, record_many
+from articles.exceptions import InvalidSchedule, NotMoved, TimePast, UnderEmbargo
+from articles.models import Article
+from articles.publishing.holds import refuse_held
+from articles.publishing.reconcile import sync_tasks
+from articles.publishing.revisions import renumber
+from articles.publishing.transitions import Person, require, taking
+from articles.text import spoken_exactly
+from articles.workflow import STEPS, WAITING, Step
+from scheduling.exceptions import NaiveTime, TimeOutOfRange
+from scheduling.services import EARLIEST, LATEST, lock_by_ids, read_database_clock, retried
+
+GRACE = timedelta(minutes=1)
+"""A time that is past by no more than this was "now" when the person chose it; an older one is taken for a slip."""
+
+PAST: Mapping[str, str | Promise] = {
+    "publish_at": gettext_lazy("This time is past; choose a later one, or publish now."),
+    "unpublish_at": gettext_lazy("This time is past; to take the article off now, withdraw it."),
+    "embargo_until": gettext_lazy("This time is past; to end the embargo now, lift it."),
+}
+"""What to do instead of giving one of these times of an article a value that is past."""
+
+
+@retried
+def schedule(article: Article, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
+    """Have an approved article go live at `publish_at`; a time that is past means at once, see `refuse_past`.
+
+    Raises `InvalidSchedule` for a time without a zone, one no database stores, or one at or after its end.
+    """
+    moment = checked_time(publish_at)
+    with taking(Step.SCHEDULE, article, by=by) as taken:
+        refuse_past(moment, taken.now, by=by, at_once=at_once)
+        refuse_embargo(article, max(moment, taken.now))
+        article.publish_at = moment
+        refuse_empty_span(article)
+
+
+def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Person, at_once: bool = True) -> int:
+    """Have all of these that are approved go live at `publish_at`, in a few statements; returns how many those are.
+
+    Articles in another status are left as they are. Raises as `schedule` does, or `BelongsToRelease`, and then changes
+    none.
+    """
+    moment = checked_time(publish_at)
+    refuse_past(moment, read_database_clock(), by=by, at_once=at_once)
+    return _retime(Step.SCHEDULE, {article.pk for article in articles}, by, lambda _old: moment, Value(moment))
+
+
+def move_many(articles: Iterable[Article], *, shift: timedelta, by: Person, at_once: bool = False) -> int:
+    """Move the times of all of these, later or (with a negative `shift`) earlier; returns how many those are.
+
+    All or none, in a few statements. Raises `NotMoved`, naming each that does not exist, waits for no time, or would go
+    live by the move itself, unless that may happen `at_once` and `by` may publish. Raises as `schedule` does, too.
+    """
+
+    def moved(old: datetime | None) -> datetime | None:
+        try:
+            return old and checked_time(old + shift)
+        except OverflowError as error:
+            raise InvalidSchedule(TimeOutOfRange.message) from error
+
+    if at_once:
+        require(STEPS[Step.PUBLISH_NOW].permission, by)
+    ids = {article.pk for article in articles}
+    return _retime(Step.MOVE, ids, by, moved, F("publish_at") + shift, at_once=at_once)
+
+
+@retried
+def _retime(
+    step: Step,
+    article_ids: Collection[int],
+    by: Person,
+    new_time: Callable[[datetime | None], datetime | None],
+    expression: Combinable,
+    *,
+    at_once: bool = True,
+) -> int:
+    """Give those of these articles that wait new times; `expression` is `new_time` in SQL. A move takes all of them."""
+    require(STEPS[step].permission, by)
+    found = list(lock_by_ids(Article, article_ids).only("title", *Standing.COLUMNS))
+    now = read_database_clock()
+    rows = [row for row in found if _keeps_waiting(row, now) is None]
+    if step is Step.MOVE:
+        rows = found
+        _refuse_unmovable(article_ids, found, now)
+    refuse_held(step, [row.pk for row in rows])
+    before = [Standing.of(row) for row in rows]
+    for row in rows:
+        row.publish_at = new_time(row.publish_at)
+    if not at_once:
+        _refuse_live(rows, now)
+    for row in rows:
+        refuse_embargo(row, max(row.publish_at or now, now))
+        refuse_empty_span(row)
+    ids = [row.pk for row in rows]
+    Article.objects.filter(pk__in=ids).update(publish_at=expression, updated_at=now)
+    sync_tasks(ids)
+    record_many(step, zip(rows, before, strict=True), by=by)
+    return len(ids)
+
+
+def _keeps_waiting(article: Article, now: datetime) -> str | None:
+    """Why the time of this article cannot be chosen any more, or not yet; None if it can."""
+    if article.is_out_at(now):
+        return _("“%(title)s” is out already.") % {"title": article.title}
+    if article.status not in WAITING:
+        words = {"title": article.title, "status": article.get_status_display()}
+        return _("“%(title)s” is “%(status)s” and waits for no time.") % words
+    return None
+
+
+def _refuse_unmovable(wanted: Collection[int], found: Iterable[Article], now: datetime) -> None:
+    """Raise `NotMoved` unless all `wanted` were found, wait, and have a time that can be moved."""
+    problems = dict.fromkeys(sorted(wanted), _("There is no such article."))
+    for article in found:
+        problem = _keeps_waiting(article, now)
+        if problem is None and article.publish_at is None:
+            problem = _("“%(title)s” has no time that could be moved.") % {"title": article.title}
+        problems[article.pk] = problem or ""
+    if problems := {pk: problem for pk, problem in problems.items() if problem}:
+        raise NotMoved(problems)
+
+
+def _refuse_live(articles: Iterable[Article], now: datetime) -> None:
+    """Raise `NotMoved` for those that their new times would put out at this instant."""
+    sentence = _("“%(title)s” would go live at once: %(time)s is past.")
+    times = ((article, article.goes_live_at) for article in articles)
+    late = {
+        article.pk: sentence % {"title": article.title, "time": spoken_exactly(moment)}
+        for article, moment in times
+        if moment is not None and moment <= now
+    }
+    if late:
+        raise NotMoved(late, code=TimePast.code)
+
+
+@retried
+def set_embargo(article: Article, *, until: datetime | None, by: Person) -> None:
+    """Nobody sees or publishes the article before `until`; None lifts the embargo.
+
+    A schedule is kept: the article goes live at its time, or at the end of the embargo if that is later.
+    """
+    moment = until and checked_time(until)
+    with taking(Step.SET_EMBARGO, article, by=by) as taken:
+        refuse_past_times({"embargo_until": moment}, taken.now)
+        article.embargo_until = moment
+        refuse_empty_span(article)
+        renumber(article)
+
+
+@retried
+def cancel_schedule(article: Article, *, by: Person) -> None:
+    """Take the time away: the article keeps its text and its approval, and does not go live."""
+    with taking(Step.CANCEL_SCHEDULE, article, by=by):
+        article.publish_at = None
+
+
+def checked_time(value: datetime) -> datetime:
+    """`value` in UTC. Raises `InvalidSchedule`."""
+    if timezone.is_naive(value):
+        raise InvalidSchedule(NaiveTime.message)
+    try:
+        moment = value.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidSchedule(TimeOutOfRange.message) from error
+    if not EARLIEST <= moment < LATEST:
+        raise InvalidSchedule(TimeOutOfRange.message)
+    return moment
+
+
+def refuse_past(moment: datetime, now: datetime, *, by: Person, at_once: bool = False) -> None:
+    """Raise `TimePast` for a time that is past, and not just by `GRACE`, unless `by` wishes it `at_once`.
+
+    Whoever does so publishes, and needs the right to. Raises `NotAllowed`.
+    """
+    if moment >= now - GRACE:
+        return
+    if not at_once:
+        raise TimePast(PAST["publish_at"])
+    require(STEPS[Step.PUBLISH_NOW].permission, by)
+
+
+def refuse_past_times(times: Mapping[str, datetime | None], now: datetime) -> None:
+    """Raise `TimePast` if one of these new times of an article is past, and not just by `GRACE`."""
+    for name, moment in times.items():
+        if moment is not None and moment < now - GRACE:
+            raise TimePast(PAST[name])
+
+
+def refuse_embargo(article: Article, moment: datetime) -> None:
+    """Raise `UnderEmbargo` when the embargo ends after `moment`."""
+    if article.embargo_until is not None and article.embargo_until > moment:
+        raise UnderEmbargo(
+            _("“%(title)s” is under embargo until %(time)s; lift the embargo first.")
+            % {"title": article.title, "time": spoken_exactly(article.embargo_until)}
+        )
+
+
+def refuse_empty_span(article: Article) -> None:
+    """Raise `InvalidSchedule` when the article would be taken off before it goes live."""
+    begin, end = article.goes_live_at, article.unpublish_at
+    if begin is not None and end is not None and end <= begin:
+        raise InvalidSchedule(_("“%(title)s” would be taken off before it goes live.") % {"title": article.title})

@@ -1,0 +1,50 @@
+"""Changing tags: readers see them with every article that carries them."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from articles.audit import REVIEW, Person, record_beside, require
+from articles.exceptions import NotAllowed
+from articles.models import Article, Tag
+from scheduling.services import lock_by_ids, retried
+
+RENAME_TAG, DELETE_TAG = "rename_tag", "delete_tag"
+"""What the audit log calls these."""
+
+NO_APPROVAL = _("Approved articles carry this tag; only who may approve articles can change it.")
+
+
+@retried
+def rename_tag(tag: Tag, *, name: str, slug: str, by: Person) -> None:
+    """Call a tag otherwise. Raises `NotAllowed` if approved articles carry it and `by` may not approve any."""
+    require("articles.change_tag", by)
+    stored = lock_by_ids(Tag, [tag.pk]).get()
+    _require_approval(stored, by)
+    tag.name, tag.slug = name, slug
+    tag.save()
+    record_beside(RENAME_TAG, title=name, by=by, old_name=stored.name)
+
+
+@retried
+def delete_tag(tag: Tag, *, by: Person) -> None:
+    """Take a tag from every article. Raises `NotAllowed` as `rename_tag` does."""
+    require("articles.delete_tag", by)
+    _require_approval(lock_by_ids(Tag, [tag.pk]).get(), by)
+    record_beside(DELETE_TAG, title=tag.name, by=by)
+    tag.delete()
+
+
+def may_change(tag: Tag, by: Person) -> bool:
+    """Whether `by` may change what readers see of a tag."""
+    return _is_free(tag) or by.has_perm(REVIEW)  # type: ignore[union-attr]
+
+
+def _is_free(tag: Tag) -> bool:
+    """Whether no approved article carries it."""
+    return not tag.articles.exclude(status__in=Article.Status.unapproved()).exists()
+
+
+def _require_approval(tag: Tag, by: Person) -> None:
+    if not may_change(tag, by):
+        raise NotAllowed(NO_APPROVAL)

@@ -1,0 +1,125 @@
+"""The approved newer text of an article: its time, and taking the place of what readers see."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import cast
+
+from django.db.models import Case, F, OuterRef, Subquery, Value, When
+
+from articles.audit import UPDATED, record_due
+from articles.events import ArticlesPublished, emit
+from articles.images import note_uses
+from articles.models import Article, Correction, Revision, Text, Update
+from articles.publishing.publish import Outcome, sort_missing
+from articles.publishing.resolve import tag_all
+from articles.publishing.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
+from articles.publishing.row_queue import stand_in_line
+from articles.publishing.schedules import checked_time, refuse_past
+from articles.publishing.transitions import Person, taking
+from articles.search import index
+from articles.workflow import Step
+from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
+
+
+@retried
+def schedule_update(article: Article, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
+    """Have the newer text, once it is approved, take the place of the present one at `publish_at`.
+
+    A past time means at once, see `refuse_past`. Raises `InvalidSchedule` for a time without a zone or one no database
+    stores.
+    """
+    moment = checked_time(publish_at)
+    with taking(Step.SCHEDULE_UPDATE, article, by=by) as taken:
+        refuse_past(moment, taken.now, by=by, at_once=at_once)
+        taken.notes.facts["update_at"] = moment.isoformat()
+        _set_time(article, moment)
+
+
+@retried
+def cancel_update(article: Article, *, by: Person) -> None:
+    """Take the update's time away: an approved newer text keeps its approval, and waits."""
+    with taking(Step.CANCEL_UPDATE, article, by=by):
+        _set_time(article, None)
+
+
+@retried
+def publish_update(article: Article, *, by: Person) -> None:
+    """The approved newer text takes the place of the present one at this instant."""
+    with taking(Step.PUBLISH_UPDATE, article, by=by) as taken:
+        taken.notes.revision = adopt(article.update, at=taken.now).number
+        emit(ArticlesPublished([article.pk]))
+
+
+@retried
+def discard_update(article: Article, *, by: Person) -> None:
+    """Drop the draft of a newer text or, if there is none, the approved one; its revisions stay in the history."""
+    with taking(Step.DISCARD_UPDATE, article, by=by):
+        update = article.update
+        if update.draft is not None:
+            update.draft, update.status, update.status_reason = None, Article.Status.DRAFT, ""
+        else:
+            update.approved = update.publish_at = None
+        keep_or_drop(update)
+
+
+_busy: set[int] = set()
+"""The articles that somebody held when this process tried them last; a mere hint."""
+
+
+def update_due(article_ids: Collection[int]) -> Outcome:
+    """Let approved newer texts whose time has come replace the present ones, in the caller's transaction.
+
+    A few statements for any number. Waits for no article that somebody is editing but those that were in use the last
+    time, for a moment and before others are held, or editors who take turns would keep the newer text from readers.
+    """
+    if again := _busy.intersection(article_ids):
+        _busy.difference_update(again)
+        stand_in_line(again)
+    now = read_database_clock()
+    outcome = Outcome(at=now)
+    locked = {article.pk: article for article in lock_by_ids(Article, article_ids, skip_locked=True)}
+    waiting = Update.objects.filter(article__in=locked, approved__isnull=False, publish_at__isnull=False)
+    updates = {update.article_id: update for update in waiting.select_related("approved")}
+    due = [update for update in updates.values() if update.publish_at and update.publish_at <= now]
+    outcome.done = {update.article_id: locked[update.article_id] for update in due}
+    outcome.early = sorted(updates.keys() - outcome.done.keys())
+    outcome.void = dict.fromkeys(locked.keys() - updates.keys(), "no approved update waits")
+    sort_missing(set(article_ids) - locked.keys(), outcome)
+    _busy.update(outcome.busy)
+    if due:
+        adopt_all(due, outcome.done, now)
+        index(outcome.done)
+        note_uses(outcome.done)
+        record_due(UPDATED, outcome.done)
+        emit(ArticlesPublished(outcome.done))
+    return outcome
+
+
+def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datetime) -> None:
+    """As `adopt` for many locked articles. Not by `save()`, whose hook would take back the tasks that are running."""
+    pin_all(list(articles.values()))
+    texts = {update.article_id: cast(Revision, update.approved) for update in due}
+    newer = Update.objects.filter(article=OuterRef("pk"))
+    columns = {name: Subquery(newer.values(f"approved__{name}")) for name in (*Text.COLUMNS, "number")}
+    columns["revision"] = columns.pop("number")
+    seen = [pk for pk, revision in texts.items() if is_seen(articles[pk], Text.of(articles[pk]), revision)]
+    stamp = Case(When(pk__in=seen, then=Value(now)), default=F("text_changed_at"))
+    Article.objects.filter(pk__in=texts).update(**columns, text_changed_at=stamp, updated_at=now)
+    tag_all({pk: revision.tags for pk, revision in texts.items()})
+    corrected = [revision for revision in texts.values() if revision.correction]
+    Correction.objects.bulk_create(
+        Correction(article_id=one.article_id, revision=one, note=one.correction, published_at=now) for one in corrected
+    )
+    done = Update.objects.filter(article__in=texts)
+    done.filter(draft__isnull=False).update(approved=None, publish_at=None, updated_at=now)
+    delete_by_ids(Update, done.filter(draft__isnull=True).values_list("pk", flat=True))
+    for pk, revision in texts.items():
+        articles[pk].title = revision.title
+
+
+def _set_time(article: Article, moment: datetime | None) -> None:
+    article.update.publish_at = moment
+    article.update.save()
+    renumber(article)

@@ -1,0 +1,67 @@
+"""The dry run of a release: the same code, and everything taken back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from articles.audit import Person, require
+from articles.models import Release, ReleaseMember
+from articles.releases.effects import put_out
+from articles.releases.manage import RIGHT, lock_members, lock_release
+from articles.releases.preflight_checks import Problem, find_problems, loaded_members
+from scheduling.services import read_database_clock, retried
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What would become of one member."""
+
+    member: ReleaseMember
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What would happen: the effects, or the problems that stand in the way."""
+
+    problems: list[Problem]
+    effects: list[Effect] = field(default_factory=list)
+
+
+def rehearse_release(release: Release, *, by: Person) -> Rehearsal:
+    """Run the release as it would run at its time, say what it did, and take everything back."""
+    require(RIGHT, by)
+    rehearsal = _rehearse(release, by)
+    release.refresh_from_db()
+    return rehearsal
+
+
+@retried
+def _rehearse(release: Release, by: Person) -> Rehearsal:
+    lock_release(release)
+    rehearsal = _outcome(release, by)
+    transaction.set_rollback(True)
+    return rehearsal
+
+
+def _outcome(release: Release, by: Person) -> Rehearsal:
+    members, now = lock_members(release), read_database_clock()
+    moment = max(release.publish_at or now, now)
+    if problems := find_problems(members, moment):
+        return Rehearsal(problems)
+    before = [_described(member) for member in members]
+    release.publish_at = moment
+    put_out(release, members, at=moment, by=by)
+    after = [_described(member) for member in loaded_members(release)]
+    return Rehearsal([], [Effect(*values) for values in zip(members, before, after, strict=True)])
+
+
+def _described(member: ReleaseMember) -> str:
+    if member.article is None:
+        return ""
+    values = {"status": member.article.get_status_display(), "number": member.article.revision}
+    return _("%(status)s, revision %(number)d") % values

@@ -1,0 +1,142 @@
+"""What a release does to its members, and what undoes it. The caller holds the release and all its articles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from articles.audit import PUBLISHED, TAKEN_OFF, UPDATED, Person, Standing, record_many, recorded
+from articles.distribution import ping_of_vanishing
+from articles.events import ArticlesPublished, ArticlesUnpublished, emit
+from articles.images import note_uses
+from articles.models import Article, Correction, Release, ReleaseMember, Update
+from articles.publishing import (
+    adopt_all,
+    date_corrections,
+    pin_all,
+    pinned,
+    put_into_columns,
+    refuse_embargo,
+    sync_tasks,
+)
+from articles.search import index
+
+Action = ReleaseMember.Action
+Status = Article.Status
+
+TAKEN_BACK = "taken_back"
+"""What the audit record calls it when a roll-back puts an article where it stood before."""
+
+
+def put_out(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Person | None) -> None:
+    """Let every member take effect at the instant `at`; each remembers how it stood before.
+
+    Not by `save()`, whose hook would take back the very task that may be running.
+    """
+    for action, (effect, name) in _EFFECTS.items():
+        chosen = [member for member in members if member.action == action]
+        standings = [Standing.of(article_of(member)) for member in chosen]
+        effect(release, chosen, at)
+        changes = zip(map(article_of, chosen), standings, strict=True)
+        record_many(name, list(changes), by=by, release=release)
+    ReleaseMember.objects.bulk_update(members, ["old_status", "old_revision", "title"])
+    note_uses([article_of(member).pk for member in members if member.action == Action.UPDATE])
+    sync_tasks([article_of(member).pk for member in members])
+
+
+def article_of(member: ReleaseMember) -> Article:
+    """The article of a member that has passed the preflight."""
+    assert member.article is not None  # noqa: S101 (a deleted one is a problem that stops the release)
+    return member.article
+
+
+def _publish(release: Release, members: Sequence[ReleaseMember], at: datetime) -> None:
+    for member in members:
+        article = article_of(member)
+        member.old_status, member.title = article.status, article.title
+        article.status, article.publish_at, article.published_at = Status.PUBLISHED, release.publish_at, at
+    ids = [article_of(member).pk for member in members]
+    times = {"publish_at": release.publish_at, "published_at": at, "text_changed_at": at}
+    Article.objects.filter(pk__in=ids).update(status=Status.PUBLISHED, **times)
+    emit(ArticlesPublished(ids))
+
+
+def _update(release: Release, members: Sequence[ReleaseMember], at: datetime) -> None:
+    articles = {article_of(member).pk: article_of(member) for member in members}
+    pin_all(list(articles.values()))
+    for member in members:
+        article = article_of(member)
+        member.old_status, member.title, member.old_revision = article.status, article.title, article.revision
+    adopt_all([article.update for article in articles.values()], articles, at)
+    index(articles)
+    emit(ArticlesPublished(articles))
+
+
+def _withdraw(release: Release, members: Sequence[ReleaseMember], at: datetime) -> None:
+    for member in members:
+        article = article_of(member)
+        member.old_status, member.title = Status.PUBLISHED, article.title
+        published_at = article.published_at or article.goes_live_at  # a worker may not have noticed that it is out
+        article.status, article.published_at = Status.WITHDRAWN, published_at
+        Article.objects.filter(pk=article.pk).update(status=Status.WITHDRAWN, published_at=published_at)
+    emit(ArticlesUnpublished([article_of(member).pk for member in members]))
+
+
+_EFFECTS: Mapping[ReleaseMember.Action, tuple[Callable[[Release, Sequence[ReleaseMember], datetime], None], str]] = {
+    Action.PUBLISH: (_publish, PUBLISHED),
+    Action.UPDATE: (_update, UPDATED),
+    Action.WITHDRAW: (_withdraw, TAKEN_OFF),
+}
+"""Action to what it does and what the audit record calls it."""
+
+
+def take_back(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Person) -> None:
+    """Put every member where it stood before the release. What was killed, deleted or lost its approval stays so.
+
+    Raises `UnderEmbargo` for a taken-off article that readers may not see now.
+    """
+    gone = {member.article_id for member in members if member.action == Action.PUBLISH and member.article_id}
+    ping_of_vanishing(gone)
+    for member in members:
+        if member.article is not None and member.article.status in Status.passed():
+            with recorded(TAKEN_BACK, member.article, by=by, release=release):
+                _UNDOINGS[Action(member.action)](release, member, member.article, at)
+                member.article.save(revise=False)
+    emit(
+        ArticlesPublished(
+            [member.article_id for member in members if member.article_id and member.article_id not in gone]
+        )
+    )
+
+
+def _unpublish(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
+    article.status = member.old_status or Status.MANUALLY_APPROVED
+    article.publish_at = article.published_at = None
+
+
+def _take_text_back(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
+    """The text of before comes back. The one that went out, or a still newer one, waits as an approved update."""
+    out = pinned(article)
+    before = article.revisions.get(number=member.old_revision or 0)
+    if before.digest == out.digest:
+        return
+    update = article.newer or Update(article=article)
+    update.approved, update.publish_at = update.approved or out, None
+    update.save()
+    put_into_columns(article, before)
+    article.text_changed_at = at
+    Correction.objects.filter(article=article, published_at__gte=release.published_at).delete()
+
+
+def _put_back(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
+    if article.status == Status.WITHDRAWN:
+        refuse_embargo(article, at)
+        date_corrections(article, at=at)
+        article.status = Status.PUBLISHED
+
+
+_UNDOINGS: Mapping[ReleaseMember.Action, Callable[[Release, ReleaseMember, Article, datetime], None]] = {
+    Action.PUBLISH: _unpublish,
+    Action.UPDATE: _take_text_back,
+    Action.WITHDRAW: _put_back,
+}

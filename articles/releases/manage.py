@@ -1,0 +1,236 @@
+"""What people do with releases: preparing, scheduling, publishing, cancelling and rolling back.
+
+Each is one transaction that locks the release first and then its articles, in the order of their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from articles.audit import Person, record, record_release, recorded, require
+from articles.exceptions import (
+    BelongsToRelease,
+    NotAMember,
+    ReleaseGone,
+    ReleaseNotReady,
+    WrongState,
+)
+from articles.models import MAX_MEMBERS, Article, Notice, Release, ReleaseMember
+from articles.notifications import tell_of_release
+from articles.publishing import checked_time, lock, membership, refusal_of, refuse_past, store
+from articles.releases.effects import put_out, take_back
+from articles.releases.preflight_checks import find_problems, loaded_members, spoken_problems
+from articles.workflow import RELEASE_STEPS, TO_COME, ReleaseStep
+from scheduling.services import lock_by_ids, read_database_clock, retried
+
+Action = ReleaseMember.Action
+Status = Article.Status
+
+RIGHT = "articles.schedule_release"
+NAME_LENGTH = 120
+CREATED, JOINED, LEFT = "create_release", "joined_release", "left_release"
+"""What the audit record calls it when a release is made, when an article comes into it, and when it is taken out."""
+
+
+@retried
+def create_release(*, name: str, by: Person) -> Release:
+    """A new, empty release. Raises `NotAllowed`, and `WrongState` without a name."""
+    require(RIGHT, by)
+    release = Release(name=_checked_name(name), made_by_id=by.pk)
+    release.save()
+    record_release(CREATED, release, by=by)
+    return release
+
+
+@retried
+def rename_release(release: Release, *, name: str, by: Person) -> None:
+    """Give it another name."""
+    with _taking(ReleaseStep.CHANGE, release, by=by):
+        old_name, release.name = release.name, _checked_name(name)
+        record_release(ReleaseStep.CHANGE, release, by=by, old_time=release.publish_at, old_name=old_name)
+
+
+@retried
+def add_member(release: Release, *, article: Article, action: str = "", by: Person) -> ReleaseMember:
+    """Have the article published, updated or taken off with the others; from now on it has no time of its own.
+
+    Without an `action`, that which fits: an article that is not out is published, one that is out gets its newer text.
+    An article that is in the release already gets the action. Raises `BelongsToRelease` if it is in another release
+    that is pending, and `WrongState` if the action makes no sense for it or the release is full.
+    """
+    with _taking(ReleaseStep.CHANGE, release, by=by) as now:
+        lock(article)
+        _refuse_other_release(release, article)
+        chosen = _checked_action(article, action, now)
+        with recorded(JOINED, article, by=by, release=release) as notes:
+            notes.facts["planned"] = chosen.value
+            member = release.members.filter(article=article).first() or ReleaseMember(release=release, article=article)
+            is_new = member.pk is None
+            member.action, member.title, member.holds = chosen, article.title, True
+            member.save()
+            _take_its_time(article, chosen, now)
+        if is_new and release.members.count() > MAX_MEMBERS:
+            raise WrongState(_("A release has %(most)d articles at most.") % {"most": MAX_MEMBERS})
+    return member
+
+
+@retried
+def remove_member(release: Release, *, member: ReleaseMember, by: Person) -> None:
+    """Take an article out; it keeps its text and approval, and has no time. Raises `NotAMember`."""
+    with _taking(ReleaseStep.CHANGE, release, by=by):
+        found = release.members.filter(pk=member.pk).first()
+        if found is None:
+            raise NotAMember
+        if found.article is not None:
+            record(LEFT, article=found.article, by=by, release=release)
+        found.delete()
+
+
+@retried
+def schedule_release(release: Release, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
+    """Have the release go out at `publish_at`, or move it there; a time that is past means at once.
+
+    What its members lack then may still be mended until then. Raises `InvalidSchedule` as `schedule` does, and
+    `ReleaseNotReady` for an empty one.
+    """
+    moment = checked_time(publish_at)
+    with _taking(ReleaseStep.SCHEDULE, release, by=by) as now:
+        if not at_once:
+            refuse_past(moment, now, by=by)
+        if not release.members.exists():
+            raise ReleaseNotReady(_("There is nothing in the release."))
+        release.publish_at, release.reason = moment, ""
+
+
+@retried
+def publish_release_now(release: Release, *, by: Person) -> None:
+    """Put all members out at this instant. Raises `ReleaseNotReady`, naming what is wrong, and then does nothing."""
+    with _taking(ReleaseStep.PUBLISH, release, by=by):
+        members = lock_members(release)
+        now = read_database_clock()
+        if problems := find_problems(members, now):
+            raise ReleaseNotReady(spoken_problems(problems))
+        release.publish_at = release.published_at = now
+        release.reason = ""
+        put_out(release, members, at=now, by=by)
+        tell_of_release(Notice.Kind.PUBLISHED, release, by=by)
+
+
+@retried
+def cancel_release(release: Release, *, by: Person) -> None:
+    """It does not go out; its members are free again, and have no times."""
+    with _taking(ReleaseStep.CANCEL, release, by=by):
+        release.reason = ""
+
+
+@retried
+def reopen_release(release: Release, *, by: Person) -> None:
+    """Prepare a cancelled or rolled back release again. Raises `BelongsToRelease` if a member is in another by now."""
+    with _taking(ReleaseStep.REOPEN, release, by=by) as now:
+        for member in lock_members(release):
+            if member.article is not None:
+                _refuse_other_release(release, member.article)
+                with recorded(JOINED, member.article, by=by, release=release):
+                    _take_its_time(member.article, Action(member.action), now)
+        release.publish_at = release.published_at = None
+
+
+@retried
+def roll_back_release(release: Release, *, by: Person) -> None:
+    """Every member stands again where it stood before the release, in one commit.
+
+    What was killed, deleted or lost its approval since then stays so. Raises `UnderEmbargo`.
+    """
+    with _taking(ReleaseStep.ROLL_BACK, release, by=by) as now:
+        take_back(release, lock_members(release), at=now, by=by)
+        tell_of_release(Notice.Kind.ROLLED_BACK, release, by=by)
+
+
+@retried
+def delete_release(release: Release, *, by: Person) -> None:
+    """Delete a release that never went out; its members are free again."""
+    with _taking(ReleaseStep.DELETE, release, by=by):
+        pass
+    release.delete()
+
+
+def lock_members(release: Release) -> list[ReleaseMember]:
+    """The members of a locked release; their articles and they are locked, too, in the order of a deletion.
+
+    None can join meanwhile, and one whose article is just being deleted is read again without it.
+    """
+    ids = list(release.members.filter(article__isnull=False).values_list("article", flat=True))
+    list(lock_by_ids(Article, ids).values_list("pk"))
+    list(lock_by_ids(ReleaseMember, release.members.values_list("pk", flat=True)).values_list("pk"))
+    return loaded_members(release)
+
+
+def lock_release(release: Release) -> None:
+    """Lock the row until the end of the transaction and load it. Raises `ReleaseGone`."""
+    try:
+        release.refresh_from_db(from_queryset=lock_by_ids(Release, [release.pk]))
+    except Release.DoesNotExist as error:
+        raise ReleaseGone from error
+
+
+@contextmanager
+def _taking(step: ReleaseStep, release: Release, *, by: Person) -> Iterator[datetime]:
+    """Lock the release and check that `by` may take `step`; set its status, save, record and commit at the end.
+
+    Gives the database's instant. Raises `NotAllowed`, `ReleaseGone` or `WrongState`.
+    """
+    require(RIGHT, by)
+    with transaction.atomic():
+        lock_release(release)
+        way, old_time = RELEASE_STEPS[step], release.publish_at
+        if release.status not in way.sources:
+            values = {"step": way.label, "status": release.get_status_display()}
+            raise WrongState(_("“%(step)s” is not possible: the release is “%(status)s”.") % values)
+        yield read_database_clock()
+        release.status = way.target or release.status
+        release.save()
+        if step is not ReleaseStep.CHANGE:
+            record_release(step, release, by=by, old_time=old_time)
+
+
+def _checked_name(name: str) -> str:
+    checked = name.strip()
+    if not checked or len(checked) > NAME_LENGTH:
+        raise WrongState(_("Give the release a name of at most %(most)d characters.") % {"most": NAME_LENGTH})
+    return checked
+
+
+def _checked_action(article: Article, action: str, now: datetime) -> ReleaseMember.Action:
+    is_out = article.status == Status.PUBLISHED or article.is_out_at(now)
+    fitting = Action.UPDATE if is_out and article.newer else Action.PUBLISH
+    chosen = Action(action) if action else fitting
+    if article.status in (Status.WITHDRAWN, Status.KILLED):
+        text = _("“%(article)s” is “%(status)s”: restore it first.")
+        raise WrongState(text % {"article": article, "status": article.get_status_display()})
+    if chosen == Action.PUBLISH and is_out:
+        text = _("“%(article)s” is out already: a release can put out a newer text of it, or take it off.")
+        raise WrongState(text % {"article": article})
+    if chosen != Action.PUBLISH and not is_out and not (article.is_waiting and article.publish_at):
+        raise WrongState(_("“%(article)s” is not out: a release can only publish it.") % {"article": article})
+    return chosen
+
+
+def _refuse_other_release(release: Release, article: Article) -> None:
+    found = membership(article)
+    if found is not None and found.release_id != release.pk:
+        raise BelongsToRelease(refusal_of(found))
+
+
+def _take_its_time(article: Article, action: ReleaseMember.Action, now: datetime) -> None:
+    """The release's commit alone decides from now on. What is out keeps its date: the preflight says that it is out."""
+    if action == Action.PUBLISH and article.status in TO_COME and not article.is_out_at(now):
+        article.publish_at = None
+    elif action == Action.UPDATE and article.newer is not None and article.newer.publish_at is not None:
+        article.newer.publish_at = None
+        article.newer.save()
+    store(article)

@@ -1,0 +1,125 @@
+"""What stands in the way of a release: each fault with its article, in words that say how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from articles.models import Article, Release, ReleaseMember
+from articles.text import spoken_exactly
+from scheduling.services import read_database_clock
+
+Action = ReleaseMember.Action
+Status = Article.Status
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One reason why a release would fail."""
+
+    code: str
+    message: str
+    member: ReleaseMember | None = None  #: None: the release as a whole
+
+    def __str__(self) -> str:
+        return f"“{self.member}”: {self.message}" if self.member else self.message
+
+
+_NEWER = ("article__update__draft", "article__update__approved")
+_BODIES = [f"{owner}__body" for owner in ("article", *_NEWER)]
+
+Fault = tuple[str, str]
+"""A code for programs and a sentence for people."""
+
+
+def preflight(release: Release) -> list[Problem]:
+    """What would fail at the release's time, or now if that is past or not chosen yet."""
+    now = read_database_clock()
+    return find_problems(members_without_texts(release), max(release.publish_at or now, now))
+
+
+def find_problems(members: Sequence[ReleaseMember], moment: datetime) -> list[Problem]:
+    """What would fail at `moment`."""
+    if not members:
+        return [Problem("empty", _("There is nothing in the release."))]
+    return [Problem(code, text, member) for member in members for code, text in _faults(member, moment)]
+
+
+def spoken_problems(problems: Sequence[Problem]) -> str:
+    """All of them, a line each."""
+    return "\n".join(str(problem) for problem in problems)
+
+
+def loaded_members(release: Release) -> list[ReleaseMember]:
+    """Its members with their articles and newer texts, in the order of the articles' ids."""
+    return list(_members(release))
+
+
+def members_without_texts(release: Release) -> list[ReleaseMember]:
+    """The same for looking at them: five hundred long texts would be read for nothing."""
+    return list(_members(release).defer(*_BODIES))
+
+
+def _members(release: Release) -> QuerySet[ReleaseMember]:
+    return release.members.select_related("article", *_NEWER).order_by("article", "pk")
+
+
+def _faults(member: ReleaseMember, moment: datetime) -> Iterator[Fault]:
+    if member.article is None:
+        yield "deleted", _("It was deleted. Take it out of the release.")
+    else:
+        yield from _CHECKS[Action(member.action)](member.article, moment)
+
+
+def _cannot_go_live(article: Article, moment: datetime) -> Iterator[Fault]:
+    if not article.is_waiting or article.is_out_at(moment):
+        yield _UNREADY.get(article.status, _out_already)()
+    if article.embargo_until is not None and article.embargo_until > moment:
+        text = _("It is under embargo until %(time)s. Lift the embargo or move the release.")
+        yield "under_embargo", text % {"time": spoken_exactly(article.embargo_until)}
+    if article.unpublish_at is not None and article.unpublish_at <= moment:
+        text = _("It is to be taken off on %(time)s, before it goes live. Change one of the two times.")
+        yield "over", text % {"time": spoken_exactly(article.unpublish_at)}
+
+
+def _cannot_be_updated(article: Article, moment: datetime) -> Iterator[Fault]:
+    yield from _is_not_out(article, moment)
+    newer = article.newer
+    if newer is None:
+        yield "no_newer_text", _("It has no newer text. Write one, or take it out of the release.")
+    elif newer.approved_id is None:
+        text = _("Its newer text is not approved yet: it is “%(status)s”.")
+        yield "not_approved", text % {"status": newer.get_status_display()}
+
+
+def _is_not_out(article: Article, moment: datetime) -> Iterator[Fault]:
+    if not article.is_out_at(moment):
+        yield (
+            "not_out",
+            _("Readers do not see it at that time (it is “%(status)s”), so there is nothing to change.")
+            % {"status": article.get_status_display()},
+        )
+
+
+def _out_already() -> Fault:
+    return "already_out", _("It is out already. Take it out of the release.")
+
+
+_CHECKS: Mapping[ReleaseMember.Action, Callable[[Article, datetime], Iterator[Fault]]] = {
+    Action.PUBLISH: _cannot_go_live,
+    Action.UPDATE: _cannot_be_updated,
+    Action.WITHDRAW: _is_not_out,
+}
+
+_UNREADY: Mapping[int, Callable[[], Fault]] = {
+    Status.DRAFT: lambda: ("not_approved", _("It is a draft. Submit it for review.")),
+    Status.SUBMITTED: lambda: ("not_approved", _("It is still being checked.")),
+    Status.REJECTED: lambda: ("not_approved", _("It was sent back. Mend it and submit it again.")),
+    Status.MANUAL_REVIEW: lambda: ("not_approved", _("A reviewer has not decided yet.")),
+    Status.WITHDRAWN: lambda: ("withdrawn", _("It was taken off. Take it out of the release and restore it.")),
+    Status.KILLED: lambda: ("killed", _("It was killed. Take it out of the release.")),
+}

@@ -1,0 +1,27 @@
+"""The newsroom's choice whether the automatic review may approve."""
+
+from __future__ import annotations
+
+from articles.audit import Person, record_beside, require
+from articles.exceptions import WrongState
+from articles.models import ReviewPolicy
+from scheduling.services import lock_by_ids, retried
+
+CHANGE_POLICY = "change_review_policy"
+"""What the audit log calls it."""
+
+PERMISSION = "articles.change_reviewpolicy"
+
+
+@retried
+def choose_policy(machine: str, *, by: Person) -> None:
+    """Say who approves from now on. Raises `NotAllowed`, and `WrongState` for what is no choice."""
+    require(PERMISSION, by)
+    if machine not in ReviewPolicy.Machine.values:
+        raise WrongState
+    ReviewPolicy.objects.get_or_create(pk=ReviewPolicy.ROW)
+    policy = lock_by_ids(ReviewPolicy, [ReviewPolicy.ROW]).get()
+    before, policy.machine = policy.machine, machine
+    if before != machine:
+        policy.save()
+        record_beside(CHANGE_POLICY, title="", by=by, machine=[before, machine])

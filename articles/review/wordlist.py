@@ -1,0 +1,120 @@
+"""Adding sensitive words, one or tens of thousands, saying of each that cannot be added why, and recording who did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, zip_longest
+
+from django.utils.translation import gettext as _
+
+from articles.audit import ADD_WORDS, CHANGE_WORDS, DELETE_WORDS, stamped
+from articles.models import LONGEST_WORD, AuditEntry, Levels, Word, WordList
+from articles.text import plain_form
+from scheduling.services import retried
+
+_PATTERN = re.compile(r"[*\\\[\]{}^]|\.[+?]|\w\?\w|\(.*\|.*\)")
+_SHOWN = 40  # characters of a word that a message repeats
+_BATCH = 1000  # rows in one statement
+_RECORDED = 1000  # words in one entry of the audit record
+
+
+@dataclass(frozen=True, slots=True)
+class WordProblem:
+    """Why the word of a line was not added. A word that is there already has `failed` false: nothing is missing."""
+
+    line: int
+    word: str
+    message: str
+    failed: bool
+
+
+@dataclass
+class WordReport:
+    """How many words of a list came in; blank lines count as nothing."""
+
+    created: int = 0
+    skipped: int = 0
+    failed: int = 0
+    problems: list[WordProblem] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"created={self.created} skipped={self.skipped} failed={self.failed}"
+
+
+def add_words(lines: Iterable[str], *, level: Word.Level) -> WordReport:
+    """Store the words of `lines`, one a line, in one transaction."""
+    return _add(list(lines), level)
+
+
+@retried
+def _add(lines: Sequence[str], level: Word.Level) -> WordReport:
+    report = WordReport()
+    WordList.objects.get_or_create(pk=WordList.ROW)
+    WordList.hold()
+    known = dict(Word.objects.values_list("normalised", "level"))
+    new = list(_new_words(lines, level, known, report))
+    if new:
+        Word.objects.bulk_create(new, batch_size=_BATCH)
+    report.created = len(new)
+    return report
+
+
+def record_words(old: Levels, new: Levels) -> None:
+    """Leave in the audit record which words were added, changed or deleted: `old` as they were, `new` as they are."""
+    if old == new:
+        return
+    action = CHANGE_WORDS if old and new else DELETE_WORDS if old else ADD_WORDS
+    none: Levels = {}
+    pages = zip_longest(_pages(old), _pages(new), fillvalue=none)
+    entries = [stamped(action, facts={"old": before, "new": after}) for before, after in pages]
+    AuditEntry.objects.bulk_create(entries, batch_size=10)
+
+
+def _pages(levels: Levels) -> list[Levels]:
+    """The same in portions that one entry holds."""
+    words = iter(levels.items())
+    return [dict(page) for page in iter(lambda: list(islice(words, _RECORDED)), [])]
+
+
+def fault_of(text: str) -> str:
+    """Why `text` cannot be a word; empty if it can."""
+    normalised = plain_form(text[: LONGEST_WORD + 1])
+    if len(text) > LONGEST_WORD or len(normalised) > LONGEST_WORD:
+        return _("longer than %(limit)d characters") % {"limit": LONGEST_WORD}
+    if not normalised:
+        return _("has neither a letter nor a digit")
+    if _PATTERN.search(text):
+        return _("looks like a pattern; write the word itself, its disguises are found by themselves")
+    if len(normalised) == 1:
+        return _("a single character stands in almost every article")
+    return ""
+
+
+def _new_words(lines: Iterable[str], level: Word.Level, known: dict[str, str], report: WordReport) -> Iterable[Word]:
+    for number, line in enumerate(lines, start=1):
+        text = line.strip().lstrip("\ufeff")
+        if not text:
+            continue
+        normalised = plain_form(text[: LONGEST_WORD + 1])
+        if fault := fault_of(text):
+            _refuse(report, number, text, fault, failed=True)
+        elif normalised in known:
+            _refuse(report, number, text, _repeated(known[normalised], level), failed=known[normalised] != level)
+        else:
+            known[normalised] = level
+            yield Word(text=text, normalised=normalised, level=level)
+
+
+def _repeated(there: str, level: Word.Level) -> str:
+    if there == level:
+        return _("is in the list already, maybe in another spelling")
+    return _("is in the list already, as “%(level)s”") % {"level": Word.Level(there).label}
+
+
+def _refuse(report: WordReport, line: int, text: str, message: str, *, failed: bool) -> None:
+    report.failed += failed
+    report.skipped += not failed
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    report.problems.append(WordProblem(line, shown, message, failed))

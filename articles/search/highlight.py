@@ -1,0 +1,79 @@
+"""Showing where a text has what was looked for. What comes out is HTML: every character of the text is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from articles.models import Article
+from articles.search.terms import Piece, Query, composed, pieces, word
+from articles.text import plain_text
+
+BEFORE, LENGTH = 60, 220
+"""Characters of a snippet before the first match, and in all."""
+
+Span = tuple[int, int]
+
+
+def highlighted(text: str, query: Query) -> SafeString:
+    """`text` with what was looked for in `<mark>`."""
+    text, marked, last = composed(text), "", 0
+    for begin, end in _merged(_spans(text, query)):
+        marked += f"{escape(text[last:begin])}<mark>{escape(text[begin:end])}</mark>"
+        last = end
+    return mark_safe(marked + escape(text[last:]))  # noqa: S308 (all of it was escaped)
+
+
+def snippet(article: Article, query: Query) -> SafeString:
+    """The summary if it has any of what was looked for, else the first place of the body that does."""
+    summary, body = composed(article.summary), composed(" ".join(plain_text(article.body).split()))
+    for text in (summary, body):
+        if (span := next(_spans(text, query), None)) is not None:
+            return _around(text, span[0], query)
+    return _around(summary or body, 0, query)
+
+
+def _around(text: str, place: int, query: Query) -> SafeString:
+    begin = max(place - BEFORE, 0)
+    if begin and " " in text[begin:place]:
+        begin = text.index(" ", begin) + 1  # not in the middle of a word
+    end = begin + LENGTH
+    before, after = "…" * (begin > 0), "…" * (end < len(text))
+    return format_html("{}{}{}", before, highlighted(text[begin:end], query), after)
+
+
+def _spans(text: str, query: Query) -> Iterator[Span]:
+    """Where `text`, which is composed, has words or neighbouring characters of the query."""
+    words = {word(piece.plain) for piece in query.pieces if piece.is_word and not piece.is_common}
+    runs = [piece.plain for piece in query.pieces if not piece.is_word]
+    singles = {run for run in runs if len(run) == 1}
+    pairs = {pair for run in runs for pair in pairwise(run)}
+    for piece in pieces(text):
+        if piece.is_word:
+            if word(piece.plain) in words:
+                yield piece.begins[0], piece.end
+        else:
+            yield from _spans_of_run(piece, singles, pairs)
+
+
+def _spans_of_run(piece: Piece, singles: set[str], pairs: set[tuple[str, str]]) -> Iterator[Span]:
+    ends = (*piece.begins[1:], piece.end)
+    for place, char in enumerate(piece.plain):
+        if char in singles:
+            yield piece.begins[place], ends[place]
+        if tuple(piece.plain[place : place + 2]) in pairs:
+            yield piece.begins[place], ends[place + 1]
+
+
+def _merged(spans: Iterator[Span]) -> list[Span]:
+    """Spans that overlap or touch as one."""
+    merged: list[Span] = []
+    for begin, end in spans:
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((begin, end))
+    return merged

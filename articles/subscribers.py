@@ -1,0 +1,48 @@
+"""Who listens to which domain event, read top to bottom. A new subscriber is one more line."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+from django.db import transaction
+
+from articles.cache import purge_again
+from articles.distribution import ping_soon
+from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, EntriesRecorded, subscribe
+from articles.notifications import tell_authors, tell_of
+
+logger = logging.getLogger(__name__)
+
+
+def log_published(event: ArticlesPublished) -> None:
+    """Log the ids after the commit."""
+    transaction.on_commit(partial(logger.debug, "articles published: %s", list(event.article_ids)), robust=True)
+
+
+def log_unpublished(event: ArticlesUnpublished) -> None:
+    """Log the ids after the commit."""
+    transaction.on_commit(partial(logger.debug, "articles unpublished: %s", list(event.article_ids)), robust=True)
+
+
+def purge_unpublished(event: ArticlesUnpublished) -> None:
+    """Purge once more a second later, unless cache entries ended by themselves at the set time."""
+    if not event.at_set_time:
+        purge_again(articles=event.article_ids)
+
+
+subscribe(
+    {
+        ArticlesPublished: (
+            lambda event: ping_soon(event.article_ids),
+            log_published,
+        ),
+        ArticlesUnpublished: (
+            lambda event: ping_soon(event.article_ids, are_gone=True),
+            purge_unpublished,
+            log_unpublished,
+        ),
+        EntriesRecorded: (lambda event: tell_of(event.entries),),
+        DueRecorded: (lambda event: tell_authors(event.action, event.articles),),
+    }
+)

@@ -1,0 +1,54 @@
+"""Pure text operations: sanitise, normalise, diff, merge, embeds and times."""
+
+from articles.text.diff import Change, Passage, Piece, joined, passages, readable
+from articles.text.embeds import with_players
+from articles.text.image_refs import ATTRIBUTE, MEDIA_PATH, reference, references
+from articles.text.merge import merged
+from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form
+from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign_tags, plain_text
+from articles.text.times import (
+    AmbiguousTime,
+    NonexistentTime,
+    happens_twice,
+    offset_name,
+    resolve,
+    spoken,
+    spoken_briefly,
+    spoken_exactly,
+    zone_label,
+)
+
+__all__ = [
+    "ATTRIBUTE",
+    "AmbiguousTime",
+    "Change",
+    "MEDIA_PATH",
+    "NUMERALS",
+    "NonexistentTime",
+    "Normalised",
+    "Passage",
+    "Piece",
+    "SYMBOLS",
+    "add_paragraphs",
+    "clean_html",
+    "complete",
+    "foreign_tags",
+    "happens_twice",
+    "is_narrow",
+    "joined",
+    "merged",
+    "passages",
+    "readable",
+    "normalise",
+    "offset_name",
+    "plain_form",
+    "plain_text",
+    "reference",
+    "references",
+    "resolve",
+    "spoken",
+    "spoken_briefly",
+    "spoken_exactly",
+    "with_players",
+    "zone_label",
+]

@@ -1,0 +1,120 @@
+"""What changed between two texts, word by word, for people to read.
+
+Paragraphs are shown as readers see them, as lines; any other markup, such as a link, is shown as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from typing import Any
+
+WORD = re.compile(r"<[^<>]*>|[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+|\s+|.", re.DOTALL)
+"""A tag of markup, a Chinese or Japanese character, a word, white space, or a sign."""
+
+PARAGRAPH = re.compile(r"(?<=\n)(?!\n)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
+LONGEST = 4_000
+"""Words on one side; in longer passages the whole passage is shown as changed, as nobody would read the words."""
+
+LINES = (
+    (re.compile(r"(?<=>)\s*\n\s*(?=<)"), ""),  # between blocks, where some editors put line ends and others none
+    (re.compile(r"<br ?/?>\n?", re.IGNORECASE), "\n"),
+    (re.compile(r"(?<!\s)\s*</p>\s*", re.IGNORECASE), "\n\n"),
+    (re.compile(r"<p>", re.IGNORECASE), ""),
+    (re.compile(r"(?<!\s)\s*(</(?:h[1-6]|li|tr|table|[ou]l|blockquote|figure)>)", re.IGNORECASE), r"\1\n"),
+)
+"""Markup that readers see as the end of a line."""
+
+
+class Change(StrEnum):
+    """What happened to a piece of text."""
+
+    KEPT = "kept"
+    ADDED = "added"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some text that was kept, added or removed."""
+
+    change: Change
+    text: str
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Some paragraphs that were kept, or that stand in the place of others."""
+
+    pieces: Sequence[Piece]
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether nothing in it has changed."""
+        return all(piece.change is Change.KEPT for piece in self.pieces)
+
+    @property
+    def old(self) -> list[Piece]:
+        """What was there before."""
+        return [piece for piece in self.pieces if piece.change is not Change.ADDED]
+
+    @property
+    def new(self) -> list[Piece]:
+        """What is there now."""
+        return [piece for piece in self.pieces if piece.change is not Change.REMOVED]
+
+
+def words(old: str, new: str) -> list[Piece]:
+    """Old and new text in one, as pieces that were kept, added and removed."""
+    return joined([piece for passage in passages(old, new) for piece in passage.pieces])
+
+
+def passages(old: str, new: str) -> list[Passage]:
+    """The same by paragraphs, for showing old and new side by side."""
+    pairs = _side_by_side(PARAGRAPH.split(old), PARAGRAPH.split(new))
+    return [Passage(joined(_compared("".join(before), "".join(after)))) for before, after in pairs]
+
+
+def readable(body: str) -> str:
+    """A body whose paragraphs and line breaks are lines."""
+    for markup, lines in LINES:
+        body = markup.sub(lines, body)
+    return body.rstrip()
+
+
+def _compared(old: str, new: str) -> list[Piece]:
+    if old == new:
+        return [Piece(Change.KEPT, old)]
+    left, right = WORD.findall(old), WORD.findall(new)
+    if max(len(left), len(right)) > LONGEST:
+        return list(_pieces(left, right, [("replace", 0, len(left), 0, len(right))]))
+    return list(_pieces(left, right, SequenceMatcher(None, left, right, autojunk=False).get_opcodes()))
+
+
+def _side_by_side(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Paragraphs side by side, so that words are only compared within what changed."""
+    for _verb, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
+        yield old[start:end], new[new_start:new_end]
+
+
+def _pieces(left: Sequence[str], right: Sequence[str], opcodes: Any) -> Iterator[Piece]:
+    for verb, start, end, new_start, new_end in opcodes:
+        if verb == "equal":
+            yield Piece(Change.KEPT, "".join(left[start:end]))
+        else:
+            yield Piece(Change.REMOVED, "".join(left[start:end]))
+            yield Piece(Change.ADDED, "".join(right[new_start:new_end]))
+
+
+def joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """Neighbours of one kind as one piece, and nothing empty."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        if piece.text and joined and joined[-1].change is piece.change:
+            joined[-1] = Piece(piece.change, joined[-1].text + piece.text)
+        elif piece.text:
+            joined.append(piece)
+    return joined

@@ -1,0 +1,327 @@
+"""The audit record: complete, and never changed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import stat
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection, transaction
+from django.test import Client
+from django.urls import reverse
+from rest_framework.test import APIClient
+
+from articles import publishing
+from articles.audit.log import Door, door
+from articles.exceptions import WrongState
+from articles.handlers import publish
+from articles.models import Article, AuditEntry, Preferences
+from articles.models.audit import AppendOnly
+from articles.publishing.previews import make_preview_link
+from scheduling.models import TaskInfo
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_person, soon
+from tests.conftest import Manage
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+MESSAGE = "never changed or deleted"
+
+
+@pytest.fixture
+def entry() -> AuditEntry:
+    make_article("Mayor resigns")
+    return AuditEntry.objects.get()
+
+
+def latest() -> AuditEntry:
+    return AuditEntry.objects.latest("id")
+
+
+def test_a_step_leaves_who_what_when_and_by_which_door() -> None:
+    alice, article = make_editor(), make_article(status=Status.MANUAL_REVIEW, publish_at=soon(hours=1))
+    before = soon()
+
+    approve(article, by=alice)
+
+    entry = latest()
+    assert (entry.action, entry.door, entry.user_id, entry.user_name) == ("approve", "python", alice.pk, "alice")
+    assert (entry.article_id, entry.article_title) == (article.pk, article.title)
+    assert (entry.old_status, entry.new_status) == (Status.MANUAL_REVIEW, Status.MANUALLY_APPROVED)
+    assert before <= entry.at <= soon()
+
+
+def test_a_new_time_is_recorded_beside_the_old() -> None:
+    alice, old, new = make_editor(), soon(hours=1), soon(hours=2)
+    article = make_article(status=APPROVED, publish_at=old)
+
+    publishing.schedule(article, publish_at=new, by=alice)
+
+    assert (latest().old_time, latest().new_time) == (old, new)
+
+
+def test_a_refusal_is_recorded_with_its_reason() -> None:
+    article = make_article(status=Status.MANUAL_REVIEW)
+    publishing.refuse(article, by=make_editor(), reason="No second source")
+    assert latest().reason == "No second source"
+
+
+def test_what_is_refused_leaves_no_entry() -> None:
+    article = make_article()
+    entries = AuditEntry.objects.count()
+    with pytest.raises(WrongState):
+        approve(article)
+    assert AuditEntry.objects.count() == entries
+
+
+def test_an_edit_is_recorded_with_the_fields_it_changed() -> None:
+    article, end = make_article(), datetime(2030, 1, 1, tzinfo=UTC)
+    publishing.edit(article, by=make_editor(), changes={"title": "Bridge closes", "unpublish_at": end})
+    assert latest().action == "edit"
+    assert sorted(latest().facts["changed"]) == ["title", "unpublish_at"]
+    assert latest().facts["unpublish_at"] == [None, "2030-01-01T00:00:00+00:00"]
+
+
+def test_one_entry_for_one_deed() -> None:
+    alice, article = make_editor(), make_article()
+    publishing.edit(article, by=alice, changes={"title": "Bridge closes"})
+    publishing.submit(article, by=alice)
+    entries = AuditEntry.objects.of(article).values_list("action", flat=True)
+    assert list(entries) == ["submit", "edit", "create"]
+
+
+def test_scheduling_many_leaves_an_entry_for_each() -> None:
+    articles = [make_article(f"No. {number}", status=APPROVED, publish_at=soon(hours=number)) for number in (1, 2)]
+    new = soon(hours=5)
+
+    publishing.schedule_many(articles, publish_at=new, by=make_editor())
+
+    entries = AuditEntry.objects.filter(action="schedule")
+    assert {(entry.article_id, entry.old_time, entry.new_time) for entry in entries} == {
+        (article.pk, article.publish_at, new) for article in articles
+    }
+
+
+def test_the_clock_is_named_as_the_one_who_published() -> None:
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    publish([TaskInfo(task_id=1, parameters={"article_id": article.pk}, execute_time=soon(), promised_at=soon())])
+    assert (latest().action, latest().door, latest().user_name) == ("published", "worker", "")
+    assert (latest().old_status, latest().new_status) == (APPROVED, Status.PUBLISHED)
+
+
+def test_a_save_outside_the_services_is_recorded_all_the_same() -> None:
+    article = make_article()
+    article.status = APPROVED
+    article.save()
+    assert (latest().action, latest().old_status, latest().new_status) == ("save", Status.DRAFT, APPROVED)
+    assert latest().facts == {"changed": ["status"]}
+
+
+def test_a_save_that_changes_nothing_is_not_recorded() -> None:
+    article = make_article()
+    article.save()
+    assert latest().action == "create"
+
+
+def test_the_record_outlives_person_and_article() -> None:
+    alice, article = make_editor(), make_article(status=Status.MANUAL_REVIEW)
+    approve(article, by=alice)
+    alice_id, article_id = alice.pk, article.pk
+
+    with door(Door.PYTHON, by=make_person("bob")):
+        article.delete()
+    alice.delete()
+
+    approval = AuditEntry.objects.get(action="approve")
+    assert (approval.user_id, approval.user_name) == (alice_id, "alice")
+    assert (approval.article_id, approval.article_title) == (article_id, "Harbour bridge reopens")
+    deletion = AuditEntry.objects.filter(article_id=article_id).latest("id")
+    assert (deletion.action, deletion.user_name) == ("delete", "bob")
+
+
+def test_the_screens_are_a_door(client: Client) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    client.force_login(make_editor())
+    chosen = {"action": "cancel_schedule", "_selected_action": [article.pk]}
+    answer = client.post(reverse("admin:articles_article_changelist"), chosen)
+    client.post(f"{answer.headers['Location']}advance/")
+    assert (latest().action, latest().door, latest().user_name) == ("cancel_schedule", "admin", "alice")
+
+
+def test_a_program_is_a_door() -> None:
+    client = APIClient()
+    client.force_authenticate(make_editor())
+    client.post("/api/v1/desk/articles/", {"title": "Tram derails"})
+    assert (latest().action, latest().door, latest().user_name) == ("create", "api", "alice")
+
+
+def test_a_command_is_a_door() -> None:
+    call_command("demo", password="secret", verbosity=0)
+    assert set(AuditEntry.objects.values_list("door", flat=True)) == {"command"}
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda entry: entry.save(),
+        lambda entry: entry.delete(),
+        lambda entry: AuditEntry.objects.update(user_name="nobody"),
+        lambda entry: AuditEntry.objects.all().delete(),
+        lambda entry: AuditEntry.objects.bulk_update([entry], ["user_name"]),
+    ],
+)
+def test_django_refuses_to_change_the_record(entry: AuditEntry, attempt: Callable[[AuditEntry], Any]) -> None:
+    with pytest.raises(AppendOnly):
+        attempt(entry)
+    assert AuditEntry.objects.get().user_name == entry.user_name
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE articles_auditentry SET user_name = 'nobody'",
+        "DELETE FROM articles_auditentry",
+        "REPLACE INTO articles_auditentry (id, at, action, door, user_name, article_title, reason, facts)"
+        " SELECT id, at, action, door, 'nobody', article_title, reason, facts FROM articles_auditentry",
+    ],
+)
+def test_the_database_refuses_to_change_the_record(entry: AuditEntry, statement: str) -> None:
+    with pytest.raises(DatabaseError, match=MESSAGE), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+    assert AuditEntry.objects.get().user_name == entry.user_name
+
+
+def test_django_s_own_ways_around_a_model_meet_the_triggers(entry: AuditEntry) -> None:
+    with pytest.raises(DatabaseError, match=MESSAGE), transaction.atomic():
+        AuditEntry.objects.filter(pk=entry.pk)._raw_delete("default")
+    assert AuditEntry.objects.exists()
+
+
+@pytest.fixture
+def history() -> Article:
+    alice, article = make_editor(), make_article("Mayor, “resigns”", status=Status.MANUAL_REVIEW)
+    publishing.refuse(article, by=alice, reason="No second source")
+    return article
+
+
+def test_the_record_is_exported_as_json_lines(history: Article, tmp_path: Path) -> None:
+    call_command("audit", "export", str(tmp_path / "audit.jsonl"), stderr=StringIO())
+    created, refused = map(json.loads, (tmp_path / "audit.jsonl").read_text().splitlines())
+    assert (created["action"], created["article_id"]) == ("create", history.pk)
+    assert (refused["user_name"], refused["reason"]) == ("alice", "No second source")
+    assert datetime.fromisoformat(refused["at"]).tzinfo
+
+
+def test_the_record_is_exported_as_a_table(history: Article, tmp_path: Path) -> None:
+    call_command("audit", "export", str(tmp_path / "audit.csv"), "--format", "csv", stderr=StringIO())
+    with (tmp_path / "audit.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["action"], row["article_title"]) for row in rows] == [
+        ("create", history.title),
+        ("refuse", history.title),
+    ]
+
+
+@pytest.mark.parametrize("verb", ["jsonl", "csv"])
+def test_an_export_is_for_its_owner_s_eyes_alone(history: Article, tmp_path: Path, verb: str) -> None:
+    """S17: a new file and one that others could read."""
+    new, old = tmp_path / "new", tmp_path / "old"
+    old.touch(mode=0o644)
+    for file in (new, old):
+        call_command("audit", "export", str(file), "--format", verb, stderr=StringIO())
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "title", ['=HYPERLINK("https://a.example","x")', "@SUM(1)", "-2+3", "+1", "＝1+1", "＋1", "－1", "＠SUM(1)"]
+)
+def test_no_spreadsheet_calculates_what_somebody_wrote(title: str, tmp_path: Path) -> None:
+    make_article(title)
+    call_command("audit", "export", str(tmp_path / "audit.csv"), "--format", "csv", stderr=StringIO())
+    with (tmp_path / "audit.csv").open(newline="") as file:
+        assert [row["article_title"] for row in csv.DictReader(file)] == [f"'{title}"]
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "found"),
+    [
+        ((), 2),
+        (("--action", "refuse"), 1),
+        (("--user", "alice"), 1),
+        (("--door", "admin"), 0),
+        (("--since", "2100-01-01"), 0),
+        (("--until", "2100-01-01T00:00+08:00"), 2),
+        (("--article", "0"), 0),
+        (("--limit", "1"), 1),
+    ],
+)
+def test_the_record_is_listed(history: Article, narrowed: tuple[str, ...], found: int) -> None:
+    out = StringIO()
+    call_command("audit", "list", *narrowed, stdout=out)
+    assert len(out.getvalue().splitlines()) == found
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "many"])
+def test_a_list_of_no_or_fewer_entries_is_refused(limit: str) -> None:
+    with pytest.raises(CommandError, match="is no whole number from 1 up"):
+        call_command("audit", "list", f"--limit={limit}")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("time", ["nope", "2030-02-29T00:00Z"])
+def test_a_mistyped_time_is_answered_with_a_sentence(manage: Manage, time: str) -> None:
+    refused = manage("audit", "list", "--since", time)
+    assert refused.returncode == 2
+    assert f"“{time}” does not name one time; write for example 2026-11-21T07:00+08:00." in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_the_screen_shows_the_record_and_changes_nothing(history: Article, client: Client) -> None:
+    client.force_login(make_person("root", is_superuser=True))
+    entry = latest()
+    shown = client.get(reverse("admin:articles_auditentry_changelist"), {"action": "refuse"}).content.decode()
+    assert "No second source" in shown
+    assert "Needs a reviewer → Rejected" in shown
+    change = reverse("admin:articles_auditentry_change", args=[entry.pk])
+    assert client.get(change).status_code == 200
+    assert client.post(change, {"user_name": "nobody"}).status_code == 403
+    assert client.post(reverse("admin:articles_auditentry_delete", args=[entry.pk]), {"post": "yes"}).status_code == 403
+    assert client.get(reverse("admin:articles_auditentry_add")).status_code == 403
+    assert latest().user_name == "alice"
+
+
+def facts(client: Client, entry: AuditEntry) -> str:
+    """What the screen of an entry says beyond its columns."""
+    page = client.get(f"/admin/articles/auditentry/{entry.pk}/change/").text
+    assert "/history/" not in page
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def test_the_facts_of_an_entry_are_read_in_words_and_in_ones_own_zone(client: Client) -> None:
+    editor, end = make_editor(), datetime(2030, 1, 1, 12, tzinfo=UTC)
+    editor.user_permissions.add(Permission.objects.get(codename="view_auditentry"))
+    Preferences.objects.create(person=editor, time_zone="Asia/Shanghai")
+    client.force_login(editor)
+    article = make_article("Old", status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
+    publishing.edit(article, by=editor, changes={"title": "New", "cover_mode": "none", "unpublish_at": end})
+    said = facts(client, AuditEntry.objects.of(article)[0])
+    assert "changed: take off at, cover, headline" in said
+    assert "take off at: — → 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in said
+    publishing.submit(article, by=editor)
+    assert "newer text: Needs a reviewer" in facts(client, AuditEntry.objects.of(article)[0])
+    publishing.schedule_update(article, publish_at=end, by=editor)
+    assert "update at: 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in facts(client, AuditEntry.objects.of(article)[0])
+    make_preview_link(article, by=editor, lasts=timedelta(days=1))
+    said = facts(client, AuditEntry.objects.of(article)[0])
+    assert "ends:" in said
+    assert "link:" not in said
+    assert "T12:00" not in said

@@ -1,0 +1,324 @@
+"""Every right from every door: role × state × action × door, each allowed, or refused with the reason and no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.auth.models import Group, User
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from articles import publishing
+from articles.audit.log import EDIT
+from articles.desk.transitions import take
+from articles.exceptions import ArticleError, NotAllowed, ReasonMissing
+from articles.models import Article, AuditEntry, Claim, Notice, Revision
+from articles.roles import ROLES, Role
+from articles.workflow import Step
+from scheduling.models import TaskInfo, TaskInfoLog
+from tests.articles.desk.articles.test_admin import answer_to, is_asked
+from tests.articles.factories import approve, make_article, make_editor, make_member, make_person, soon
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+Status = Article.Status
+
+WAITING = {Status.MANUALLY_APPROVED, Status.APPROVED}
+UNAPPROVED = {Status.DRAFT, Status.SUBMITTED, Status.REJECTED, Status.MANUAL_REVIEW}
+
+SOURCES: Mapping[str, set[Status]] = {
+    Step.SUBMIT: {Status.DRAFT, Status.REJECTED},
+    Step.APPROVE: {Status.MANUAL_REVIEW},
+    Step.REFUSE: {Status.MANUAL_REVIEW},
+    Step.SCHEDULE: WAITING,
+    Step.CANCEL_SCHEDULE: WAITING,
+    Step.PUBLISH_NOW: WAITING,
+    Step.WITHDRAW: {Status.PUBLISHED},
+    Step.RESTORE: {Status.WITHDRAWN},
+    Step.KILL: WAITING | {Status.PUBLISHED, Status.WITHDRAWN},
+    Step.REVIVE: {Status.KILLED},
+    EDIT: set(Status) - {Status.KILLED},
+}
+PUBLISHING = {Step.SCHEDULE, Step.CANCEL_SCHEDULE, Step.PUBLISH_NOW, Step.WITHDRAW, Step.RESTORE}
+MAY: Mapping[Role, set[str]] = {
+    Role.AUTHOR: {Step.SUBMIT, EDIT},
+    Role.EDITOR: {Step.SUBMIT, EDIT},
+    Role.REVIEWER: {Step.APPROVE, Step.REFUSE},
+    Role.PUBLISHER: {*PUBLISHING},
+    Role.CHIEF: {*SOURCES},
+    Role.OPERATOR: set(),
+}
+PATHS = {Step.CANCEL_SCHEDULE: "cancel", Step.PUBLISH_NOW: "publish"}
+REASON = "No second source"
+NEW_TITLE = "Mayor stays"
+
+DONE = ""
+REFUSED = "refused"
+
+
+def by_python(person: User, article: Article, action: str, moment: datetime) -> str:
+    try:
+        if action == EDIT:
+            publishing.edit(article, by=person, changes={"title": NEW_TITLE})
+        else:
+            take(Step(action), article, by=person, publish_at=moment, reason=REASON, revision=1)
+    except ArticleError as refusal:
+        return refusal.code
+    return DONE
+
+
+def by_command(person: User, article: Article, action: str, moment: datetime) -> str:
+    errors = StringIO()
+    options = ["--by", person.username, "--at", moment.isoformat(), "--reason", REASON, "--revision", "1"]
+    try:
+        call_command("article", action, str(article.pk), *options, stdout=StringIO(), stderr=errors)
+    except SystemExit as end:
+        assert end.code == 1
+    return errors.getvalue().partition(": ")[2].partition(": ")[0]
+
+
+def by_api(person: User, article: Article, action: str, moment: datetime) -> str:
+    client, address = APIClient(), f"/api/v1/desk/articles/{article.pk}/"
+    client.force_authenticate(person)
+    if action == EDIT:
+        answer = client.patch(address, {"title": NEW_TITLE})
+    else:
+        body = {Step.SCHEDULE: {"publish_at": moment}, Step.REFUSE: {"reason": REASON}, Step.KILL: {"notice": REASON}}
+        body[Step.APPROVE] = {"revision": 1}
+        answer = client.post(f"{address}{PATHS.get(Step(action), action)}/", body.get(Step(action)))
+    assert answer.status_code in ({200} if "code" not in answer.json() else {403, 409})
+    return str(answer.json().get("code", DONE))
+
+
+def by_admin(person: User, article: Article, action: str, moment: datetime) -> str:
+    client = Client()
+    client.force_login(person)
+    sent = {"title": article.title, "slug": article.slug, "author": article.author_id, "reason": REASON, "base": 1}
+    sent["title"] = NEW_TITLE if action == EDIT else article.title
+    time = moment if action == Step.SCHEDULE else article.publish_at
+    button = "_save" if action == EDIT else f"_step_{action}"
+    sent |= {"publish_at": wall(time), button: "1"}
+    address = reverse("admin:articles_article_change", args=[article.pk])
+    answer = client.post(address, sent)
+    if is_asked(answer):
+        answer = client.post(address, answer_to(answer))
+    if answer.status_code == 200:
+        assert answer.context["errors"]
+    if action == EDIT and not AuditEntry.objects.filter(action=EDIT, article_id=article.pk).exists():
+        return REFUSED  # to who may only read the text, the form shows no field for it
+    return {302: DONE, 200: REFUSED, 403: REFUSED}[answer.status_code]
+
+
+def wall(moment: datetime | None) -> str:
+    return timezone.localtime(moment).replace(tzinfo=None).isoformat() if moment else ""
+
+
+DOORS: Mapping[str, Callable[[User, Article, str, datetime], str]] = {
+    "python": by_python,
+    "command": by_command,
+    "api": by_api,
+    "admin": by_admin,
+}
+
+
+def article_in(status: Status, author: User) -> Article:
+    is_out = status in {Status.PUBLISHED, Status.WITHDRAWN, Status.KILLED}
+    time = soon(hours=-1) if is_out else soon(hours=1).replace(microsecond=0)
+    values = {"status": status, "publish_at": time, "published_at": time if is_out else None}
+    return make_article("Mayor resigns", slug="mayor", author=author, **values)
+
+
+def everything(article: Article) -> dict[str, Any]:
+    """All that an action could have left behind: the article whole, and how many rows there are of anything."""
+    models = (Article, Revision, AuditEntry, Notice, TaskInfo, TaskInfoLog)
+    counts = {model.__name__: model.objects.count() for model in models}
+    tasks = TaskInfo.objects.filter(key=str(article.pk)).order_by("pk").values()
+    return counts | {"article": Article.objects.filter(pk=article.pk).values().get(), "tasks": list(tasks)}
+
+
+def expected(role: Role, status: Status, action: str) -> str:
+    if action not in MAY[role] or (role == Role.AUTHOR and status not in UNAPPROVED):
+        return NotAllowed.code
+    return DONE if status in SOURCES[action] else "wrong_state"
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("door", DOORS)
+def test_each_right_from_each_door(door: str, role: Role) -> None:
+    """R5.1 R5.3 R5.5: the table of roles, states and actions."""
+    member, other, moment = make_member(role), make_person("other"), soon(hours=3).replace(microsecond=0)
+    actions = [action for action in SOURCES if (door, action) != ("command", EDIT)]
+    for action in actions:
+        for status in Status:
+            article = article_in(status, member if role == Role.AUTHOR else other)
+            before, wanted = everything(article), expected(role, status, action)
+            outcome = DOORS[door](member, article, action, moment)
+            case = f"{role} {action} {status.name}"
+            if wanted == DONE:
+                entry = AuditEntry.objects.latest("id")
+                assert (outcome, entry.action, entry.door, entry.user_id) == (DONE, action, door, member.pk), case
+            else:
+                assert outcome in {wanted, REFUSED}, case
+                assert everything(article) == before, case
+
+
+def claim_by_python(person: User, article: Article, verb: str) -> bool:
+    try:
+        {"claim": publishing.claim, "release": publishing.let_go}[verb](article, by=person)
+    except ArticleError:
+        return False
+    return True
+
+
+def claim_by_api(person: User, article: Article, verb: str) -> bool:
+    client = APIClient()
+    client.force_authenticate(person)
+    answer = client.post(f"/api/v1/desk/articles/{article.pk}/{verb}/")
+    assert answer.status_code in {200, 403, 409}
+    return answer.status_code == 200
+
+
+def claim_by_admin(person: User, article: Article, verb: str) -> bool:
+    client = Client()
+    client.force_login(person)
+    answer = client.post(reverse("admin:articles_queuedarticle_change", args=[article.pk]), {"revision": 1, verb: "1"})
+    return answer.status_code == 302 and answer.headers["Location"].endswith("/change/")
+
+
+@pytest.mark.parametrize("claim_by", [claim_by_python, claim_by_api, claim_by_admin])
+@pytest.mark.parametrize("role", Role)
+def test_reviewers_claim_what_waits_for_them_from_every_door(
+    role: Role, claim_by: Callable[[User, Article, str], bool]
+) -> None:
+    """R5.3"""
+    member, other = make_member(role), make_person("other")
+    for status in Status:
+        article = article_in(status, other)
+        may = role in {Role.REVIEWER, Role.CHIEF} and status == Status.MANUAL_REVIEW
+        assert claim_by(member, article, "claim") == may, status
+        assert Claim.objects.filter(article=article, person=member).exists() == may
+        if status == Status.MANUAL_REVIEW:
+            claim_by(member, article, "release")
+            assert not Claim.objects.exists()
+    assert not claim_by(member, article_in(Status.MANUAL_REVIEW, member), "claim"), "nobody reviews his own"
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_an_author_changes_and_submits_nothing_of_others(door: str) -> None:
+    wen, article = make_member(Role.AUTHOR), article_in(Status.DRAFT, make_person("other"))
+    before = everything(article)
+    for action in (Step.SUBMIT,) if door == "command" else (Step.SUBMIT, EDIT):
+        assert DOORS[door](wen, article, action, soon()) in {NotAllowed.code, REFUSED}
+    assert everything(article) == before
+
+
+@pytest.mark.parametrize("role", [Role.REVIEWER, Role.CHIEF])
+@pytest.mark.parametrize("door", DOORS)
+def test_nobody_reviews_his_own_article(door: str, role: Role) -> None:
+    """R5.3"""
+    nadia = make_member(role)
+    article = article_in(Status.MANUAL_REVIEW, nadia)
+    before = everything(article)
+    for action in (Step.APPROVE, Step.REFUSE):
+        assert DOORS[door](nadia, article, action, soon()) in {NotAllowed.code, REFUSED}
+    assert everything(article) == before
+
+
+def test_the_reason_says_why_not() -> None:
+    nadia = make_member(Role.REVIEWER)
+    with pytest.raises(NotAllowed, match="your own article"):
+        publishing.approve(article_in(Status.MANUAL_REVIEW, nadia), by=nadia, revision=1)
+    wen = make_member(Role.AUTHOR)
+    with pytest.raises(NotAllowed, match="somebody else"):
+        publishing.submit(article_in(Status.DRAFT, nadia), by=wen)
+
+
+def test_an_author_cannot_write_in_the_name_of_somebody_else() -> None:
+    wen, other = make_member(Role.AUTHOR), make_person("other")
+    with pytest.raises(NotAllowed):
+        publishing.create(Article(title="Mayor resigns", author=other), by=wen)
+    with pytest.raises(NotAllowed):
+        publishing.edit(article_in(Status.DRAFT, wen), by=wen, changes={"author": other})
+
+
+def test_a_publisher_moves_the_time_of_an_article_but_not_its_text() -> None:
+    publisher, article = make_member(Role.PUBLISHER), article_in(Status.APPROVED, make_person("other"))
+    new = soon(hours=9)
+    publishing.edit(article, by=publisher, changes={"publish_at": new})
+    with pytest.raises(NotAllowed):
+        publishing.edit(article, by=publisher, changes={"publish_at": new + timedelta(hours=1), "title": NEW_TITLE})
+    article.refresh_from_db()
+    assert (article.publish_at, article.title) == (new, "Mayor resigns")
+
+
+@pytest.mark.parametrize("is_superuser", [False, True])
+@pytest.mark.parametrize("rule", [False, True])
+def test_nobody_approves_what_he_has_edited_since_the_last_approval(
+    settings: LazySettings, rule: bool, is_superuser: bool
+) -> None:
+    settings.ARTICLES_TWO_PERSON_RULE = rule
+    irene, other = make_member(Role.CHIEF), make_person("other")
+    User.objects.filter(pk=irene.pk).update(is_superuser=is_superuser)
+    irene.refresh_from_db()
+    article = article_in(Status.MANUAL_REVIEW, other)
+    publishing.edit(article, by=irene, changes={"title": NEW_TITLE})
+    publishing.edit(article, by=make_editor(), changes={"title": "Mayor goes"})
+    with pytest.raises(NotAllowed, match="Two people"):
+        approve(article, by=irene)
+    approve(article)
+
+    bob = make_editor("bob")
+    publishing.edit(article, by=bob, changes={"title": "Mayor is gone"})
+    publishing.submit(article, by=bob)
+    approve(article, by=irene)
+
+
+@pytest.mark.parametrize("rule", [False, True])
+def test_an_administrator_approves_alone_by_an_override_that_is_recorded(settings: LazySettings, rule: bool) -> None:
+    settings.ARTICLES_TWO_PERSON_RULE = rule
+    root, chief = make_person("root", is_superuser=True), make_member(Role.CHIEF)
+    article = article_in(Status.MANUAL_REVIEW, root)
+    with pytest.raises(NotAllowed):
+        publishing.approve(article, by=root, revision=1)
+    with pytest.raises(ReasonMissing):
+        publishing.approve(article, by=root, revision=1, override=" ")
+    with pytest.raises(NotAllowed, match="Only an administrator"):
+        publishing.approve(article, by=chief, revision=1, override="Nobody else is here.")
+    publishing.approve(article, by=root, revision=1, override="Nobody else is here.")
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.action, entry.user_id, entry.facts) == (
+        Step.APPROVE,
+        root.pk,
+        {"override": "Nobody else is here."},
+    )
+    assert "override by an administrator: Nobody else is here." in entry.differences()
+
+
+def test_a_reviewer_who_was_removed_reviews_nothing() -> None:
+    nadia, article = make_member(Role.REVIEWER), article_in(Status.MANUAL_REVIEW, make_person("other"))
+    Group.objects.get(name=Role.REVIEWER).user_set.remove(nadia)
+    with pytest.raises(NotAllowed):
+        publishing.approve(article, by=User.objects.get(pk=nadia.pk), revision=1)
+
+
+def test_migrating_makes_a_group_for_each_role() -> None:
+    groups = {group.name: group.permissions.count() for group in Group.objects.all()}
+    assert groups.keys() == {role.value for role in ROLES}
+    assert all(groups.values())
+
+
+def test_a_day_alone_is_no_time_to_go_live_at() -> None:
+    """Its midnight is past for most of that day, and what is past goes live at once."""
+    article = make_article(status=Status.APPROVED)
+    with pytest.raises(CommandError, match="“2026-11-21” does not name one time"):
+        call_command("article", "schedule", str(article.pk), "--by", make_editor().username, "--at", "2026-11-21")
+    article.refresh_from_db()
+    assert (article.status, article.publish_at) == (Status.APPROVED, None)

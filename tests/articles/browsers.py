@@ -1,0 +1,116 @@
+"""A newsroom full of people: each in a browser of his own, with his role, his language and his zone."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import datetime
+from typing import Any, Self
+from zoneinfo import ZoneInfo
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from articles.desk.confirmation import ASKING
+from articles.models import Article, Preferences
+from articles.roles import Role
+from scheduling.services import read_database_clock
+from tests.articles.factories import make_member
+from tests.conftest import Site
+from tests.harness import eventually
+
+QUEUE, LIST = "/admin/articles/queuedarticle/", "/admin/articles/article/"
+A_BIG_WINDOW = {"width": 1440, "height": 1400}
+
+
+class Newsroom:
+    """Lets people in, all of whom have chosen the same language; a context manager."""
+
+    def __init__(self, browser: Browser, site: Site, *, language: str = "en") -> None:
+        self.language = language
+        self._browser = browser
+        self._site = site
+        self._windows = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._windows.close()
+
+    def reader(self, **options: Any) -> Page:
+        """A reader's browser, on the front page."""
+        page = self._open(locale=self.language, **options)
+        page.goto("/")
+        return page
+
+    def member(self, role: Role, name: str, *, zone: str = "") -> Page:
+        """Somebody of this role, who has just logged in; his screens speak the newsroom's language, in his zone."""
+        person = make_member(role, name)
+        Preferences.objects.create(person=person, language=self.language, time_zone=zone)
+        page = self._open(locale="en-US", viewport=A_BIG_WINDOW)
+        page.goto("/admin/login/?next=/admin/articles/preferences/")
+        page.locator("[name=username]").fill(name)
+        page.locator("[name=password]").fill("secret")
+        press(page.locator("form [type=submit]"))
+        expect(page.locator("html")).to_have_attribute("lang", self.language)
+        return page
+
+    def _open(self, **options: Any) -> Page:
+        context = self._browser.new_context(base_url=self._site.url, **options)
+        return self._windows.enter_context(context).new_page()
+
+
+def address_of(article: Article) -> str:
+    """Its form."""
+    return f"{LIST}{article.pk}/change/"
+
+
+def write(page: Page, body: str, **fields: str) -> None:
+    """Type a text into the open form, instead of what is there."""
+    for name, value in fields.items():
+        page.locator(f"#article_form [name={name}]").fill(value)
+    press_in_body(page, "Control+a")
+    page.keyboard.insert_text(body)
+
+
+def body_of(page: Page) -> Locator:
+    """Where the text of the open form is written."""
+    return page.locator("[role=textbox][aria-multiline=true]")
+
+
+def press_in_body(page: Page, key: str) -> None:
+    """Move the caret or select by a key. Just after it got the focus, the editor would set its own caret again."""
+    body_of(page).focus()
+    page.evaluate("() => new Promise(done => setTimeout(done, 40))")  # it waits half as long
+    page.keyboard.press(key)
+
+
+def press(button: Locator) -> None:
+    """Click what leads to another page, and wait for that."""
+    with button.page.expect_navigation(wait_until="load"):
+        button.click()
+
+
+def take(page: Page, step: str) -> None:
+    """Press the button of a step."""
+    press(page.locator(f"[name=_step_{step}]"))
+    if step in ASKING:
+        press(page.locator("#confirm button"))
+
+
+def set_time(page: Page, name: str, moment: datetime, zone: str) -> None:
+    """Type a time, as a clock in `zone` shows it."""
+    page.locator(f"input[name={name}]").fill(f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M:%S}")
+
+
+def approve(page: Page, title: str) -> None:
+    """A reviewer finds the text in the queue, reads it and lets it pass."""
+    page.goto(QUEUE)
+    page.get_by_role("link", name=title, exact=True).click()
+    page.locator("#decision [name=approve]").click()
+    page.wait_for_url(f"**{QUEUE}")
+
+
+def seen_at(place: Locator, *, timeout: float = 30) -> datetime:
+    """When, by the database's clock, a reader sees this on the page that he has open."""
+    eventually(place.count, timeout, f"not seen: {place}")
+    return read_database_clock()

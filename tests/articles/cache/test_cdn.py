@@ -1,0 +1,184 @@
+"""Proxies hear what to purge: at once, again a second later, and also if the process that changed something dies."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from articles import publishing
+from articles.cache import cdn
+from articles.models import Article
+from articles.publishing.publish import Outcome
+from articles.task_types import PURGE
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import read_database_clock
+from scheduling.side_effects import run_errands
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.harness import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Proxy(ThreadingHTTPServer):
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), ProxyHandler)
+        self.words: list[tuple[str, str, list[str]]] = []
+        self.status = HTTPStatus.OK
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/"
+
+    def heard(self) -> set[str]:
+        """The tags that it was told of since it was asked last, once there are any."""
+        words = eventually(lambda: self.words)
+        self.words = []
+        return {tag for _method, _token, tags in words for tag in tags}
+
+
+class ProxyHandler(BaseHTTPRequestHandler):
+    server: Proxy
+
+    def do_PURGE(self) -> None:  # noqa: N802 (http.server's name)
+        tags = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["tags"]
+        assert self.headers["Surrogate-Key"] == " ".join(tags)
+        self.server.words.append((self.command, self.headers["X-Token"], tags))
+        self.send_response(self.server.status)
+        self.end_headers()
+
+    do_POST = do_PURGE  # noqa: N815
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def proxy(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    monkeypatch.setattr(cdn, "ECHO", 0.0)
+    with Proxy() as server:
+        settings.CDN_PURGE_URLS, settings.CDN_PURGE_HEADER = [server.url], {"X-Token": "secret"}
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        eventually(lambda: not cdn.is_telling())
+        server.shutdown()
+        thread.join()
+
+
+def run_errands_now() -> None:
+    TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock())
+    run_errands([PURGE])
+
+
+def test_proxies_hear_at_once_and_again_a_second_later(proxy: Proxy, settings: Any) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=-1), channel=make_channel("Town"))
+    expected = {"site"} | {"news", f"article:{article.pk}", f"channel:{article.channel_id}"}
+    eventually(lambda: {tag for word in proxy.words for tag in word[2]} == expected)
+    assert {word[:2] for word in proxy.words} == {("PURGE", "secret")}
+    task = TaskInfo.objects.get(task_type=PURGE, key=str(article.pk))
+    assert task.execute_time > soon()
+    proxy.words, settings.CDN_PURGE_METHOD = [], "POST"
+    run_errands_now()
+    assert proxy.words[-1][0] == "POST"
+    assert proxy.heard() == expected
+
+
+def test_a_batch_is_one_word(proxy: Proxy) -> None:
+    ids = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(hours=-1)).pk for n in range(3)]
+    run_errands_now()
+    proxy.heard()
+    with transaction.atomic():
+        for pk in ids:
+            Article.objects.filter(pk=pk).update(summary="New")
+    told = TaskInfo.objects.filter(task_type=PURGE).values_list("parameters__articles", flat=True)
+    assert list(told) == [[pk] for pk in ids]
+    assert proxy.heard() == {"news", *(f"article:{pk}" for pk in ids)}
+
+
+def test_what_the_clock_has_shown_is_not_told_again_when_it_is_noted(proxy: Proxy) -> None:
+    """E12: the proxy was told to forget the whole site once a batch, although readers saw nothing new."""
+    ids = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)).pk for n in range(3)]
+    run_errands_now()
+    proxy.heard()
+    assert set(run_publish(ids).done) == set(ids)
+    Article.objects.note(unpublish_at=soon(seconds=-0.5))
+    assert set(run_take_off(ids).done) == set(ids)
+    assert not TaskInfo.objects.filter(task_type=PURGE).exists()
+    eventually(lambda: not cdn.is_telling())
+    assert not proxy.words
+
+
+@transaction.atomic
+def run_publish(ids: list[int]) -> Outcome:
+    return publishing.publish_due(ids)
+
+
+@transaction.atomic
+def run_take_off(ids: list[int]) -> Outcome:
+    return publishing.take_off_due(ids)
+
+
+def test_a_batch_too_large_to_look_through_is_about_everything(proxy: Proxy) -> None:
+    first = make_article().pk
+    Article.objects.filter(pk__in=range(first, first + 2000)).update(summary="New")
+    assert proxy.heard() == {"site"}
+
+
+def test_a_proxy_that_refuses_keeps_nobody_waiting_and_is_told_again(proxy: Proxy) -> None:
+    proxy.status = HTTPStatus.SERVICE_UNAVAILABLE
+    article = make_article(status=APPROVED, publish_at=soon(hours=-1))
+    proxy.heard()
+    run_errands_now()
+    task = TaskInfo.objects.get(task_type=PURGE)
+    assert (task.attempts, task.execute_time > soon()) == (1, True)
+    assert "503" in TaskInfoLog.objects.get(task_id=task.task_id).error
+    proxy.heard()
+    proxy.status = HTTPStatus.OK
+    run_errands_now()
+    assert f"article:{article.pk}" in proxy.heard()
+    assert not TaskInfo.objects.filter(task_type=PURGE).exists()
+
+
+def test_a_process_that_dies_between_commit_and_purge_leaves_the_errand(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.PAGE_CACHE_SECONDS = 60.0
+    article = make_article(status=APPROVED, publish_at=soon(hours=-1))
+    run_errands_now()
+    assert article.title in Client().get("/").text
+    with monkeypatch.context() as dead:
+        dead.setattr("articles.cache.invalidate._purge", lambda: None)
+        publishing.withdraw(article, by=make_editor())
+    proxy.heard()
+    assert article.title in Client().get("/").text
+    run_errands_now()
+    assert article.title not in Client().get("/").text
+    assert f"article:{article.pk}" in proxy.heard()
+
+
+def test_what_is_rolled_back_is_not_told(proxy: Proxy) -> None:
+    article = make_article()
+    with pytest.raises(RuntimeError), transaction.atomic():
+        article.status = APPROVED
+        article.save()
+        raise RuntimeError
+    assert not TaskInfo.objects.filter(task_type=PURGE).exists()
+    assert not proxy.words
+
+
+def test_many_tags_are_told_in_portions(proxy: Proxy) -> None:
+    cdn.run_purge([], [f"article:{n}" for n in range(100)])
+    assert [len(tags) for _method, _token, tags in proxy.words] == [30, 30, 30, 10]
+
+
+def test_without_a_proxy_nobody_is_told() -> None:
+    make_article(status=APPROVED, publish_at=soon(hours=-1))
+    assert not TaskInfo.objects.filter(task_type=PURGE).exists()

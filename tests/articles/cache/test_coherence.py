@@ -1,0 +1,290 @@
+"""The proof that readers see each change when it happens: real servers, a proxy in front, readers who never rest."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from articles import publishing, releases
+from articles.models import Article, Channel, Release, Tag
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
+from tests.articles.readers import Change, Readers, Sight, ask_at_once, is_true
+from tests.conftest import Site, StartManage, serving
+from tests.harness import base_dir, eventually, free_port, start_varnish
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+
+PATIENCE = 0.25  # seconds
+STEP = timedelta(seconds=0.6)
+ALONE = ("coming", "old", "withdrawn")  # whose own pages are read
+TOKEN = {"Authorization": "Bearer change-me"}
+
+
+@dataclass(frozen=True)
+class House:
+    """A web server of two processes, a proxy in front of it, and a worker."""
+
+    web: Site
+    proxy: str
+
+
+@pytest.fixture
+def house(start_manage: StartManage, settings: Any, tmp_path: Path) -> Iterator[House]:
+    """With the configuration of Varnish that the docs hand out."""
+    port = free_port()
+    vcl = (base_dir / "docs" / "varnish.vcl").read_text().replace('"8000"', f'"{port}"')
+    with ExitStack() as stack:
+        varnish = start_varnish(tmp_path / "varnish", vcl)
+        stack.callback(varnish.kill)
+        settings.CDN_PURGE_URLS, settings.CDN_PURGE_HEADER = [f"{varnish.url}/"], TOKEN
+        hook = {"CDN_PURGE_URLS": f"{varnish.url}/", "CDN_PURGE_HEADER": "Authorization: Bearer change-me"}
+        web = stack.enter_context(serving("--workers", "2", port=port, env=hook))
+        start_manage("poll", "--forever", env=hook)
+        yield House(web, varnish.url)
+
+
+class Newsroom:
+    """Articles of one channel, tag and author, so that every list has all of them."""
+
+    def __init__(self) -> None:
+        self.alice = make_editor()
+        self.channel = Channel.objects.create(name="Politics", slug="house")
+        self.tag = Tag.objects.create(name="Rain")
+        self.ada = User.objects.create_user("ada", first_name="Ada", last_name="Lin")
+        self.articles: dict[str, Article] = {}
+        self.histories: dict[str, list[Change]] = {"Politics": [Change(True)], "Parliament": [Change(False)]}
+
+    def add(self, name: str, *, shown: bool, **values: Any) -> Article:
+        """An approved article, which is out at the beginning or is not."""
+        values = {"channel": self.channel, "author": self.ada, "status": APPROVED, **values}
+        self.articles[name] = article = make_article(f"Headline-{name}", **values)
+        article.tags.add(self.tag)
+        self.histories[f"Headline-{name}"] = [Change(shown)]
+        return article
+
+    def changes(self, name: str, shown: bool, *, at: datetime) -> None:
+        """The clock shows or hides it at an instant."""
+        self.histories[name].append(Change(shown, at.timestamp(), at.timestamp()))
+
+    def changed(self, *names: tuple[str, bool], began: float) -> None:
+        """Somebody has just done so, and began a moment ago."""
+        for name, shown in names:
+            self.histories[name].append(Change(shown, began, time.time()))
+
+    def signs(self) -> dict[str, Mapping[str, str]]:
+        """What is to be seen at each address, and by which text."""
+        titles = {name: name for name in self.histories if name.startswith("Headline")}
+        slugs = {name: f"/{name.lower()}/" for name in titles if name not in ("Headline-old", "Headline-new")}
+        names = {name: name for name in ("Politics", "Parliament")}
+        house, rain, ada = "/channel/house/", "/tag/rain/", f"/author/{self.ada.pk}/"
+        pages = [
+            "/",
+            house,
+            rain,
+            ada,
+            "/feed/",
+            "/feed/atom/",
+            f"{house}feed/json/",
+            f"{rain}feed/",
+            f"{ada}feed/atom/",
+        ]
+        lists = [
+            *pages,
+            "/api/v1/articles/",
+            "/api/v1/articles/?channel=house&page_size=50",
+            "/api/v1/articles/?q=headline",
+        ]
+        return {
+            **{address: {**titles, **names} for address in lists},
+            "/latest/": titles,
+            "/search/?channel=house": titles,
+            "/news-sitemap.xml": titles,
+            "/sitemap-0.xml": slugs,
+            "/api/v1/channels/": names,
+            **{self.articles[name].get_absolute_url(): self._of(name) for name in ALONE},
+            **{f"/api/v1/articles/{self.articles[name].pk}/": self._of(name) for name in ALONE},
+        }
+
+    def _of(self, name: str) -> Mapping[str, str]:
+        """An article's own page shows others, too, but not in this form."""
+        wanted = ["old", "new"] if name == "old" else [name]
+        return {f"Headline-{one}": f"Headline-{one}" for one in wanted}
+
+
+def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: House) -> None:
+    """R5.5"""
+    newsroom = Newsroom()
+    release = prepare(newsroom)
+    readers = Readers([house.web.url, house.proxy], newsroom.signs())
+    with readers.reading():
+        eventually(readers.have_looked, 60)
+        times = set_times(newsroom, release, soon(seconds=5))
+        when_done(newsroom, Article.objects.filter(title="Headline-new"), ("old", False), ("new", True), due=times[1])
+        when_done(newsroom, Release.objects.filter(status="published"), ("first", True), ("second", True), due=times[4])
+        time.sleep(STEP.total_seconds())
+        act(newsroom, "withdrawn", publishing.withdraw, shown=False)
+        time.sleep(STEP.total_seconds())
+        act(newsroom, "withdrawn", publishing.restore, shown=True)
+        time.sleep(STEP.total_seconds())
+        rename(newsroom)
+        time.sleep(STEP.total_seconds())
+    assert not readers.faults
+    lies = [
+        (one, name)
+        for one in readers.sights
+        for name in one.seen
+        if not is_true(one, name, newsroom.histories[name], patience=PATIENCE)
+    ]
+    assert not lies, told(lies, newsroom)
+    assert_releases_are_whole(readers)
+    assert_each_address_told_the_end(readers, newsroom)
+    assert_proxy_keeps_what_readers_share(house, newsroom)
+
+
+def assert_proxy_keeps_what_readers_share(house: House, newsroom: Newsroom) -> None:
+    """One page for each language, whatever else browsers send; the desk passes; strangers purge nothing."""
+    page = newsroom.articles["old"].get_absolute_url()
+    chinese = "Accept-Language: de, zh-TW;q=0.9, en;q=0.8"
+    # A purge of the last change may come once more after the first answer: an errand is repeated rather than lost.
+    first = eventually(lambda: next((one for one in [ask(house, page, chinese)] if is_hit(one)), None))
+    again = ask(house, page, "Accept-Language: zh", "Cookie: sessionid=1; theme=dark")
+    chosen = ask(house, page, "Accept-Language: en", "Cookie: a=b; django_language=zh-hans")
+    assert first and 'lang="zh-hans"' in first and is_hit(again) and is_hit(chosen)
+    assert {body(answer) for answer in (again, chosen)} == {body(first)}
+    assert 'lang="en"' in ask(house, page, "Accept-Language: en-GB, zh")
+    assert not [name for name in ("s-maxage", "surrogate-key", "cache-tag", "set-cookie") if name in first.lower()]
+    ask(house, "/admin/login/")
+    assert not is_hit(ask(house, "/admin/login/"))
+    assert ask(house, "/", method="PURGE").startswith("HTTP/1.1 403")
+    wrong = ask(house, "/", "Authorization: Bearer change-me", "Surrogate-Key: .*", method="PURGE")
+    assert wrong.startswith("HTTP/1.1 400")
+
+
+def ask(house: House, path: str, *headers: str, method: str = "GET") -> str:
+    (answer,) = ask_at_once(f"{house.proxy}{path}", 1, *headers, method=method)
+    return answer
+
+
+def body(answer: str) -> str:
+    return answer.partition("\r\n\r\n")[2]
+
+
+def is_hit(answer: str) -> bool:
+    """Varnish names the request that fetched an answer beside the one that got it again."""
+    return re.search(r"^X-Varnish: \d+ \d+\r$", answer, re.MULTILINE) is not None
+
+
+def prepare(newsroom: Newsroom) -> Release:
+    """All articles, those that wait for their time as yet without one."""
+    long_ago = soon(hours=-1)
+    newsroom.add("coming", shown=False)
+    newsroom.add("leaving", shown=True, publish_at=long_ago)
+    newsroom.add("embargoed", shown=False, publish_at=long_ago, embargo_until=soon(hours=1))
+    newsroom.add("withdrawn", shown=True, publish_at=long_ago)
+    old = newsroom.add("old", shown=True, publish_at=long_ago)
+    newsroom.histories["Headline-new"] = [Change(False)]
+    publishing.edit(old, by=newsroom.alice, changes={"title": "Headline-new"})
+    publishing.submit(old, by=newsroom.alice)
+    approve(old)
+    return make_release(*(newsroom.add(name, shown=False) for name in ("first", "second")), by=newsroom.alice)
+
+
+def set_times(newsroom: Newsroom, release: Release, begin: datetime) -> list[datetime]:
+    """What the clock and the worker will do, one after the other."""
+    times = [begin + number * STEP for number in range(5)]
+    alice, articles = newsroom.alice, newsroom.articles
+    publishing.schedule(articles["coming"], publish_at=times[0], by=alice)
+    publishing.schedule_update(articles["old"], publish_at=times[1], by=alice)
+    Article.objects.filter(pk=articles["leaving"].pk).update(unpublish_at=times[2])
+    publishing.set_embargo(articles["embargoed"], until=times[3], by=alice)
+    releases.schedule_release(release, publish_at=times[4], by=alice)
+    assert soon() < begin, "the machine is too slow for this"
+    newsroom.changes("Headline-coming", True, at=times[0])
+    newsroom.changes("Headline-leaving", False, at=times[2])
+    newsroom.changes("Headline-embargoed", True, at=times[3])
+    return times
+
+
+def when_done(newsroom: Newsroom, done: QuerySet[Any], *changes: tuple[str, bool], due: datetime) -> None:
+    """A worker makes this change by a commit, which is not before it is due; how late it is, others measure."""
+    eventually(done.exists, 30)
+    newsroom.changed(*((f"Headline-{name}", shown) for name, shown in changes), began=due.timestamp())
+
+
+def wait_for(moment: datetime) -> None:
+    time.sleep(max((moment - soon()).total_seconds(), 0))
+
+
+def act(newsroom: Newsroom, name: str, verb: Any, *, shown: bool) -> None:
+    began = time.time()
+    verb(newsroom.articles[name], by=newsroom.alice)
+    newsroom.changed((f"Headline-{name}", shown), began=began)
+
+
+def rename(newsroom: Newsroom) -> None:
+    began = time.time()
+    newsroom.channel.name = "Parliament"
+    newsroom.channel.save()
+    newsroom.changed(("Politics", False), ("Parliament", True), began=began)
+
+
+def told(lies: list[tuple[Sight, str]], newsroom: Newsroom) -> str:
+    """The first ones at each address, with seconds since the last change that was over when the request began."""
+    lines: dict[tuple[str, str], str] = {}
+    for sight, name in lies:
+        over = [change.after for change in newsroom.histories[name][1:] if change.after < sight.began]
+        since = f"{sight.began - max(over):.3f} s after its last change" if over else "before its first change"
+        seen = "is shown" if sight.seen[name] else "is not shown"
+        lines.setdefault((sight.address, name), f"{sight.address}: {name} {seen} {since}")
+    return f"{len(lies)} lies:\n" + "\n".join(lines.values())
+
+
+def assert_releases_are_whole(readers: Readers) -> None:
+    """No list ever had one of the two articles of the release."""
+    pairs = [
+        (one.seen["Headline-first"], one.seen["Headline-second"])
+        for one in readers.sights
+        if {"Headline-first", "Headline-second"} <= one.seen.keys()
+    ]
+    assert set(pairs) == {(False, False), (True, True)}
+
+
+def assert_each_address_told_the_end(readers: Readers, newsroom: Newsroom) -> None:
+    """The readers were not too slow to prove anything."""
+    last = {one.address: one for one in readers.sights}
+    for name, history in newsroom.histories.items():
+        late = [one for one in last.values() if name in one.seen and one.began < history[-1].after + PATIENCE]
+        assert not late
+
+
+def test_a_crowd_at_the_second_has_the_page_made_once(transactional_db: None, tmp_path: Path) -> None:
+    environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "METRICS_NETWORKS": "127.0.0.0/8"}
+    with serving("--workers", "2", env=environment) as web:
+        ask_at_once(f"{web.url}/", 20)
+        moment = soon(seconds=1)
+        make_article("Comet landing", status=APPROVED, publish_at=moment)
+        before = made(web)
+        wait_for(moment)
+        answers = ask_at_once(f"{web.url}/", 500)
+        assert len([one for one in answers if one.startswith("HTTP/1.1 200") and "Comet landing" in one]) == 500
+        assert made(web) - before == 1
+        (head,) = ask_at_once(f"{web.url}/", 1, method="HEAD")
+        assert (body(head), made(web) - before) == ("", 1)
+
+
+def made(web: Site) -> float:
+    """How many answers were made anew, by all its processes."""
+    (answer,) = ask_at_once(f"{web.url}/metrics", 1)
+    found = re.search(r'^headline_answers_total\{source="made"\} (\S+)', answer, re.MULTILINE)
+    assert found
+    return float(found[1])

@@ -1,0 +1,345 @@
+"""What strangers can do to the response cache: neither fill it, nor keep in it what readers may not see any longer."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+from django.core.cache import caches
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from prometheus_client import REGISTRY
+
+from articles import publishing
+from articles.cache import backend, versions, views
+from articles.models import Article, Channel
+from articles.site.pagination import SIZE
+from articles.task_types import PURGE
+from scheduling.models import TaskInfo
+from scheduling.services import read_database_clock
+from scheduling.side_effects import run_errands
+from tests.articles.factories import make_article, make_channel, make_editor, soon
+from tests.harness import Server, free_port, start_redis
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+
+
+@pytest.fixture(autouse=True)
+def _kept_for_a_minute(settings: Any) -> None:
+    """As with Redis, whichever cache the tests run on."""
+    settings.PAGE_CACHE_SECONDS = 60.0
+
+
+@pytest.fixture(autouse=True)
+def _nothing_owed() -> Iterator[None]:
+    yield
+    backend.reachable._again_at = float("-inf")
+    versions._owed._tags.clear()
+
+
+def live(title: str = "Harbour bridge reopens", **values: Any) -> Article:
+    channel = values.pop("channel", None) or Channel.objects.get_or_create(name="Politics")[0]
+    return make_article(title, status=Status.PUBLISHED, publish_at=soon(hours=-1), channel=channel, **values)
+
+
+def get(address: str, **headers: str) -> Any:
+    return Client().get(address, headers=headers)
+
+
+def cost(address: str, **headers: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert get(address, **headers).status_code == HTTPStatus.OK
+    return len(queries)
+
+
+def entries() -> set[str]:
+    """All keys that the response cache holds, but for locks, which live for a moment."""
+    cache: Any = caches["responses"]
+    if hasattr(cache, "_cache"):
+        cache._max_entries = 100_000
+        found = set(cache._cache)
+    else:
+        found = {str(key) for key in cache.client.get_client().scan_iter("*")}
+    return {key for key in found if ":lock:" not in key}
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path, settings: Any) -> Iterator[Server]:
+    """A Redis for the cache that the test may fill or take away."""
+    server = start_redis(tmp_path / "cache", "--maxmemory-policy", "noeviction")
+    settings.REDIS_CACHE_URL = f"{server.url}/1"
+    settings.CACHES = {**settings.CACHES, "responses": _cache_at(settings.REDIS_CACHE_URL)}
+    yield server
+    caches["responses"].close()
+    server.kill()
+
+
+def _cache_at(url: str) -> dict[str, Any]:
+    options = {
+        "SOCKET_CONNECT_TIMEOUT": 2,
+        "SOCKET_TIMEOUT": 5,
+        "SERIALIZER": "django_redis.serializers.msgpack.MSGPackSerializer",
+    }
+    return {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": url, "OPTIONS": options}
+
+
+def fill(server: Server) -> None:
+    """From now on it holds more than it may, and takes nothing."""
+    with redis.Redis.from_url(f"{server.url}/0") as client:
+        client.set("filler", b"x" * 4_000_000)
+        client.config_set("maxmemory", 2_000_000)
+
+
+def failures(name: str) -> float:
+    return REGISTRY.get_sample_value("headline_cache_errors_total", {"command": name}) or 0.0
+
+
+def test_spellings_of_an_address_make_no_entries_of_their_own() -> None:
+    """S6"""
+    article = live()
+    for number in range(12):
+        live(f"No. {number}")
+    page, api = article.get_absolute_url(), "/api/v1/articles/"
+    asked = ["/", page, "/channel/politics/", "/feed/", api, f"{api}{article.pk}/", "/sitemap-0.xml"]
+    for address in [*asked, "/?page_size=50", f"{api}?page_size=50"]:
+        assert get(address).status_code == HTTPStatus.OK
+    before = entries()
+    for address in asked:
+        for host in ("testserver:81", "localhost:8001", "a.localhost", "b.localhost:1", "127.0.0.1:9"):
+            get(address, host=host)
+        get(f"{address}?utm_source=x&%00=1")
+    zeros = [page.replace(f"/{article.pk}/", f"/{'0' * n}{article.pk}/") for n in range(1, 5)]
+    zeros += [f"{api}{'0' * n}{article.pk}/" for n in range(1, 5)] + ["/sitemap-00.xml", "/sitemap-000.xml"]
+    for address in [
+        *zeros,
+        "/channel/POLITICS/",
+        "/channel/Politics/feed/",
+        f"{page.upper()}",
+        f"{page}x/",
+        f"{page}%20/",
+    ]:
+        get(address)
+    for size in ("51", "052", "00000000000050", "999999999999999999"):
+        assert cost(f"/?page_size={size}") == 0
+        assert cost(f"{api}?page_size={size}") == 0
+    assert entries() == before
+
+
+@pytest.mark.parametrize("host", ["testserver", "localhost:8001", "x.localhost"])
+def test_an_answer_is_the_same_at_each_of_the_sites_hosts(host: str) -> None:
+    """Or whoever asks first would decide which host the links of all others lead to."""
+    for number in range(SIZE + 12):
+        article = live(f"No. {number}")
+    for address in ("/", "/feed/", "/api/v1/articles/", article.get_absolute_url(), "/sitemap.xml"):
+        found = get(address, host=host)
+        caches["responses"].clear()
+        assert host not in found.text
+        assert found.content == get(address).content
+    assert get("/api/v1/articles/", host=host).json()["next"].startswith(django_settings.SITE_URL)
+
+
+def test_other_spellings_lead_to_the_canonical_address_for_good() -> None:
+    """S6"""
+    article = live()
+    page = article.get_absolute_url()
+    for spelled, canonical in [
+        (page.replace(f"/{article.pk}/", f"/00{article.pk}/"), page),
+        (f"/article/0{article.pk}/", f"/article/{article.pk}/"),
+        (f"/article/{article.pk}/", page),
+        (f"/article/{article.pk}/wrong-slug/", page),
+        (page.replace("bridge", "Bridge"), page),
+        (f"/api/v1/articles/0{article.pk}/", f"/api/v1/articles/{article.pk}/"),
+        ("/sitemap-00.xml", "/sitemap-0.xml"),
+    ]:
+        answer = get(
+            spelled if "/api/" in spelled else f"{spelled}?utm_source=x"
+        )  # the API refuses what it does not know
+        assert (answer.status_code, answer["Location"]) == (HTTPStatus.MOVED_PERMANENTLY, canonical), spelled
+        assert answer["Cache-Control"] == "private, no-store"
+    if connection.vendor == "mysql":  # SQLite knows nothing by this name
+        for spelled, canonical in [
+            ("/channel/POLITICS/?before=x", "/channel/politics/?before=x"),
+            ("/channel/Politics/feed/atom/", "/channel/politics/feed/atom/"),
+        ]:
+            assert get(spelled)["Location"] == canonical
+
+
+def test_however_many_addresses_there_are_the_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6"""
+    monkeypatch.setattr(views, "ADDRESSES", 3)
+    articles = [live(f"No. {number}") for number in range(12)]
+    get("/")
+    before = len(entries())
+    for article in articles:
+        assert article.title in get(article.get_absolute_url()).text
+        assert article.title in get(f"/api/v1/articles/{article.pk}/").text
+    kinds, helpers = 2, 2
+    tokens = len(articles)  # the versions of tags, of which each exists
+    assert len(entries()) - before <= 3 * kinds * helpers + tokens + 1
+
+
+def test_the_pages_of_a_list_share_a_number_of_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(12):
+        live(f"No. {number}")
+    monkeypatch.setattr(
+        views, "salted_hmac", lambda *args, **options: type("", (), {"hexdigest": lambda self: "0" * 64})()
+    )
+    get("/")
+    before = len(entries())
+    for size in range(1, 12):
+        link = get(f"/?page_size={size}")
+        assert link.status_code == HTTPStatus.OK
+    assert len(entries()) - before <= 2
+
+
+def test_nothing_in_the_cache_outlives_a_day(own_redis: Server) -> None:
+    """S6: a helper key lived for thirty."""
+    get(live().get_absolute_url())
+    with redis.Redis.from_url(django_settings.REDIS_CACHE_URL) as client:
+        lifetimes = [client.ttl(key) for key in client.scan_iter("*")]
+    assert lifetimes and all(0 < seconds <= 24 * 3600 for seconds in lifetimes)
+
+
+def test_what_lies_in_redis_is_data_and_runs_nothing(own_redis: Server, tmp_path: Path) -> None:
+    """S17"""
+    article = live()
+    page = article.get_absolute_url()
+    get(page)
+    trap = tmp_path / "trap"
+    evil = pickle.dumps(_Evil(str(trap)))
+    with redis.Redis.from_url(django_settings.REDIS_CACHE_URL) as client:
+        for key in client.scan_iter("*"):
+            assert not (client.get(key) or b"").startswith(b"\x80"), "pickled"
+            client.set(key, evil)
+    assert article.title in get(page).text
+    assert not trap.exists()
+
+
+class _Evil:
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize("step", ["withdraw", "kill", "edit", "delete"])
+def test_a_full_cache_serves_nothing_that_was_taken_back(own_redis: Server, step: str) -> None:
+    """S6: an article stayed readable for 63 s."""
+    alice, article = make_editor(), live(published_at=soon(hours=-1))
+    page, title = article.get_absolute_url(), article.title
+    for address in (page, "/", "/feed/"):
+        assert title in get(address).text
+    assert cost("/") == 0
+    fill(own_redis)
+    refused = failures("purge")
+    if step == "withdraw":
+        publishing.withdraw(article, by=alice)
+    elif step == "kill":
+        publishing.kill(article, by=alice, notice="It was all wrong.")
+    elif step == "delete":
+        article.delete()
+    else:
+        article.title = "Something else"
+        article.save()
+    for address in (page, "/", "/feed/"):
+        assert title not in get(address).text
+    assert failures("purge") > refused
+
+
+def test_a_full_cache_costs_time_and_no_page(own_redis: Server) -> None:
+    article = live()
+    fill(own_redis)
+    for _time in range(2):
+        assert article.title in get(article.get_absolute_url()).text
+    assert failures("add") + failures("set") > 0
+
+
+def test_probes_hear_of_a_server_at_its_limit(own_redis: Server, settings: Any) -> None:
+    """S6: `/readyz` said that Redis was fine."""
+    settings.SCHEDULING_REDIS_URL = own_redis.url
+    report = get("/readyz").json()
+    assert (report["redis"], report["cache"]) == ("ok", "ok")
+    fill(own_redis)
+    report = get("/readyz").json()
+    assert (report["redis"], report["cache"], report["status"]) == ("full", "full", "degraded")
+    assert {"redis_full", "cache_full"} <= set(report["problems"])
+    own_redis.kill()
+    report = get("/readyz").json()
+    assert (report["redis"], report["cache"]) == ("unreachable", "unreachable")
+
+
+def test_a_purge_that_did_not_arrive_is_made_good_before_the_cache_is_used_again(
+    own_redis: Server, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache was away for this process alone, and still has what it had."""
+    article = live()
+    page = article.get_absolute_url()
+    assert article.title in get(page).text
+    there, elsewhere = settings.CACHES, _cache_at(f"redis://127.0.0.1:{free_port()}/0")
+    settings.CACHES = {**there, "responses": elsewhere}
+    publishing.withdraw(article, by=make_editor())
+    assert get(page).status_code == HTTPStatus.NOT_FOUND
+    settings.CACHES = there
+    backend.reachable._again_at = float("-inf")
+    assert get(page).status_code == HTTPStatus.NOT_FOUND
+    live("Another")
+    assert cost("/") > 0
+    assert cost("/") == 0
+
+
+@pytest.mark.parametrize("step", ["withdraw", "kill", "delete"])
+def test_a_process_that_dies_before_its_purge_leaves_a_task_that_makes_it_good(
+    own_redis: Server, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """E13: without a CDN nothing repeated it."""
+    alice, article = make_editor(), live(published_at=soon(hours=-1))
+    assert article.title in get("/").text
+    with monkeypatch.context() as dead:
+        dead.setattr("articles.cache.invalidate._purge", lambda: None)
+        if step == "withdraw":
+            publishing.withdraw(article, by=alice)
+        elif step == "kill":
+            publishing.kill(article, by=alice, notice="It was all wrong.")
+        else:
+            article.delete()
+    assert article.title in get("/").text
+    TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock())
+    run_errands([PURGE])
+    assert article.title not in get("/").text
+    assert not TaskInfo.objects.filter(task_type=PURGE).exists()
+
+
+def test_the_task_is_tried_again_while_the_cache_takes_no_purge(own_redis: Server) -> None:
+    article = live()
+    publishing.withdraw(article, by=make_editor())
+    own_redis.kill()
+    TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock())
+    run_errands([PURGE])
+    task = TaskInfo.objects.get(task_type=PURGE)
+    assert (task.attempts, task.execute_time > soon()) == (1, True)
+
+
+def test_a_server_that_evicts_brings_nothing_back(own_redis: Server) -> None:
+    """Whichever key it forgets: a version, the guard, both."""
+    alice, channel = make_editor(), make_channel("Sport")
+    for forgotten in ("tag:", "guard", ""):
+        article = live(f"Cup final {forgotten}", channel=channel)
+        page = article.get_absolute_url()
+        assert article.title in get(page).text
+        publishing.withdraw(article, by=alice)
+        with redis.Redis.from_url(django_settings.REDIS_CACHE_URL) as client:
+            for key in client.scan_iter("*"):
+                if f":pages:{forgotten}".encode() in key and b":pages:3:" not in key:
+                    client.delete(key)
+        assert get(page).status_code == HTTPStatus.NOT_FOUND, forgotten

@@ -1,0 +1,501 @@
+"""What is kept for readers: made once, true to the instant, void when something that it shows is changed."""
+
+from __future__ import annotations
+
+import re
+import socket
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import caches
+from django.db import connection, transaction
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from articles import images, publishing
+from articles.cache import backend, store
+from articles.cache.response import Answer
+from articles.cache.tags import NEWS, tagged
+from articles.cache.ttl import LONGEST, look_ahead
+from articles.cache.versions import renew
+from articles.cache.views import cached
+from articles.models import Article, Channel, Tag, Update
+from articles.search import mend_index
+from scheduling.services import run_due
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.image_files import make_material
+from tests.harness import free_port
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+PAGES = ["/", "/latest/", "/channel/politics/", "/tag/rain/"]
+LISTS = [*PAGES, "/feed/", "/feed/atom/", "/feed/json/",
+         "/channel/politics/feed/", "/tag/rain/feed/json/", "/sitemap.xml", "/sitemap-0.xml", "/news-sitemap.xml",
+         "/api/v1/articles/", "/api/v1/articles/?channel=politics"]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _kept_for_a_minute(settings: Any) -> None:
+    """As with Redis, whichever cache the tests run on."""
+    settings.PAGE_CACHE_SECONDS = 60.0
+
+
+def live(title: str = "Harbour bridge reopens", **values: Any) -> Article:
+    channel = values.pop("channel", None) or Channel.objects.get_or_create(name="Politics")[0]
+    values = {"status": Status.PUBLISHED, "publish_at": soon(hours=-1), "channel": channel, **values}
+    article = make_article(title, **values)
+    article.tags.add(Tag.objects.get_or_create(name="Rain")[0])
+    return article
+
+
+def get(address: str, **headers: str) -> Any:
+    return Client().get(address, headers=headers)
+
+
+def cost(address: str, **headers: str) -> int:
+    """Statements that an answer takes."""
+    with CaptureQueriesContext(connection) as queries:
+        assert get(address, **headers).status_code in (200, 304)
+    return len(queries)
+
+
+def addresses_of(article: Article) -> list[str]:
+    return [*LISTS, article.get_absolute_url(), f"/api/v1/articles/{article.pk}/"]
+
+
+def test_whatever_readers_ask_for_costs_six_statements_at_most_and_none_the_second_time() -> None:
+    article = live(author=User.objects.create_user("ada", first_name="Ada", last_name="Lin"))
+    for address in [
+        *addresses_of(article),
+        "/api/v1/channels/",
+        "/sitemap-pages.xml",
+        f"/author/{article.author_id}/feed/",
+        "/search/",
+        "/search/?q=bridge",
+        "/search/?q=bridge&channel=politics&since=2026-01-01",
+        "/api/v1/articles/?q=bridge",
+    ]:
+        assert 1 <= cost(address) <= 6, address
+        assert cost(address) == 0, address
+        assert cost(address, if_none_match=get(address)["ETag"]) == 0
+
+
+def test_what_nobody_knows_fills_no_cache_and_is_in_no_page() -> None:
+    live()
+    first = get("/")
+    again = get("/?utm_source=x&fbclid=y&before2=3")
+    assert cost("/?utm_source=z") == 0
+    assert again.content == first.content and "utm_source" not in again.text
+
+
+def test_every_change_by_hand_is_seen_at_once_wherever_it_shows() -> None:
+    """R5.5"""
+    alice, article = make_editor(), live()
+    other = make_channel("Sport")
+
+    def seen(text: str) -> list[str]:
+        return [address for address in addresses_of(article) if text in get(address).text]
+
+    everywhere = [address for address in addresses_of(article) if address != "/sitemap.xml"]
+    with_titles = [address for address in everywhere if address != "/sitemap-0.xml"]
+    assert seen("Harbour bridge") == with_titles
+    assert seen("Politics") != []
+    publishing.withdraw(article, by=alice)
+    assert seen("Harbour bridge") == []
+    publishing.restore(article, by=alice)
+    assert seen("Harbour bridge") == with_titles
+    article.title = "Bridge closed again"
+    article.save()
+    assert (seen("Harbour bridge reopens"), seen("Bridge closed again")) == ([], with_titles)
+    Article.objects.filter(pk=article.pk).update(title="Bridge open for good", channel=other)
+    assert "Bridge open" not in get("/channel/politics/").text
+    assert "Bridge open" in get("/channel/sport/").text
+
+
+@pytest.mark.parametrize("model", [Channel, Tag, User])
+def test_a_new_name_is_seen_at_once(model: type[Any]) -> None:
+    ada = User.objects.create_user("ada", first_name="Rain", last_name="Lin")
+    article = live(author=ada)
+    shown = {Channel: "Politics", Tag: "Rain", User: "Rain Lin"}[model]
+    assert shown in get(article.get_absolute_url()).text
+    for row in model.objects.all():
+        if model is User:
+            row.last_name = "Chen"
+        else:
+            row.name = "Weather"
+        row.save()
+    text = get(article.get_absolute_url()).text
+    assert ("Chen" if model is User else "Weather") in text
+
+
+def test_who_logs_in_makes_no_page_anew() -> None:
+    live()
+    alice = make_editor()
+    get("/")
+    Client().force_login(alice)
+    assert cost("/") == 0
+
+
+def test_a_draft_makes_no_page_anew() -> None:
+    live()
+    get("/")
+    draft = make_article("A draft")
+    draft.title = "Another"
+    draft.save()
+    draft.tags.set(Tag.objects.all())
+    draft.delete()
+    assert cost("/") == 0
+
+
+def test_what_is_about_something_else_is_not_made_anew() -> None:
+    article, other = live(), live("Cup final", channel=make_channel("Sport"))
+    other.tags.clear()
+    page, channel = other.get_absolute_url(), "/channel/sport/"
+    assert cost(page) and cost(channel)
+    article.summary = "Traffic flows."
+    article.save()
+    assert cost(page) == cost(channel) == 0
+    other.summary = "Extra time."
+    other.save()
+    assert "Extra time." in get(page).text
+
+
+def test_what_was_being_made_while_something_was_purged_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    article = live()
+    views = "articles.site.views.front_of"
+    monkeypatch.setattr(views, _and_then(views, lambda: Article.objects.filter(pk=article.pk).update(title="Newer")))
+    assert "Newer" not in get("/").text
+    monkeypatch.undo()
+    assert "Newer" in get("/").text
+
+
+def _and_then(name: str, event: Any) -> Any:
+    """The function `name`, with an event between what it looked up and what comes of it."""
+    module, _, attribute = name.rpartition(".")
+    function = getattr(__import__(module, fromlist=[attribute]), attribute)
+
+    def both(*args: Any, **options: Any) -> Any:
+        result = function(*args, **options)
+        event()
+        return result
+
+    return both
+
+
+def test_inside_a_transaction_nothing_is_kept() -> None:
+    article = live()
+    with transaction.atomic():
+        Article.objects.filter(pk=article.pk).update(title="Never committed")
+        assert "Never committed" in get("/").text
+        transaction.set_rollback(True)
+    assert "Never committed" not in get("/").text
+
+
+def test_the_clock_shows_and_hides_without_any_purge() -> None:
+    """R0.2"""
+    moment = soon(seconds=3)
+    live("Leaving", unpublish_at=moment)
+    live("Coming", status=APPROVED, publish_at=moment)
+    shown_before = []
+    while soon() < moment:
+        text = get("/").text
+        if soon() < moment:
+            shown_before.append(("Leaving" in text, "Coming" in text))
+    assert set(shown_before) == {(True, False)}, "it was looked at before, and was right each time"
+    text = get("/").text
+    assert "Coming" in text and "Leaving" not in text
+
+
+def test_a_worker_that_notes_what_the_clock_has_shown_makes_no_page_anew() -> None:
+    """E12: each batch made all pages anew at the moment when most readers come."""
+    live(), live("Cup final", status=APPROVED, publish_at=soon(seconds=-1))
+    Article.objects.bulk_create(
+        Article(title=f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)) for n in range(150)
+    )
+    assert "No. 149" in get("/latest/").text
+    assert run_due(500) == 1  # of the one whose save has a task
+    with transaction.atomic():
+        assert len(publishing.publish_due(list(Article.objects.values_list("pk", flat=True))).done) == 150
+    assert cost("/latest/") == 0
+
+
+@pytest.mark.usefixtures("far_from_midnight")
+def test_the_next_change_is_the_first_that_the_clock_brings() -> None:
+    def changes() -> datetime:
+        return look_ahead().change
+
+    earliest = soon() + LONGEST
+    assert earliest <= changes() <= soon() + LONGEST
+    moments = [soon(seconds=seconds) for seconds in (50, 40, 30, 20)]
+    make_article(status=Status.DRAFT, publish_at=moments[3])
+    make_article(status=APPROVED, publish_at=moments[0])
+    assert changes() == moments[0]
+    article = live(embargo_until=moments[1])
+    assert changes() == moments[1]
+    Update.objects.create(article=article, approved=article.revisions.get(), publish_at=moments[2])
+    assert changes() == moments[2]
+    live(unpublish_at=moments[3])
+    assert changes() == moments[3]
+
+
+@pytest.mark.parametrize("hours_left", [0, 1])
+def test_the_date_in_the_masthead_changes_at_the_midnight_of_the_site(settings: Any, hours_left: int) -> None:
+    _put_midnight(settings, hours_left)
+
+    def midnight() -> datetime:
+        local = timezone.localtime(soon(), timezone.get_default_timezone())
+        return (local + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+    before = midnight()
+    with mock.patch("articles.cache.ttl.LONGEST", timedelta(hours=3)):
+        assert look_ahead().change in (before, midnight())
+
+
+@pytest.fixture
+def far_from_midnight(settings: Any) -> None:
+    """The site's date does not change while the test runs."""
+    _put_midnight(settings, 12)
+
+
+def _put_midnight(settings: Any, hours: int) -> None:
+    """Have the site in a zone in which midnight is this many hours away, and what is left of the present one."""
+    offset = (23 - hours - soon().hour + 11) % 24 - 11
+    settings.TIME_ZONE = f"Etc/GMT{-offset:+d}"
+
+
+@pytest.mark.usefixtures("far_from_midnight")
+def test_browsers_ask_each_time_and_proxies_keep_what_is_purged_while_it_is_true(settings: Any) -> None:
+    live()
+    assert get("/")["Cache-Control"] == "public, max-age=0"
+    settings.CDN_PURGE_URLS = ["http://127.0.0.1:1/"]
+    for address in LISTS:
+        backend.responses.clear()  # what another address made may be some seconds old
+        assert LONGEST.total_seconds() - 10 <= _shared_age(address) < LONGEST.total_seconds(), address
+    change = soon(seconds=40)
+    live("Coming", status=APPROVED, publish_at=change)
+    for address in LISTS:
+        for _made_or_kept in range(2):
+            age = _shared_age(address)
+            assert soon(seconds=age) < change
+            assert age >= 5
+
+
+def _shared_age(address: str) -> int:
+    found = re.search(r"s-maxage=(\d+)", get(address)["Cache-Control"])
+    assert found
+    return int(found[1])
+
+
+def test_answers_name_what_they_show() -> None:
+    article = live(author=User.objects.create_user("ada", first_name="Ada"))
+    tag, channel = article.tags.get().pk, article.channel_id
+    expected = {
+        "/": "site news",
+        "/channel/politics/": f"site channel:{channel}",
+        "/tag/rain/feed/": f"site tag:{tag}",
+        f"/author/{article.author_id}/feed/": f"site author:{article.author_id}",
+        article.get_absolute_url(): f"site article:{article.pk} channel:{channel} tag:{tag}",
+        f"/api/v1/articles/{article.pk}/": f"site article:{article.pk}",
+        "/api/v1/channels/": "site",
+    }
+    for address, tags in expected.items():
+        answer = get(address)
+        assert (answer["Surrogate-Key"], answer["Cache-Tag"]) == (tags, tags.replace(" ", ","))
+
+
+@pytest.mark.parametrize("header", [("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")])
+def test_who_has_it_already_is_told_so(header: tuple[str, str]) -> None:
+    article = live()
+    for address in addresses_of(article):
+        first = get(address)
+        again = Client().get(address, headers={header[0]: first[header[1]]})
+        assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
+        assert again["Cache-Control"] == first["Cache-Control"]
+
+
+def test_two_versions_of_one_second_do_not_pass_for_each_other() -> None:
+    now = datetime(2026, 11, 21, 9, tzinfo=UTC)
+    first, second, third = HttpResponse("1"), HttpResponse("2"), HttpResponse("3")
+    assert Answer.of(first, "k", "1", now).modified == now.timestamp()
+    assert Answer.of(second, "k", "1", now).modified is None
+    assert Answer.of(second, "k", "1", now + timedelta(seconds=9)).modified == now.timestamp() + 1
+    assert Answer.of(third, "k", "1", now + timedelta(seconds=9)).modified == now.timestamp() + 9
+
+
+def test_making_an_answer_anew_does_not_show_in_its_last_change() -> None:
+    """Or strangers would see at which second something was purged that they do not see."""
+    now, other = datetime(2026, 11, 21, 9, tzinfo=UTC), HttpResponse("2")
+    Answer.of(HttpResponse("1"), "k", "1", now)
+    Answer.of(other, "k", "1", now)
+    told = {Answer.of(other, "k", "1", now + timedelta(seconds=seconds)).modified for seconds in (1, 5, 50)}
+    assert told == {now.timestamp() + 1}
+
+
+def test_an_answer_to_head_is_that_to_get_without_its_text() -> None:
+    article = live()
+    for address in addresses_of(article):
+        head, full = Client().head(address), get(address)
+        assert head.content == b""
+        names = ("ETag", "Content-Type", "Cache-Control", "Surrogate-Key")
+        assert [head[name] for name in names] == [full[name] for name in names]
+
+
+def test_pages_vary_by_language_and_machines_answers_by_nothing() -> None:
+    article = live()
+    for address in addresses_of(article):
+        is_page = address in (*PAGES, article.get_absolute_url())
+        english, chinese = get(address, accept_language="en"), get(address, accept_language="zh-CN")
+        assert not english.cookies
+        assert set(english.get("Vary", "").split(", ")) == ({"Cookie", "Accept-Language"} if is_page else {""}), address
+        assert (english["ETag"] == chinese["ETag"]) == (not is_page), address
+
+
+@pytest.mark.parametrize("address", ["/article/{}/x/", "/api/v1/articles/{}/"])
+def test_what_is_not_out_and_what_does_not_exist_are_answered_alike_and_kept_by_nobody(address: str) -> None:
+    """R5.6"""
+    waiting = make_article("Secret", status=APPROVED, publish_at=soon(hours=1), slug="x")
+    answers = []
+    for pk in (waiting.pk, waiting.pk + 1):
+        answer = get(address.format(pk))
+        answers.append((answer.status_code, answer.text.replace(address.format(pk), ""), dict(answer.headers)))
+    assert answers[0] == answers[1]
+    assert answers[0][2]["Cache-Control"] == "private, no-store"
+
+
+def test_the_desk_is_kept_nowhere_and_editors_read_what_readers_read() -> None:
+    live()
+    client = Client()
+    client.force_login(make_editor())
+    for address in ("/admin/", "/admin/articles/article/", "/api/v1/desk/articles/"):
+        answer = client.get(address)
+        assert answer.status_code == 200
+        assert {"no-store", "no-cache"} & set(answer["Cache-Control"].split(", ")), address
+    assert client.get("/").content == get("/").content
+
+
+def test_a_cache_that_was_emptied_or_forgot_its_guard_makes_pages_anew() -> None:
+    live()
+    get("/")
+    caches["responses"].clear()
+    assert cost("/") > 0
+    assert cost("/") == 0
+    renew(["nothing"])
+    assert cost("/") == 0
+
+
+def test_of_answers_to_searches_only_so_many_are_kept() -> None:
+    made = []
+
+    @cached("q", most=1)
+    def echo(request: HttpRequest) -> HttpResponseBase:
+        made.append(request.GET["q"])
+        return tagged(HttpResponse(made[-1]), NEWS)
+
+    for word in "aabba":
+        answer = echo(RequestFactory().get("/search/", {"q": word}))
+        assert isinstance(answer, HttpResponse) and answer.text == word
+    assert made == ["a", "b", "a"]
+
+
+def test_a_search_that_is_kept_finds_what_went_around_the_index_once_that_is_mended() -> None:
+    article = live()
+    for address in ("/search/?q=zeppelin", "/api/v1/articles/?q=zeppelin"):
+        assert article.title not in get(address).text
+    Article.objects.filter(pk=article.pk).update(body="<p>A zeppelin came</p>", updated_at=soon())
+    for address in ("/search/?q=zeppelin", "/api/v1/articles/?q=zeppelin"):
+        assert article.title not in get(address).text
+    assert mend_index() == 1
+    for address in ("/search/?q=zeppelin", "/api/v1/articles/?q=zeppelin"):
+        assert article.title in get(address).text.replace("<mark>", "").replace("</mark>", "")
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_without_its_redis_each_page_is_made_anew(settings: Any, monkeypatch: pytest.MonkeyPatch, hangs: bool) -> None:
+    article = live()
+    monkeypatch.setattr(backend.reachable, "_again_at", float("-inf"))
+    monkeypatch.setattr(backend, "_RETRY", 60.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        if not hangs:
+            silent.close()
+        port = silent.getsockname()[1] if hangs else free_port()
+        options = {"SOCKET_CONNECT_TIMEOUT": 0.2, "SOCKET_TIMEOUT": 0.25}
+        address = f"redis://127.0.0.1:{port}/0"
+        silent_cache = {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": address, "OPTIONS": options}
+        settings.CACHES = {**settings.CACHES, "responses": silent_cache}
+        assert cost("/") > 0
+        article.title = "Bridge closed again"
+        article.save()
+        assert cost("/") > 0
+        asked = mock.Mock(side_effect=ConnectionError)
+        monkeypatch.setattr("redis.connection.AbstractConnection.connect", asked)
+        assert "Bridge closed again" in get("/").text
+        assert not backend.reachable
+        assert not asked.called
+
+
+def test_who_makes_an_answer_and_dies_keeps_the_others_waiting_for_a_while_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store, "_PATIENCE", 0.1)
+    dead = store.Store("dead", "1", lambda: (HttpResponse("made"), 1.0))
+    caches["responses"].add("pages:lock:1", "making", timeout=60)
+    made, _left = dead.get()
+    assert isinstance(made, HttpResponse) and made.content == b"made"
+
+
+def _gone(article: Article) -> bool:
+    return article.title not in get("/").text
+
+
+def test_whatever_door_something_is_changed_by_its_readers_see_it() -> None:
+    """R5.5"""
+    alice, editor = make_editor(), make_editor("bob")
+    picture = make_material(alice)
+    picture.caption = "Before the rain"
+    picture.save()
+    article = live(cover_mode="one", cover=[str(picture.pk)], published_at=soon(hours=-1))
+    page = article.get_absolute_url()
+    assert "Before the rain" in get(page).text
+    images.change_material(picture, changes={"caption": "After the rain"}, by=alice)
+    assert "After the rain" in get(page).text
+
+    assert article.title in get("/tag/rain/").text
+    article.tags.set([Tag.objects.create(name="Snow")])
+    assert get("/tag/rain/").status_code == 404
+    assert article.title in get("/tag/snow/").text
+
+    Channel.objects.filter(slug="politics").update(enabled=False)
+    assert get("/channel/politics/").status_code == 404
+    Channel.objects.filter(slug="politics").update(enabled=True)
+    assert get("/channel/politics/").status_code == 200
+
+    publishing.kill(article, by=alice, notice="It was all wrong.")
+    killed = get(page)
+    assert (killed.status_code, killed["Cache-Control"], _gone(article)) == (410, "private, no-store", True)
+    publishing.revive(article, by=alice)
+    assert get(page).status_code == 404
+    publishing.restore(article, by=editor)
+    assert not _gone(article)
+    article.delete()
+    assert _gone(article)
+
+
+def test_a_time_that_is_set_a_moment_before_is_kept() -> None:
+    article, editor = make_article(status=APPROVED, channel=make_channel("Politics")), make_editor()
+    assert _gone(article)
+    moment = soon(seconds=2)
+    publishing.schedule_many([article], publish_at=moment, by=editor)
+    looks = []
+    while soon() < moment:
+        was_gone = _gone(article)
+        if soon() < moment:
+            looks.append(was_gone)
+    assert set(looks) == {True}, "it was looked for before its time, and was not there"
+    assert not _gone(article), "an answer that was made before does not outlive the moment"

@@ -1,0 +1,470 @@
+"""What readers do not see moves no time, version, order or header. What they see is dated when they could see it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+from django.utils import timezone
+
+from articles import images, publishing, releases
+from articles.audit.log import Standing
+from articles.cache.tags import SITE
+from articles.cache.versions import renew
+from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag
+from articles.publishing.previews import make_preview_link
+from articles.publishing.undo import latest_entry, put_back
+from articles.workflow import Step
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_release,
+    some_person,
+    soon,
+)
+from tests.articles.image_files import make_material
+from tests.articles.import_files import run_import, write_lines
+from tests.harness import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+Deed = Callable[[Article, User], object]
+
+FORMS = ("", "atom/", "json/")
+SCOPES = ("/", "/channel/town/", "/tag/rain/", "/author/{author}/")
+PLACES = [
+    *(f"{scope}?page_size=50" for scope in SCOPES), "/latest/", "/search/?q=seen", "/search/?author={author}",
+    "/api/v1/articles/?page_size=50", "/api/v1/articles/?page_size=1", "/api/v1/articles/?q=seen",
+    "/api/v1/articles/?tag=rain", "/api/v1/articles/?author={author}", "/api/v1/articles/?channel=town",
+    "/api/v1/channels/", "/sitemap.xml", "/sitemap-pages.xml", "/sitemap-0.xml", "/news-sitemap.xml", "/robots.txt",
+    *(f"{scope}feed/{form}" for scope in SCOPES for form in FORMS),
+]  # fmt: skip
+OF_EACH = ["/article/{pk}/", "/article/{pk}/{slug}/", "/api/v1/articles/{pk}/"]
+
+
+@pytest.fixture(autouse=True)
+def _kept_for_a_minute(settings: Any) -> None:
+    """As with Redis, whichever cache the tests run on."""
+    settings.PAGE_CACHE_SECONDS = 60.0
+
+
+@pytest.fixture
+def editor() -> User:
+    return make_editor()
+
+
+@pytest.fixture
+def ada() -> User:
+    return User.objects.create_user("ada", first_name="Ada", last_name="Lin")
+
+
+@pytest.fixture
+def article(ada: User) -> Article:
+    return put_out(author=ada)
+
+
+def put_out(title: str = "Harbour bridge reopens", **values: Any) -> Article:
+    town = Channel.objects.filter(name="Town").first() or make_channel("Town")
+    values = {"status": Status.PUBLISHED, "publish_at": soon(hours=-1), "channel": town, **values}
+    article = make_article(title, **values)
+    article.tags.add(Tag.objects.get_or_create(name="Rain")[0])
+    return Article.objects.get(pk=article.pk)
+
+
+def everything(author: User) -> Mapping[str, tuple[int, Mapping[str, str], str]]:
+    """All that strangers get: made anew, or what was kept would hide that something moves."""
+    renew([SITE])
+    places = [place.format(author=author.pk) for place in PLACES]
+    for pk, slug in Article.objects.values_list("pk", "slug"):
+        places += [place.format(pk=pk, slug=slug) for place in OF_EACH]
+    answers = {place: Client().get(place) for place in places}
+    return {place: (answer.status_code, dict(answer.headers), answer.text) for place, answer in answers.items()}
+
+
+def saved(article: Article, update_fields: list[str] | None = None, **values: Any) -> None:
+    """By code, not by the newsroom's doors."""
+    for name, value in values.items():
+        setattr(article, name, value)
+    article.save(update_fields=update_fields)
+
+
+def newer_text(article: Article, editor: User, **changes: Any) -> None:
+    """Write and approve it."""
+    article = Article.objects.get(pk=article.pk)
+    publishing.edit(article, by=editor, changes=changes or {"title": "Zanzibar"})
+    publishing.submit(article, by=editor)
+    approve(article)
+
+
+def same_text_again(article: Article, editor: User) -> None:
+    title = article.title
+    publishing.edit(article, by=editor, changes={"title": "Zanzibar"})
+    newer_text(article, editor, title=title)
+    publishing.publish_update(article, by=editor)
+
+
+def same_text_again_by_the_clock(article: Article, editor: User) -> None:
+    publishing.edit(article, by=editor, changes={"title": "Zanzibar"})
+    newer_text(article, editor, title=article.title)
+    publishing.schedule_update(article, publish_at=soon(), by=editor)
+    with transaction.atomic():
+        assert publishing.update_due([article.pk]).done
+
+
+def same_cover_chosen_by_hand(article: Article, editor: User) -> None:
+    newer_text(article, editor, cover_mode=CoverMode.NONE)
+    publishing.publish_update(article, by=editor)
+
+
+def planned_in_a_release(article: Article, editor: User) -> None:
+    release = releases.create_release(name="Zanzibar", by=editor)
+    releases.add_member(release, article=article, action=ReleaseMember.Action.WITHDRAW, by=editor)
+    releases.schedule_release(release, publish_at=soon(hours=1), by=editor)
+
+
+def a_claim_and_a_refusal(article: Article, editor: User) -> None:
+    publishing.edit(article, by=editor, changes={"title": "Zanzibar"})
+    publishing.submit(article, by=editor)
+    reviewer = some_person("reviewer", "review_article")
+    publishing.claim(article, by=reviewer)
+    publishing.refuse(article, by=reviewer, reason="Zanzibar")
+
+
+def an_update_planned_and_dropped(article: Article, editor: User) -> None:
+    newer_text(article, editor)
+    publishing.schedule_update(article, publish_at=soon(hours=1), by=editor)
+    publishing.cancel_update(article, by=editor)
+    publishing.discard_update(article, by=editor)
+
+
+def written_moved_and_killed(article: Article, editor: User) -> None:
+    newer_text(article, editor, summary="Zanzibar", tags=[Tag.objects.create(name="Zanzibar")])
+    publishing.schedule_many([article], publish_at=soon(days=2), by=editor)
+    publishing.set_embargo(article, until=soon(days=3), by=editor)
+    publishing.kill(article, by=editor, notice="Zanzibar")
+
+
+def drafts_come_and_go(article: Article, editor: User) -> None:
+    draft = make_article("Seen", channel=article.channel, author=article.author, publish_at=soon(hours=-1))
+    draft.tags.set(article.tags.all())
+    draft.body = "Zanzibar"
+    draft.save()
+    draft.delete()
+
+
+def more_is_written_than_is_shown(article: Article, editor: User) -> None:
+    future, past = soon(days=1), soon(minutes=-9)
+    standings: list[dict[str, Any]] = [
+        *({"status": status, "publish_at": past} for status in set(Status) - set(Status.visible())),
+        {"publish_at": None},
+        {"publish_at": future},
+        {"publish_at": past, "embargo_until": future},
+        {"publish_at": soon(hours=-1), "unpublish_at": past},
+    ]
+    for standing in standings:
+        put_out("Seen", **{"status": APPROVED, "channel": article.channel, "author": article.author, **standing})
+    make_channel("Zanzibar", enabled=False)
+
+
+def a_picture_gets_another_name(article: Article, editor: User) -> None:
+    images.change_material(make_material(editor), by=editor, changes={"title": "Zanzibar"})
+
+
+def by_nobody(article: Article, editor: User) -> None:
+    publishing.edit(article, by=editor, changes={"author": editor})
+
+
+UNSEEN: dict[str, Deed] = {
+    "a planned taking-off": lambda one, by: publishing.edit(one, by=by, changes={"unpublish_at": soon(days=1)}),
+    "one by code": lambda one, by: saved(one, unpublish_at=soon(days=2)),
+    "one by a statement": lambda one, by: Article.objects.filter(pk=one.pk).update(unpublish_at=soon(days=3)),
+    "a save of nothing": lambda one, by: saved(one),
+    "a draft": lambda one, by: publishing.edit(one, by=by, changes={"title": "Zanzibar"}),
+    "a planned release": planned_in_a_release,
+    "an approved newer text": newer_text,
+    "an update that was planned and dropped": an_update_planned_and_dropped,
+    "an update that says the same": same_text_again,
+    "an update that says the same, by the clock": same_text_again_by_the_clock,
+    "an update whose cover was chosen by hand": same_cover_chosen_by_hand,
+    "a claim and a refusal": a_claim_and_a_refusal,
+    "another author under a byline": by_nobody,
+    "another author without a name": by_nobody,
+    "a link for outsiders": lambda one, by: make_preview_link(one, by=by, lasts=timedelta(hours=1)),
+    "what an import remembers": lambda one, by: Article.objects.filter(pk=one.pk).update(external_digest="z"),
+    "what waits": written_moved_and_killed,
+    "what is off": newer_text,
+    "what is a draft": drafts_come_and_go,
+    "what is hidden": more_is_written_than_is_shown,
+    "a picture that nothing shows": a_picture_gets_another_name,
+}
+STANDINGS: dict[str, dict[str, Any]] = {
+    "what waits": {"status": APPROVED, "publish_at": None},
+    "what is off": {"status": Status.WITHDRAWN, "published_at": datetime(2026, 1, 1, tzinfo=UTC)},
+    "another author under a byline": {"byline": "By the wire"},
+}
+
+
+def test_what_readers_do_not_see_changes_no_answer(editor: User, ada: User) -> None:
+    """R5.5: each is done to an article of its own, whose headline says what it was."""
+    authors = {"another author without a name": make_editor("bob")}
+    for title in UNSEEN:
+        put_out(title, **{"author": authors.get(title, ada), "summary": "Seen", **STANDINGS.get(title, {})})
+    before = everything(ada)
+    for title, deed in UNSEEN.items():
+        deed(Article.objects.get(title=title), editor)
+    after = everything(ada)
+    assert [place for place in before if before[place] != after[place]] == []
+
+
+def told(article: Article) -> set[datetime]:
+    """When the article was changed last, to the second, by all that say so."""
+    renew([SITE])
+    address = Article.objects.get(pk=article.pk).get_absolute_url()
+    script = re.findall(r'ld\+json">(.*?)</script>', Client().get(address).text, re.DOTALL)[0]
+    listed = Client().get("/api/v1/articles/").json()["results"]
+    moments = [
+        json.loads(script)["dateModified"],
+        Client().get(f"/api/v1/articles/{article.pk}/").json()["updated_at"],
+        *(one["updated_at"] for one in listed if one["id"] == article.pk),
+        *(one["date_modified"] for one in Client().get("/feed/json/").json()["items"] if address in one["url"]),
+        *_updated_in_atom(address),
+        *_lastmod(f"/sitemap-{article.pk // 5000}.xml", address),
+        *_lastmod("/sitemap.xml", f"/sitemap-{article.pk // 5000}.xml"),
+    ]
+    assert len(moments) == 7
+    return {datetime.fromisoformat(moment).replace(microsecond=0) for moment in moments}
+
+
+def _updated_in_atom(address: str) -> Iterator[str]:
+    feed = ElementTree.fromstring(Client().get("/feed/atom/").content)
+    for entry in feed.iterfind("{*}entry"):
+        if address in str(entry.find("{*}link").attrib):  # type: ignore[union-attr]
+            yield entry.findtext("{*}updated", "")
+
+
+def _lastmod(sitemap: str, address: str) -> Iterator[str]:
+    for element in ElementTree.fromstring(Client().get(sitemap).content):
+        if element.findtext("{*}loc", "").endswith(address):
+            yield element.findtext("{*}lastmod", "")
+
+
+@contextmanager
+def dated(article: Article) -> Iterator[None]:
+    """What the block does to an article that was not changed for an hour is told as the instant of the block."""
+    Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
+    before = soon()
+    yield
+    (moment,) = told(article)
+    assert before.replace(microsecond=0) <= moment <= soon()
+
+
+def by_an_update(article: Article, editor: User) -> None:
+    newer_text(article, editor)
+    publishing.publish_update(article, by=editor)
+
+
+def by_the_clock(article: Article, editor: User) -> None:
+    newer_text(article, editor)
+    publishing.schedule_update(article, publish_at=soon(), by=editor)
+    with transaction.atomic():
+        assert publishing.update_due([article.pk]).done
+
+
+def by_a_release(article: Article, editor: User) -> None:
+    newer_text(article, editor)
+    releases.publish_release_now(make_release(article, by=editor), by=editor)
+
+
+def by_a_correction(article: Article, editor: User) -> None:
+    publishing.edit(article, by=editor, changes={}, correction="It was Zanzibar.")
+    publishing.submit(article, by=editor)
+    approve(article)
+    publishing.publish_update(article, by=editor)
+
+
+def by_tags_alone(article: Article, editor: User) -> None:
+    newer_text(article, editor, tags=[Tag.objects.create(name="Zanzibar")])
+    publishing.publish_update(article, by=editor)
+
+
+def withdrawn_changed_and_restored(article: Article, editor: User) -> None:
+    publishing.withdraw(article, by=editor)
+    newer_text(article, editor)
+    Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
+    publishing.restore(article, by=editor)
+
+
+def withdrawn_and_put_back(article: Article, editor: User) -> None:
+    before = Standing.of(article)
+    publishing.withdraw(article, by=editor)
+    Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
+    entry = latest_entry(article.pk)
+    assert entry
+    put_back(article, step=Step.WITHDRAW, before=before, entry=entry, by=editor)
+
+
+def killed_and_revived(article: Article, editor: User) -> None:
+    publishing.kill(article, by=editor, notice="Zanzibar")
+    publishing.revive(article, by=editor)
+    publishing.restore(article, by=editor)
+
+
+SEEN: dict[str, Deed] = {
+    "a save": lambda one, by: saved(one, summary="Zanzibar"),
+    "a save of one field": lambda one, by: saved(one, update_fields=["body"], body="Zanzibar"),
+    "a statement": lambda one, by: Article.objects.filter(pk=one.pk).update(byline="Zanzibar"),
+    "another author": lambda one, by: publishing.edit(one, by=by, changes={"author": by}),
+    "an update": by_an_update,
+    "an update by the clock": by_the_clock,
+    "a release": by_a_release,
+    "a correction": by_a_correction,
+    "tags alone": by_tags_alone,
+    "withdrawn, changed and restored": withdrawn_changed_and_restored,
+    "withdrawn, and put back": withdrawn_and_put_back,
+    "killed, revived and restored": killed_and_revived,
+}
+
+
+@pytest.mark.parametrize("deed", SEEN)
+def test_what_readers_see_is_dated_when_they_could_see_it(article: Article, editor: User, deed: str) -> None:
+    with dated(article):
+        SEEN[deed](article, editor)
+
+
+def test_a_text_that_a_release_takes_back_is_dated_again(article: Article, editor: User) -> None:
+    newer_text(article, editor, tags=[Tag.objects.create(name="Zanzibar")])
+    release = make_release(article, by=editor)
+    releases.publish_release_now(release, by=editor)
+    with dated(article):
+        releases.roll_back_release(release, by=editor)
+
+
+def test_what_an_import_changes_is_dated_if_readers_see_it(tmp_path: Path) -> None:
+    file = tmp_path / "articles.jsonl"
+    published = soon(hours=-2).replace(microsecond=0)
+    record = {"external_id": "1", "title": "One", "status": "published", "publish_at": published.isoformat()}
+    run_import(write_lines(file, record))
+    article = Article.objects.get()
+    assert told(article) == {published}
+    Article.objects.update(text_changed_at=soon(hours=-1))
+    stamp = told(article)
+    run_import(write_lines(file, {**record, "unpublish_at": soon(days=1).isoformat()}))
+    assert told(article) == stamp
+    with dated(article):
+        run_import(write_lines(file, {**record, "title": "Uno"}))
+
+
+def test_what_was_there_before_is_as_old_as_readers_were_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    migration = import_module("articles.migrations.0015_text_changed_at")
+    monkeypatch.setattr(migration, "AT_ONCE", 2)
+    for _ in range(3):
+        put_out()
+    Article.objects.update(text_changed_at=None, updated_at=soon(hours=-9))
+    migration.fill(apps, None)
+    assert {article.text_changed_at == article.updated_at for article in Article.objects.all()} == {True}
+
+
+@pytest.mark.parametrize(("publish_at", "published_at"), [(-2, -3), (-2, 9), (None, -1)])
+def test_no_import_dates_anything_in_the_future_or_before_its_time(
+    tmp_path: Path, publish_at: int | None, published_at: int
+) -> None:
+    times = {"publish_at": publish_at, "published_at": published_at}
+    record = {name: soon(hours=hours).isoformat() for name, hours in times.items() if hours is not None}
+    run_import(write_lines(tmp_path / "articles.jsonl", {"title": "One", "status": "published", **record}))
+    (answer,) = Client().get("/api/v1/articles/").json()["results"]
+    came, went, changed = (
+        datetime.fromisoformat(answer[name]) for name in ("publish_at", "published_at", "updated_at")
+    )
+    assert came <= went <= soon()
+    assert came <= changed <= soon()
+
+
+def test_what_comes_out_after_its_time_is_dated_when_it_came_out(editor: User) -> None:
+    past = soon(hours=-1)
+    refused = make_article("Refused", status=Status.MANUAL_REVIEW, publish_at=past)
+    held = make_article("Held", status=APPROVED, publish_at=past, embargo_until=soon(hours=1))
+    late, with_others = (make_article(title, status=APPROVED) for title in ("Late", "With others"))
+    for article, deed in (
+        (refused, lambda: approve(refused)),
+        (held, lambda: publishing.set_embargo(held, until=None, by=editor)),
+        (late, lambda: publishing.schedule(late, publish_at=past, by=editor)),
+        (with_others, lambda: publishing.schedule_many([with_others], publish_at=past, by=editor)),
+    ):
+        with dated(article):
+            deed()
+
+
+def test_what_is_written_before_it_goes_live_is_as_old_as_that(editor: User) -> None:
+    """Nothing is dated before its time: neither the text nor the correction that went with it."""
+    article = make_article(status=APPROVED, publish_at=soon(minutes=1))
+    publishing.edit(article, by=editor, changes={"title": "Zanzibar"}, correction="It was Sansibar.")
+    publishing.submit(article, by=editor)
+    approve(article)
+    assert Article.objects.get(pk=article.pk).title == "Zanzibar"
+    publishing.schedule(article, publish_at=soon(seconds=0.3), by=editor)
+    address = f"/api/v1/articles/{article.pk}/"
+    eventually(lambda: Client().get(address).status_code == 200)
+    answer = Client().get(address).json()
+    assert answer["updated_at"] == answer["publish_at"]
+    assert [one["published_at"] for one in answer["corrections"]] == [answer["publish_at"]]
+    assert {moment - timedelta(microseconds=moment.microsecond) for moment in told(article)} == {
+        datetime.fromisoformat(answer["publish_at"]).replace(microsecond=0)
+    }
+    with transaction.atomic():
+        assert publishing.publish_due([article.pk]).done
+    assert Client().get(address).json()["updated_at"] == answer["updated_at"]
+
+
+def test_what_was_mended_while_the_article_was_off_is_as_old_as_its_return(article: Article, editor: User) -> None:
+    def corrections() -> list[str]:
+        found = Client().get(f"/api/v1/articles/{article.pk}/").json()["corrections"]
+        return [one["published_at"] for one in found]
+
+    by_a_correction(article, editor)
+    (first,) = corrections()
+    publishing.withdraw(article, by=editor)
+    publishing.edit(article, by=editor, changes={}, correction="It was Sansibar.")
+    publishing.submit(article, by=editor)
+    approve(article)
+    before = soon()
+    publishing.restore(article, by=editor)
+    again, second = corrections()
+    assert (again, datetime.fromisoformat(second) >= before) == (first, True)
+
+
+def test_an_article_published_at_once_is_as_old_as_that(editor: User) -> None:
+    article = make_article(status=APPROVED)
+    publishing.publish_now(article, by=editor)
+    answer = Client().get(f"/api/v1/articles/{article.pk}/").json()
+    assert answer["updated_at"] == answer["publish_at"] == answer["published_at"]
+
+
+def test_a_process_whose_clock_is_wrong_dates_nothing_in_the_future(
+    article: Article, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stamp is the database's clock's, in the statement that saves, and is read when somebody asks for it."""
+    wrong = soon(hours=1)
+    with monkeypatch.context() as hour_ahead:
+        hour_ahead.setattr(timezone, "now", lambda: wrong)
+        saved(article, summary="Zanzibar")
+    assert article.updated_at == wrong
+    assert "text_changed_at" in article.get_deferred_fields()
+    assert article.modified_at <= soon()
+    assert article.changed_fields() == frozenset()
+    assert max(told(article)) <= soon()

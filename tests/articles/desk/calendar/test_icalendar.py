@@ -1,0 +1,284 @@
+"""The calendar for calendar programs: an iCalendar file under a secret address."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from icalendar import Calendar
+
+from articles import publishing, releases
+from articles.models import Article, CalendarFeed
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_person,
+    make_release,
+    soon,
+)
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+SCREEN = "/admin/calendar/feed/"
+
+
+@pytest.fixture
+def editor() -> User:
+    return make_editor()
+
+
+@pytest.fixture
+def desk(editor: User) -> Client:
+    client = Client()
+    client.force_login(editor)
+    return client
+
+
+def address(desk: Client, query: str = "") -> str:
+    """The address that the screen shows, without the host."""
+    shown = re.search(r'value="http://[^/]+(/calendar/[^"]+)" readonly', desk.get(SCREEN + query).text)
+    assert shown
+    return shown[1].replace("&amp;", "&")
+
+
+@pytest.fixture
+def feed(desk: Client) -> str:
+    desk.post(SCREEN, {"renew": "1"})
+    return address(desk)
+
+
+def events(where: str) -> dict[str, Any]:
+    """What a calendar program, which is logged in nowhere, finds there: by UID, without the host."""
+    answer = Client().get(where)
+    assert answer.headers["Content-Type"] == "text/calendar; charset=utf-8"
+    return {str(event["UID"]).partition("@")[0]: event for event in Calendar.from_ical(answer.content).walk("VEVENT")}
+
+
+def test_it_holds_what_is_on_the_calendar_in_utc(feed: str) -> None:
+    monday = soon(days=7).replace(microsecond=0)
+    article = make_article("Bridge; reopens, at last", status=APPROVED, publish_at=monday, channel=make_channel())
+    wished = make_article("新一年预算" * 20, publish_at=monday)
+    leaving = make_article(status=APPROVED, publish_at=monday, unpublish_at=monday + timedelta(days=1))
+    with timezone.override(ZoneInfo("Asia/Shanghai")):
+        found = events(feed)
+    event = found[f"publish_at-{article.pk}"]
+    assert f"DTSTART:{monday:%Y%m%dT%H%M%SZ}" in Client().get(feed).text.splitlines()
+    assert (event["SUMMARY"], event["STATUS"]) == ("Goes live: Bridge; reopens, at last", "CONFIRMED")
+    assert event["URL"].endswith(f"/admin/articles/article/{article.pk}/change/")
+    assert event.categories == ["Politics"]
+    assert found[f"publish_at-{wished.pk}"]["STATUS"] == "TENTATIVE"
+    assert found[f"publish_at-{wished.pk}"]["SUMMARY"].endswith("新一年预算" * 20)
+    assert found[f"unpublish_at-{leaving.pk}"].start == monday + timedelta(days=1)
+
+
+def test_a_moved_entry_keeps_its_uid_and_counts_up(feed: str, editor: User) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(days=1))
+    uid = f"publish_at-{article.pk}"
+    sequences = [events(feed)[uid]["SEQUENCE"]]
+    for days in (2, 3):
+        moved = soon(days=days).replace(microsecond=0)
+        publishing.schedule(article, publish_at=moved, by=editor)
+        assert events(feed)[uid].start == moved
+        sequences.append(events(feed)[uid]["SEQUENCE"])
+    publishing.publish_now(article, by=editor)
+    sequences.append(events(feed)[uid]["SEQUENCE"])
+    assert sequences == sorted(set(sequences))
+
+
+def test_what_is_called_off_is_cancelled(feed: str, editor: User) -> None:
+    out = {"status": APPROVED, "publish_at": soon(days=1).replace(microsecond=0)}
+    names = ("unscheduled", "killed", "deleted", "withdrawn", "back", "untouched")
+    articles = {name: make_article(name, **out) for name in names}
+    keys = {name: f"publish_at-{article.pk}" for name, article in articles.items()}
+    publishing.cancel_schedule(articles["unscheduled"], by=editor)
+    publishing.kill(articles["killed"], by=editor, notice="Invented.")
+    articles["deleted"].delete()
+    publishing.publish_now(articles["withdrawn"], by=editor)
+    publishing.withdraw(articles["withdrawn"], by=editor)
+    publishing.cancel_schedule(articles["back"], by=editor)
+    publishing.schedule(articles["back"], publish_at=out["publish_at"], by=editor)  # type: ignore[arg-type]
+    found = events(feed)
+    statuses = {name: str(found[key]["STATUS"]) for name, key in keys.items()}
+    assert statuses == dict.fromkeys(names[:4], "CANCELLED") | dict.fromkeys(names[4:], "CONFIRMED")
+    assert found[keys["unscheduled"]].start == out["publish_at"]
+    assert "deleted" in found[keys["deleted"]]["SUMMARY"]
+
+
+def test_other_times_that_are_taken_away_are_cancelled_too(feed: str, editor: User) -> None:
+    later, out = soon(days=2).replace(microsecond=0), {"status": APPROVED, "publish_at": soon(days=1)}
+    names = ("taken off never", "without embargo", "killed", "deleted")
+    articles = {name: make_article(name, unpublish_at=later, **out) for name in names}
+    publishing.set_embargo(articles["without embargo"], until=later - timedelta(hours=1), by=editor)
+    publishing.set_embargo(articles["without embargo"], until=None, by=editor)
+    publishing.edit(articles["taken off never"], by=editor, changes={"unpublish_at": None})
+    publishing.kill(articles["killed"], by=editor, notice="Invented.")
+    keys = {name: f"unpublish_at-{article.pk}" for name, article in articles.items()}
+    embargo = f"embargo_until-{articles['without embargo'].pk}"
+    articles["deleted"].delete()
+    found = events(feed)
+    statuses = {name: str(found[key]["STATUS"]) for name, key in keys.items()}
+    assert statuses == dict.fromkeys(names, "CANCELLED") | {"without embargo": "CONFIRMED"}
+    assert (found[embargo]["STATUS"], found[embargo].start) == ("CANCELLED", later - timedelta(hours=1))
+    assert found[keys["taken off never"]].start == later
+
+
+def newer_text(editor: User) -> Article:
+    """An article that is out, with an approved newer text for tomorrow."""
+    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), author=make_person("bob"))
+    publishing.edit(article, by=editor, changes={"title": "New"})
+    publishing.submit(article, by=editor)
+    approve(article)
+    publishing.schedule_update(article, publish_at=soon(days=1).replace(microsecond=0), by=editor)
+    return article
+
+
+def test_a_newer_text_is_called_off_when_its_time_or_itself_goes_and_stays_when_it_went_live(
+    feed: str, editor: User
+) -> None:
+    article = newer_text(editor)
+    uid, planned = f"update_at-{article.pk}", article.update.publish_at or soon()
+    assert (events(feed)[uid]["SUMMARY"], events(feed)[uid]["STATUS"]) == ("Newer text: New", "CONFIRMED")
+    publishing.cancel_update(article, by=editor)
+    assert (events(feed)[uid]["STATUS"], events(feed)[uid].start) == ("CANCELLED", planned)
+    publishing.schedule_update(article, publish_at=planned, by=editor)
+    assert events(feed)[uid]["STATUS"] == "CONFIRMED"
+    publishing.schedule_update(article, publish_at=soon(seconds=-1), by=editor)
+    publishing.update_due([article.pk])
+    assert events(feed)[uid]["STATUS"] == "CONFIRMED"
+
+
+def test_a_newer_text_that_is_discarded_is_called_off(feed: str, editor: User) -> None:
+    article = newer_text(editor)
+    publishing.discard_update(article, by=editor)
+    assert events(feed)[f"update_at-{article.pk}"]["STATUS"] == "CANCELLED"
+
+
+def test_a_release_is_in_it_and_is_cancelled_when_it_does_not_go_out(feed: str, editor: User) -> None:
+    release = make_release(make_article(status=APPROVED), by=editor)
+    releases.schedule_release(release, publish_at=soon(days=1), by=editor)
+    uid = f"release-{release.pk}"
+    before = events(feed)[uid]
+    assert (before["SUMMARY"], before["STATUS"]) == ("Release goes out: Budget day", "CONFIRMED")
+    releases.cancel_release(release, by=editor)
+    after = events(feed)[uid]
+    assert after["STATUS"] == "CANCELLED"
+    assert after["SEQUENCE"] > before["SEQUENCE"]
+
+
+def test_it_can_be_narrowed_to_own_articles_and_to_a_channel(desk: Client, feed: str, editor: User) -> None:
+    sport = make_channel("Sport")
+    time = {"publish_at": soon(days=1)}
+    make_article("Mine", author=editor, **time)
+    make_article("Theirs", author=make_person("bob"), channel=sport, **time)
+    gone = make_article("Gone", **time)
+    gone.delete()
+
+    def titles(query: str) -> set[str]:
+        return {str(event["SUMMARY"]).partition(": ")[2] for event in events(address(desk, query)).values()}
+
+    assert titles("") == {"Mine", "Theirs", "Gone"}
+    assert titles("?author=me") == {"Mine"}
+    assert titles(f"?channel={sport.pk}") == {"Theirs"}
+    assert titles(f"?channel={sport.pk}&author=me") == set()
+
+
+def test_a_program_that_asks_again_is_told_that_nothing_changed(feed: str, editor: User) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(days=1))
+    program = Client()
+    first = program.get(feed)
+    same = {"if-none-match": first.headers["ETag"]}
+    assert program.get(feed, headers=same).status_code == 304
+    assert program.get(f"{feed}?author=me", headers=same).status_code == 200
+    publishing.schedule(article, publish_at=soon(days=2), by=editor)
+    assert program.get(feed, headers=same).status_code == 200
+    assert "private" in first.headers["Cache-Control"]
+
+
+def test_an_address_that_was_revoked_or_renewed_leads_nowhere(desk: Client, feed: str) -> None:
+    same = {"if-none-match": Client().get(feed).headers["ETag"]}
+    desk.post(SCREEN, {"renew": "1"})
+    assert address(desk) != feed
+    assert Client().get(feed, headers=same).status_code == 404
+    renewed = address(desk)
+    assert Client().get(renewed).status_code == 200
+    desk.post(SCREEN, {"revoke": "1"})
+    assert Client().get(renewed).status_code == 404
+    assert "You have no address" in desk.get(SCREEN).text
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"is_staff": False}])
+def test_who_no_longer_works_here_reads_nothing(feed: str, editor: User, change: dict[str, bool]) -> None:
+    make_article("A secret plan", publish_at=soon(days=1))
+    same = {"if-none-match": Client().get(feed).headers["ETag"]}
+    User.objects.filter(pk=editor.pk).update(**change)
+    for answer in (Client().get(feed), Client().get(feed, headers=same)):
+        assert answer.status_code == 404
+        assert "secret plan" not in answer.text
+
+
+def test_who_may_see_no_articles_reads_nothing(feed: str, editor: User) -> None:
+    editor.user_permissions.clear()
+    assert Client().get(feed).status_code == 404
+
+
+def test_nobody_guesses_an_address(feed: str, editor: User, settings: Any) -> None:
+    proof = feed.partition("-")[2]
+    guesses = [
+        f"/calendar/{guess}.ics" for guess in (editor.pk, f"{editor.pk}-", "x", f"{'9' * 30}-x", "1-" + "0" * 64)
+    ]
+    for guess in (
+        *guesses,
+        f"/calendar/{editor.pk + 1}-{proof}",
+        f"/calendar/²-{proof}",
+        feed.replace(".ics", "0.ics"),
+    ):
+        assert Client().get(guess).status_code == 404
+    settings.SECRET_KEY = "another key, with which a stolen copy of the database opens nothing"
+    assert Client().get(feed).status_code == 404
+
+
+def test_everybody_has_a_screen_of_their_own(feed: str) -> None:
+    bob = Client()
+    bob.force_login(make_person("bob", "view_article"))
+    assert "You have no address" in bob.get(SCREEN).text
+    bob.post(SCREEN, {"renew": "1"})
+    assert address(bob) != feed
+    assert CalendarFeed.objects.count() == 2
+    stranger = Client()
+    stranger.force_login(make_person("carol"))
+    assert stranger.post(SCREEN, {"renew": "1"}).status_code == 403
+
+
+def test_many_articles_take_a_few_statements(feed: str, django_assert_max_num_queries: Any) -> None:
+    channel = make_channel()
+    Article.objects.bulk_create(
+        Article(title=f"No. {n}", status=APPROVED, channel=channel, publish_at=soon(days=1)) for n in range(300)
+    )
+    with django_assert_max_num_queries(36):
+        assert len(events(feed)) == 300
+
+
+def test_of_too_many_it_holds_those_that_are_nearest_to_now(feed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("articles.desk.calendar.icalendar.MOST", 2)
+    for days in (1, 2, 3, -1, -2, -3):
+        make_article(f"{days}", publish_at=soon(days=days))
+    titles = {str(event["SUMMARY"]).partition(": ")[2] for event in events(feed).values()}
+    assert titles == {"1", "2", "-1", "-2"}
+
+
+def test_it_says_how_late_something_went_out_and_when_it_changed(feed: str) -> None:
+    due = datetime.now(UTC).replace(microsecond=0) - timedelta(days=2)
+    article = make_article(status=Status.PUBLISHED, publish_at=due, published_at=due + timedelta(seconds=1.5))
+    event = events(feed)[f"publish_at-{article.pk}"]
+    assert "1.5 s late" in event["DESCRIPTION"]
+    assert article.updated_at.replace(microsecond=0) == event.LAST_MODIFIED

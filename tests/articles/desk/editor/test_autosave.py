@@ -1,0 +1,316 @@
+"""Nothing that an editor types is lost, whatever happens to the window, the line or the session."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect
+
+from articles import publishing
+from articles.audit.log import door
+from articles.models import Article, AuditEntry, Presence, Update, WorkingCopy
+from articles.publishing.autosave import MOST_COPIES
+from articles.workflow import Step
+from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press
+from tests.articles.desk.editor.test_body import open_form
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_person, soon
+from tests.articles.publishing.test_end_to_end import log_in
+from tests.conftest import Site
+from tests.harness import eventually
+
+Status = Article.Status
+ADD = "/admin/articles/article/add/"
+
+
+def keep(client: Client, person: User, article: Article | None = None, **more: Any) -> tuple[str, int]:
+    """Send a copy as the script does; its window, and the status of the answer."""
+    window = more.pop("window", uuid4())
+    sent = {"person": person.pk, "article": article and article.pk, "number": 1, "typed": {"title": ["Typed"]}, **more}
+    answer = client.post(f"/admin/articles/article/copies/{window}/", json.dumps(sent), content_type="application/json")
+    return str(window), answer.status_code
+
+
+def told(client: Client, article: Article, **form: str) -> list[str]:
+    """What the script is told about others and what they did."""
+    news: list[str] = client.post(f"/admin/articles/article/{article.pk}/presence/{uuid4()}/", form).json()["news"]
+    return [line for line in news if "another window" not in line]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_closed_window_costs_nothing_and_its_work_is_restored_by_pressing_enter(page: Page) -> None:
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    body.press_sequentially("Two hours of work")
+    expect(page.get_by_text("Draft saved")).to_be_visible()
+    assert not Article.objects.exists()
+    again = page.context.new_page()
+    page.close()
+    again.goto(ADD)
+    expect(again.get_by_text("Recovered draft from")).to_contain_text("“Bridge”")
+    expect(again.get_by_role("link", name="Restore")).to_be_focused()
+    again.keyboard.press("Enter")
+    expect(again.get_by_role("textbox", name="Body")).to_have_text("Two hours of work")
+    again.get_by_role("button", name="Save and continue editing").click()
+    expect(again.get_by_text("successfully").first).to_be_visible()
+    assert Article.objects.values_list("title", "body").get() == ("Bridge", "<p>Two hours of work</p>")
+    assert not WorkingCopy.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_single_key_discards_recovered_work(page: Page) -> None:
+    """D2"""
+    open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    expect(page.get_by_text("Draft saved")).to_be_visible()
+    for key in ("Enter", "Space"):
+        page.goto(ADD)
+        expect(page.get_by_role("link", name="Restore")).to_be_focused()
+        page.keyboard.press("Tab")
+        page.keyboard.press(key)  # on what asks whether to discard it
+        expect(page.get_by_text("It cannot be brought back.")).to_be_visible()
+        assert WorkingCopy.objects.get().title == "Bridge"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Recovered draft from")).to_have_count(0)
+    expect(page.get_by_label("Headline")).to_be_focused()
+    assert not WorkingCopy.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_article_begins_with_its_headline(page: Page) -> None:
+    open_form(page)
+    expect(page.get_by_label("Headline")).to_be_focused()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lost_line_and_an_ended_session_cost_nothing(page: Page) -> None:
+    article = make_article("Old")
+    open_form(page, article)
+    page.route("**/copies/**", lambda route: route.abort())
+    page.get_by_label("Headline").fill("New")
+    expect(page.locator("#keeping")).to_contain_text("is not kept on the server since")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#keeping")).to_contain_text("It was not saved")
+    page.unroute("**/copies/**")
+    Session.objects.all().delete()
+    expect(page.get_by_text("You have been signed out.").first).to_be_visible()
+    with page.expect_popup() as popup:
+        page.get_by_role("link", name="sign in again").click()
+    popup.value.get_by_label("Username").fill("alice")
+    popup.value.get_by_label("Password").fill("secret")
+    popup.value.keyboard.press("Enter")
+    popup.value.wait_for_url(lambda address: "login" not in address)
+    expect(page.get_by_text("Draft saved")).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url(lambda address: "change" not in address)
+    assert Article.objects.get().title == "New"
+    assert not WorkingCopy.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page: Page) -> None:
+    article = make_article("Old")
+    open_form(page, article)
+    page.route("**/copies/**", lambda route: route.abort())
+    page.get_by_label("Headline").fill("Typed in a tunnel")
+    expect(page.locator("#keeping")).to_contain_text("is not kept on the server since")
+    again = page.context.new_page()
+    page.close()
+    again.goto(form_address(article))
+    expect(again.get_by_text("Recovered draft from")).to_contain_text("“Typed in a tunnel”")
+    again.get_by_text("Discard…").click()
+    expect(again.get_by_text("It cannot be brought back.")).to_be_visible()
+    again.get_by_role("button", name="Discard", exact=True).click()
+    expect(again.get_by_text("Recovered draft from")).to_have_count(0)
+    eventually(lambda: not WorkingCopy.objects.exists())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_editors_see_each_other_and_what_the_other_saved(browser: Browser, site: Site) -> None:
+    make_editor()
+    make_editor("bob")
+    article = make_article("Old")
+    with browser.new_context(base_url=site.url) as hers, browser.new_context(base_url=site.url) as his:
+        alice, bob = hers.new_page(), his.new_page()
+        alice.clock.install()
+        log_in(alice)
+        log_in(bob, "bob")
+        alice.goto(form_address(article))
+        bob.goto(form_address(article))
+        expect(bob.locator("#presence")).to_contain_text("alice has this article open too")
+        alice.clock.fast_forward(10_000)
+        expect(alice.locator("#presence")).to_contain_text("bob has this article open too")
+        bob.get_by_label("Headline").fill("His")
+        bob.get_by_role("button", name="Save", exact=True).click()
+        bob.wait_for_url(lambda address: "change" not in address)
+        alice.clock.fast_forward(10_000)
+        expect(alice.locator("#presence")).to_contain_text("bob has saved this article since")
+
+        def has_heard_that_he_left() -> bool:  # which his browser says when it has the time
+            alice.clock.fast_forward(10_000)
+            return "open too" not in alice.locator("#presence").inner_text()
+
+        eventually(has_heard_that_he_left, 30)
+
+
+@pytest.mark.django_db
+def test_an_open_form_says_what_the_clock_has_done_and_accuses_nobody() -> None:
+    desk, article = logged_in(make_editor()), make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    press(desk, article, Step.SUBMIT, title="Newer")
+    approve(article)
+    Update.objects.update(publish_at=soon(seconds=-1))
+    form, old = form_of(desk, article), {"seen": Article.objects.get().changed_at.isoformat(), "base": "2"}
+    assert told(desk, article, **old) == []
+    with door(AuditEntry.Door.WORKER):
+        publishing.update_due([article.pk])
+    (sentence,) = told(desk, article, **old)
+    assert sentence.startswith("Since you opened this article: Newer text went live (the clock, ")
+    page = desk.post(form_address(article), {**form, "title": "Newest"})
+    assert "Since you opened this article: Newer text went live" in page.text
+    assert "has saved" not in page.text
+
+
+@pytest.mark.django_db
+def test_keeping_changes_nothing_that_is_live_or_approved_and_makes_no_revision() -> None:
+    alice = make_editor()
+    article = make_article("Old", status=APPROVED, publish_at=soon(hours=1))
+    before = Article.objects.values().get()
+    assert keep(logged_in(alice), alice, article)[1] == 200
+    assert Article.objects.values().get() == before
+    assert article.revisions.count() == 1
+
+
+@pytest.mark.django_db
+def test_a_copy_that_comes_late_does_not_undo_a_later_one() -> None:
+    alice = make_editor()
+    client = logged_in(alice)
+    window, _status = keep(client, alice, number=2, typed={"title": ["Later"]})
+    keep(client, alice, window=window, number=1, typed={"title": ["Earlier"]})
+    assert WorkingCopy.objects.get().title == "Later"
+
+
+@pytest.mark.django_db
+def test_two_windows_of_one_person_keep_two_copies() -> None:
+    alice, article = make_editor(), make_article()
+    client = logged_in(alice)
+    for title in ("Left", "Right"):
+        keep(client, alice, article, typed={"title": [title]})
+    page = client.get(form_address(article)).text
+    assert "“Left”" in page
+    assert "“Right”" in page
+
+
+@pytest.mark.django_db
+def test_copies_are_ones_own() -> None:
+    alice, article = make_editor(), make_article()
+    window, _status = keep(logged_in(alice), alice, article)
+    bob = make_editor("bob")
+    client = logged_in(bob)
+    assert "Recovered draft" not in client.get(form_address(article)).text
+    assert 'value="Typed"' not in client.get(f"{form_address(article)}?restore={window}").text
+    keep(client, bob, article, window=window, number=9, typed={"title": ["His"]})
+    client.delete(f"/admin/articles/article/copies/{window}/")
+    assert WorkingCopy.objects.get().title == "Typed"
+
+
+@pytest.mark.django_db
+def test_who_may_not_write_keeps_nothing() -> None:
+    carol = make_person("carol", "view_article", "review_article")
+    assert keep(logged_in(carol), carol, make_article())[1] == 403
+    assert keep(logged_in(make_editor()), carol)[1] == 401
+    assert keep(Client(), carol)[1] == 401
+    assert not WorkingCopy.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("wrong", [{"typed": {"title": "no list"}}, {"number": "x"}, {"typed": []}, {"typed": None}])
+def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
+    alice = make_editor()
+    assert keep(logged_in(alice), alice, **wrong)[1] == 400
+
+
+@pytest.mark.django_db
+def test_deeply_nested_json_is_refused() -> None:
+    alice = make_editor()
+
+    answer = logged_in(alice).post(
+        f"/admin/articles/article/copies/{uuid4()}/", '{"typed":' + "[" * 100_000, content_type="application/json"
+    )
+
+    assert answer.status_code == 400
+    assert not WorkingCopy.objects.exists()
+
+
+@pytest.mark.django_db
+def test_half_an_emoji_is_replaced_and_does_not_block_the_form() -> None:
+    alice = make_editor()
+    client = logged_in(alice)
+
+    window, status = keep(client, alice, typed={"title": ["Tides \ud83d \U0001f30a"]})
+
+    assert status == 200
+    assert WorkingCopy.objects.get().title == "Tides \ufffd \U0001f30a"
+    assert "Tides \ufffd" in client.get(f"{ADD}?restore={window}").text
+
+
+@pytest.mark.django_db
+def test_one_person_has_a_limited_number_of_copies_and_the_latest_stay() -> None:
+    alice, bob = make_editor(), make_editor("bob")
+    client = logged_in(alice)
+    keep(logged_in(bob), bob)
+
+    windows = [keep(client, alice)[0] for _number in range(MOST_COPIES + 5)]
+
+    left = {str(pk) for pk in WorkingCopy.objects.filter(person=alice).values_list("pk", flat=True)}
+    assert left == set(windows[5:])
+    assert WorkingCopy.objects.filter(person=bob).count() == 1
+
+
+@pytest.mark.django_db
+def test_saving_drops_the_copy_and_a_month_forgets_it() -> None:
+    alice, article = make_editor(), make_article()
+    client = logged_in(alice)
+    window, _status = keep(client, alice, article)
+    press(client, article, "_save", title="Saved", window=window)
+    assert not WorkingCopy.objects.exists()
+    keep(client, alice, article)
+    WorkingCopy.objects.update(kept_at=soon(days=-31))
+    client.get(form_address(article))
+    assert not WorkingCopy.objects.exists()
+
+
+@pytest.mark.django_db
+def test_restored_work_that_others_have_overtaken_is_not_saved_over_theirs() -> None:
+    alice, article = make_editor(), make_article("Old")
+    client = logged_in(alice)
+    seen = client.get(form_address(article)).context["adminform"].form["seen"].value()
+    window, _status = keep(client, alice, article, typed={"title": ["Mine"], "seen": [seen]})
+    press(client, article, "_save", title="Theirs")
+    form = client.get(f"{form_address(article)}?restore={window}").context["adminform"].form
+    assert (form["title"].value(), form["seen"].value()) == ("Mine", seen)
+
+
+@pytest.mark.django_db
+def test_a_window_that_gives_no_sign_of_life_is_gone() -> None:
+    article = make_article()
+    alice, bob = make_editor(), make_editor("bob")
+
+    def others(person: User) -> list[str]:
+        address = f"/admin/articles/article/{article.pk}/presence/{uuid4()}/"
+        news: list[str] = logged_in(person).post(address).json()["news"]
+        return news
+
+    assert others(alice) == []
+    assert len(others(bob)) == 1
+    Presence.objects.update(until=soon(seconds=-1))
+    assert others(bob) == []
+    Presence.objects.update(until=soon() - timedelta(minutes=2))
+    others(bob)
+    assert Presence.objects.count() == 1

@@ -1,0 +1,187 @@
+"""Two people save one article: each sees what the other changed, and chooses; nothing is lost."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Browser, expect
+
+from articles.models import Article
+from articles.text.merge import merged
+from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press, wall
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.publishing.test_end_to_end import log_in
+from tests.conftest import Site
+
+BODY = "<p>One</p><p>Two</p><p>Three</p>"
+
+
+class Second:
+    """Alice, who opened the form before Bob saved, and saves after him."""
+
+    def __init__(self, article: Article, **typed: Any) -> None:
+        self.client, self.address = logged_in(make_editor()), form_address(article)
+        self.sent = {**form_of(self.client, article), **typed, "_save": "1"}
+
+    def save(self, **more: Any) -> Any:
+        return self.client.post(self.address, {**self.sent, **more}, follow=True)
+
+    def answer(self, page: Any, **kept: str) -> Any:
+        """Send the form that came back, with these answers."""
+        form, context = page.context["adminform"].form, page.context
+        self.sent |= {name: form.data[name] for name in self.sent if name in form.data}
+        asked = [difference.name for difference in context["differences"]]
+        answers = {f"keep_{name}": choice for name, choice in kept.items()}
+        return self.save(merged_with=context["merged_with"], asked=asked, **answers)
+
+
+@pytest.fixture
+def bob(db: None) -> Client:
+    return logged_in(make_editor("bob"))
+
+
+def asked(page: Any) -> list[str]:
+    return [difference.name for difference in page.context["differences"]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_editors_on_one_article_lose_nothing(browser: Browser, site: Site) -> None:
+    make_editor()
+    make_editor("bob")
+    article = make_article("Old", body=BODY)
+    with browser.new_context(base_url=site.url) as hers, browser.new_context(base_url=site.url) as his:
+        alice, other = hers.new_page(), his.new_page()
+        log_in(alice)
+        log_in(other, "bob")
+        for page in (alice, other):
+            page.goto(form_address(article))
+        other.get_by_label("Headline").fill("His")
+        other.get_by_role("textbox", name="Body").get_by_text("Three").click(click_count=3)
+        other.keyboard.type("Three by him")
+        other.get_by_role("button", name="Save", exact=True).click()
+        other.wait_for_url(lambda address: "change" not in address)
+        alice.get_by_label("Headline").fill("Hers")
+        alice.get_by_role("textbox", name="Body").get_by_text("One").click(click_count=3)
+        alice.keyboard.type("One by her")
+        alice.get_by_role("button", name="Save", exact=True).click()
+        merging = alice.get_by_role("region", name="bob has saved this article since you opened it")
+        expect(merging.get_by_role("group", name="Headline")).to_contain_text("His")
+        merging.get_by_role("group", name="Headline").get_by_label("Theirs").check()
+        merging.get_by_label("Both: they are in different paragraphs").check()
+        alice.get_by_role("button", name="Save", exact=True).click()
+        alice.wait_for_url(lambda address: "change" not in address)
+    article.refresh_from_db()
+    assert (article.title, article.body) == ("His", "<p>One by her</p><p>Two</p><p>Three by him</p>")
+    assert "Hers" in article.revisions.values_list("title", flat=True)
+
+
+@pytest.mark.parametrize(("choice", "title"), [("mine", "Hers"), ("theirs", "His")])
+def test_what_both_changed_is_asked_and_counts_as_answered(bob: Client, choice: str, title: str) -> None:
+    article = make_article("Old")
+    alice = Second(article, title="Hers")
+    press(bob, article, "_save", title="His")
+    page = alice.save()
+    assert asked(page) == ["title"]
+    assert Article.objects.get().title == "His"
+    alice.answer(page, title=choice)
+    assert Article.objects.get().title == title
+
+
+def test_what_only_one_changed_is_not_asked_and_not_undone(bob: Client) -> None:
+    article, politics = make_article("Old", summary="Old"), make_channel()
+    alice = Second(article, title="Hers")
+    press(bob, article, "_save", summary="His", channel=politics.pk, body="<p>His</p>")
+    page = alice.save()
+    assert asked(page) == []
+    assert "You have changed different things" in page.text
+    alice.answer(page)
+    stored = Article.objects.get()
+    assert (stored.title, stored.summary, stored.channel, stored.body) == ("Hers", "His", politics, "<p>His</p>")
+
+
+def test_without_an_answer_nothing_is_saved_and_the_question_stays(bob: Client) -> None:
+    article = make_article("Old")
+    alice = Second(article, title="Hers")
+    press(bob, article, "_save", title="His")
+    again = alice.answer(alice.save())
+    assert "Choose which text shall count: Headline." in again.text
+    assert asked(again) == ["title"]
+    assert Article.objects.get().title == "His"
+    alice.answer(again, title="mine")
+    assert Article.objects.get().title == "Hers"
+
+
+def test_a_third_version_that_comes_while_choosing_is_asked_about_too(bob: Client) -> None:
+    article = make_article("Old")
+    alice = Second(article, title="Hers")
+    press(bob, article, "_save", title="His")
+    page = alice.save()
+    press(bob, article, "_save", title="His second")
+    again = alice.answer(page, title="mine")
+    assert Article.objects.get().title == "His second"
+    alice.answer(again, title="mine")
+    assert Article.objects.get().title == "Hers"
+
+
+def test_a_time_that_somebody_moved_meanwhile_is_not_moved_back_unasked(bob: Client) -> None:
+    first, moved = soon(hours=1).replace(microsecond=0), soon(hours=3).replace(microsecond=0)
+    article = make_article("Old", status=APPROVED, publish_at=first)
+    alice = Second(article, summary="Hers")
+    press(bob, article, "_save", publish_at=wall(moved))
+    page = alice.save()
+    assert asked(page) == ["publish_at"]
+    alice.answer(page, publish_at="theirs")
+    assert Article.objects.get().publish_at == moved
+
+
+def test_a_form_that_does_not_say_where_it_began_is_asked_everything(bob: Client) -> None:
+    article = make_article("Old", summary="Old")
+    alice = Second(article, title="Hers", base="")
+    press(bob, article, "_save", summary="His")
+    assert asked(alice.save()) == ["title", "summary"]
+
+
+def test_newer_text_of_an_article_that_is_out_is_merged_too(bob: Client, django_user_model: type[User]) -> None:
+    out = {"status": Article.Status.PUBLISHED, "publish_at": soon(hours=-1), "published_at": soon(hours=-1)}
+    article = make_article("Old", body=BODY, **out)
+    press(bob, article, "_save", summary="First")
+    alice = Second(article, body=BODY.replace("One", "One by her"))
+    press(bob, article, "_save", body=BODY.replace("Three", "Three by him"))
+    alice.answer(alice.save(), body="both")
+    draft = Article.objects.get().update.draft
+    assert draft is not None
+    assert (draft.body, draft.summary) == ("<p>One by her</p><p>Two</p><p>Three by him</p>", "First")
+    assert Article.objects.get().body == BODY
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ("<p>1</p><p>B</p><p>C</p>", "<p>A</p><p>B</p><p>3</p>", "<p>1</p><p>B</p><p>3</p>"),
+        ("<p>B</p><p>C</p>", "<p>A</p><p>B</p><p>C</p><p>D</p>", "<p>B</p><p>C</p><p>D</p>"),
+        ("<p>1</p><p>B</p><p>C</p>", "<p>2</p><p>B</p><p>C</p>", None),
+        ("<p>1</p><p>B</p><p>C</p>", "<p>A</p><p>2</p><p>C</p>", "<p>1</p><p>2</p><p>C</p>"),
+        ("<p>A</p><p>1</p><p>B</p><p>C</p>", "<p>A</p><p>2</p><p>C</p>", None),
+        ("<p>A</p><p>B</p><p>C</p>", "<p>A</p><p>B</p><p>3</p>", "<p>A</p><p>B</p><p>3</p>"),
+    ],
+)
+def test_bodies_are_put_together_where_different_paragraphs_changed(one: str, other: str, both: str | None) -> None:
+    assert merged("<p>A</p><p>B</p><p>C</p>", one, other) == both
+
+
+def test_in_a_text_of_very_many_alike_paragraphs_a_small_change_at_each_end_is_put_together() -> None:
+    """Comparing them all with each other would take minutes."""
+    long = "<p>A</p>" * 50_000
+    assert merged(long, f"<p>B</p>{long}", f"{long}<p>C</p>") == f"<p>B</p>{long}<p>C</p>"
+    assert merged(long, f"<p>B</p>{long}<p>B</p>", f"{long}<p>C</p>") is None
+
+
+def test_putting_together_takes_no_side() -> None:
+    bodies = ["".join(f"<p>{text}</p>" for text in texts) for texts in ("", "A", "B", "AB", "BA", "ABC", "ACB", "AAB")]
+    for base, one, other in product(bodies, repeat=3):
+        assert merged(base, one, other) == merged(base, other, one)
+        assert merged(base, one, base) == one

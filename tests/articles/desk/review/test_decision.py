@@ -1,0 +1,265 @@
+"""The screen on which a reviewer reads what changed and decides, one text after another."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from articles import publishing
+from articles.models import Article, Claim, Word
+from articles.publishing.rescan import review_again
+from articles.publishing.revisions import last_approved
+from articles.roles import Role
+from tests.articles.factories import (
+    approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_member,
+    make_person,
+    soon,
+)
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+QUEUE = "/admin/articles/queuedarticle/"
+
+
+@pytest.fixture
+def nadia() -> User:
+    return make_member(Role.REVIEWER, "nadia")
+
+
+@pytest.fixture
+def desk(client: Client, nadia: User) -> Client:
+    client.force_login(nadia)
+    return client
+
+
+def screen(article: Article) -> str:
+    return f"{QUEUE}{article.pk}/change/"
+
+
+def waiting(title: str = "Bridge closes", **values: Any) -> Article:
+    return make_article(title, status=Status.MANUAL_REVIEW, **values)
+
+
+def decide(desk: Client, article: Article, button: str, **more: Any) -> Any:
+    values = {"revision": article.revisions.latest("number").number, button: "1", **more}
+    return desk.post(screen(article), values, follow=True)
+
+
+def published(body: str = "<p>It stands.</p>") -> Article:
+    return make_article("Bridge opens", body=body, status=Status.PUBLISHED, publish_at=soon(hours=-1))
+
+
+def test_a_text_that_is_new_is_shown_whole_with_the_words_that_were_found(desk: Client) -> None:
+    """R5.1 R5.3"""
+    Word.objects.create(text="casino", level=Word.Level.REVIEW)
+    article = make_article(body="<p>Not <b>a</b> c-a-s-i-n-o.</p><script>alert(1)</script>")
+    publishing.submit(article, by=make_editor())
+    page = desk.get(screen(article)).text
+    assert "Words to look at: “casino” (text, paragraph 1)." in page
+    assert "<p>Not <b>a</b> <mark>c-a-s-i-n-o</mark>.</p>" in page
+    assert "alert(1)" not in page
+
+
+def test_a_newer_text_is_shown_beside_the_one_that_was_approved(desk: Client) -> None:
+    """R5.3"""
+    editor, article = make_editor(), published()
+    publishing.edit(article, by=editor, changes={"body": "<p>It <i>falls</i>.</p>"}, correction="It does not stand.")
+    publishing.submit(article, by=editor)
+    page = desk.get(screen(article)).text
+    assert "revision 1 → 2" in page
+    assert "It <del>stands</del>.</div>" in page.replace("\n", "")
+    assert "<ins>&lt;i&gt;falls&lt;/i&gt;</ins>" in page
+    assert "<ins>It does not stand.</ins>" in page
+    assert "It <del>stands</del><ins>&lt;i&gt;falls&lt;/i&gt;</ins>." in page, "and in one, for narrow screens"
+
+
+def test_the_last_approval_is_found_wherever_the_text_is(desk: Client) -> None:
+    editor, article = make_editor(), waiting()
+    assert last_approved(article) is None
+    publishing.edit(article, by=editor, changes={"title": "2"})
+    assert last_approved(article) is None
+    approve(article)
+    publishing.edit(article, by=editor, changes={"title": "3"})
+    publishing.submit(article, by=editor)
+    assert numbers(article) == (2, 3)
+    publishing.refuse(article, by=make_editor("bob"), reason="No.")
+    assert numbers(article) == (2, 3)
+    publishing.schedule_update(article, publish_at=soon(hours=1), by=editor)
+    publishing.submit(article, by=editor)
+    approve(article)
+    publishing.edit(article, by=editor, changes={"title": "4"})
+    assert numbers(article) == (4, 5), "with another time the text is another revision"
+
+
+def numbers(article: Article) -> tuple[int, int]:
+    """Of the text approved last, and of the newest."""
+    article.refresh_from_db()
+    approved = last_approved(article)
+    assert approved is not None
+    return approved.number, article.revisions.latest("number").number
+
+
+def test_what_new_words_pull_back_is_compared_with_what_was_approved(desk: Client) -> None:
+    editor, article = make_editor(), waiting("Casino opens")
+    approve(article)
+    Word.objects.create(text="casino", level=Word.Level.REVIEW)
+    review_again()
+    assert "the sensitive words have changed" in desk.get(screen(article)).text
+    publishing.edit(article, by=editor, changes={"title": "Casino closes"})
+    page = desk.get(screen(article)).text
+    assert "<mark>Casino</mark> <del>opens</del><ins>closes</ins>" in page
+
+
+def test_after_a_decision_comes_the_next_that_is_free_and_not_ones_own(desk: Client, nadia: User) -> None:
+    """R5.3"""
+    own, taken = waiting("Own", author=nadia), waiting("Taken")
+    publishing.claim(taken, by=make_editor())
+    first, second, third = (waiting(title) for title in ("First", "Second", "Third"))
+    page = decide(desk, second, "approve")
+    assert page.redirect_chain == [(screen(third), 302)]
+    assert "Second: It is ready and has no time yet." in page.text
+    page = decide(desk, third, "refuse", reason="No second source")
+    assert page.redirect_chain == [(screen(first), 302)]
+    page = decide(desk, first, "approve")
+    assert page.redirect_chain == [(QUEUE, 302)]
+    assert "Nothing else waits for you." in page.text
+    found = [Article.objects.get(pk=article.pk) for article in (first, second, third, own, taken)]
+    assert [article.status for article in found] == [4, 4, 2, 3, 3]
+    assert found[2].status_reason == "No second source"
+
+
+def test_who_claimed_one_text_has_the_next_claimed_and_leaving_releases(desk: Client, nadia: User) -> None:
+    first, second = waiting("First"), waiting("Second")
+    assert "You have it since" in decide(desk, first, "claim").text
+    page = decide(desk, first, "skip")
+    assert page.redirect_chain == [(screen(second), 302)]
+    assert list(Claim.objects.values_list("article", "person")) == [(second.pk, nadia.pk)]
+    assert "Nobody is on it." in decide(desk, second, "release").text
+    decide(desk, second, "skip")
+    assert not Claim.objects.exists()
+
+
+def test_what_another_reviewer_has_is_read_but_not_decided(desk: Client) -> None:
+    article = waiting()
+    publishing.claim(article, by=make_editor("alice"))
+    page = desk.get(screen(article)).text
+    assert "alice has been reviewing this article" in page
+    assert 'name="approve"' not in page
+    assert "alice is reviewing this article." in decide(desk, article, "approve").text
+    assert 'name="approve"' in decide(desk, article, "release").text
+
+
+def test_nobody_decides_about_his_own_text_here(desk: Client, nadia: User) -> None:
+    article = waiting(author=nadia)
+    page = desk.get(screen(article)).text
+    assert "another person must review it" in page
+    assert not any(f'name="{button}"' in page for button in ("approve", "refuse", "claim"))
+    assert "another person must review it" in decide(desk, article, "approve").text
+
+
+@pytest.mark.parametrize("button", ["approve", "refuse"])
+def test_a_text_that_changed_a_second_ago_is_read_again_and_the_reason_stays(desk: Client, button: str) -> None:
+    article = waiting()
+    read = article.revisions.latest("number").number
+    publishing.edit(article, by=make_editor(), changes={"title": "Bridge falls"})
+    page = decide(desk, article, button, revision=read, reason="Too late").text
+    assert "This has been changed since you read it: headline. Read revision 2 before you decide." in page
+    assert "Bridge falls" in page
+    assert "Too late</textarea>" in page
+    assert Article.objects.get().status == Status.MANUAL_REVIEW
+
+
+def test_a_refusal_without_a_reason_asks_for_it(desk: Client) -> None:
+    page = decide(desk, waiting(), "refuse", reason=" ")
+    assert "Say why the article is refused." in page.text
+    assert "Reason, if you refuse it" in page.text
+
+
+def test_what_somebody_else_has_decided_is_gone_from_here(desk: Client) -> None:
+    article = waiting()
+    approve(article)
+    for page in (desk.get(screen(article), follow=True), decide(desk, article, "refuse", reason="No.")):
+        assert page.redirect_chain == [(QUEUE, 302)]
+        assert "does not wait for a reviewer any more" in page.text
+    assert desk.get(f"{QUEUE}99999999999999999999/change/").status_code == 302
+    assert Article.objects.get().status == Status.MANUALLY_APPROVED
+
+
+def test_text_written_behind_our_back_can_be_sent_back_but_not_approved(desk: Client) -> None:
+    article = waiting()
+    Article.objects.update(body="<p>Written by a program.</p>")
+    page = desk.get(screen(article))
+    assert "Written by a program." in page.text
+    number = page.context["shown"].number
+    assert "Nobody is known to have written this text" in decide(desk, article, "approve", revision=number).text
+    assert Article.objects.get().status == Status.MANUAL_REVIEW
+    decide(desk, article, "refuse", revision=number, reason="Who wrote that?")
+    assert Article.objects.get().status == Status.REJECTED
+
+
+def test_only_reviewers_read_here(client: Client) -> None:
+    article = waiting()
+    client.force_login(make_person("carol", "view_article", "change_article"))
+    assert client.get(screen(article)).status_code == 403
+    assert client.post(screen(article), {"revision": 1, "approve": "1"}).status_code == 403
+
+
+def test_the_longest_waiting_comes_first_whichever_text_of_an_article_it_is(desk: Client) -> None:
+    editor, old = make_editor(), published()
+    new = waiting("New")
+    publishing.edit(old, by=editor, changes={"title": "Bridge falls"})
+    publishing.submit(old, by=editor)
+    Article.objects.filter(pk=new.pk).update(updated_at=soon() - timedelta(hours=1))
+    assert [row.pk for row in desk.get(QUEUE).context["cl"].queryset] == [new.pk, old.pk]
+    Article.objects.filter(pk=new.pk).update(updated_at=soon() + timedelta(hours=1))
+    assert [row.pk for row in desk.get(QUEUE).context["cl"].queryset] == [old.pk, new.pk]
+
+
+def test_a_newer_text_waits_under_its_own_headline_and_is_found_by_it_and_by_the_old_one(desk: Client) -> None:
+    editor, article = make_editor(), published()
+    waiting("Another")
+    publishing.edit(article, by=editor, changes={"title": "Bridge falls"})
+    publishing.submit(article, by=editor)
+    for word in ("falls", "opens"):
+        page = desk.get(QUEUE, {"q": word})
+        assert [row.pk for row in page.context["cl"].result_list] == [article.pk]
+        assert "Bridge falls" in page.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_reviewer_on_a_phone_claims_reads_and_decides_by_keyboard(page: Page) -> None:
+    """R5.3"""
+    editor = make_editor()
+    article = make_article("Bridge opens", status=Status.PUBLISHED, publish_at=soon(hours=-1), channel=make_channel())
+    publishing.edit(article, by=editor, changes={"title": "Bridge closes"})
+    publishing.submit(article, by=editor)
+    make_member(Role.REVIEWER, "nadia")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"/admin/login/?next={screen(article)}")
+    page.get_by_label("Username").fill("nadia")
+    page.get_by_label("Password").fill("secret")
+    page.keyboard.press("Enter")
+    expect(page.locator(".diff-inline ins")).to_have_text("closes")
+    expect(page.locator(".diff-sides ins")).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.get_by_role("button", name="Claim").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("You have it since")).to_be_visible()
+    page.get_by_label("Reason, if you refuse it").focus()
+    page.keyboard.type("The bridge is open.")
+    for _button in range(2):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Nothing else waits for you.")).to_be_visible()
+    article.refresh_from_db()
+    assert article.update.status_reason == "The bridge is open."

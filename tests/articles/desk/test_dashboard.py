@@ -1,0 +1,252 @@
+"""The start page of the desk: what goes out next, what went wrong, what waits for whom."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from playwright.sync_api import Page, expect
+
+from articles import publishing, releases
+from articles.models import Article, Claim
+from articles.roles import Role
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
+from scheduling.services import add_task, read_database_clock
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_editor,
+    make_member,
+    make_person,
+    make_release,
+    soon,
+)
+from tests.conftest import StartManage
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+START = "/admin/"
+MOST_QUERIES = 45  # of the whole page, sidebar and session included
+
+
+def page_of(person: User) -> str:
+    return opened_by(person).get(START).text
+
+
+def opened_by(person: User) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def worker_seen(seconds_ago: float, queue: str = "redis") -> None:
+    now = read_database_clock()
+    seen = now - timedelta(seconds=seconds_ago)
+    WorkerHeartbeat.objects.create(name="here:1", started_at=seen, seen_at=seen, queue=queue)
+
+
+def failed_task(article: Article) -> TaskInfoLog:
+    task = TaskInfo.objects.get(key=str(article.pk))
+    TaskInfoLog.objects.filter(pk=task.pk).update(status=TaskInfoLog.Status.FAILED, error="Boom\nValueError: no disk")
+    TaskInfo.objects.filter(pk=task.pk).delete()
+    return TaskInfoLog.objects.get(pk=task.pk)
+
+
+def test_what_goes_out_next_comes_in_the_order_of_its_time() -> None:
+    make_article("Third", status=APPROVED, publish_at=soon(hours=1), embargo_until=soon(hours=9))
+    make_article("Second", status=APPROVED, publish_at=soon(hours=5))
+    make_article("First", status=Status.PUBLISHED, publish_at=soon(hours=-1), unpublish_at=soon(hours=2))
+    make_article("Not approved", publish_at=soon(hours=3))
+    coming = opened_by(make_editor()).get(START).context["coming"]
+    assert [str(one.subject) for one in coming] == ["First", "Second", "Third"]
+    assert str(coming[0].kind) == "Taken off"
+
+
+def test_the_page_names_the_zone_of_its_times() -> None:
+    assert "Times in UTC" in page_of(make_editor())
+
+
+def test_what_just_went_out_is_shown_with_how_late_it_was() -> None:
+    due = soon(minutes=-5)
+    make_article(status=Status.PUBLISHED, publish_at=due, published_at=due + timedelta(milliseconds=14))
+    assert "14 ms late" in page_of(make_editor())
+
+
+def test_a_missed_time_and_one_that_will_be_missed_are_told_apart() -> None:
+    make_article("Too late", publish_at=soon(hours=-1))
+    make_article("Nobody noted", status=APPROVED, publish_at=soon(minutes=-1))
+    make_article("Hurry", publish_at=soon(hours=2))
+    make_article("Plenty of time", publish_at=soon(hours=30))
+    shown = opened_by(make_editor()).get(START).context
+    assert {article.title for article, _why in shown["overdue_reasons"]} == {"Too late", "Nobody noted"}
+    assert [risk.title for risk in shown["at_risk"]] == ["Hurry"]
+
+
+def test_newer_texts_and_releases_that_would_not_go_out_are_at_risk_too() -> None:
+    editor, out = make_editor(), {"status": Status.PUBLISHED, "publish_at": soon(hours=-1)}
+    make_article("Draft", publish_at=soon(hours=3), author=make_person("bob"))
+    for title, newer in (("Old", "Hoped for"), ("Out", "Approved")):
+        article = make_article(title, **out)
+        publishing.edit(article, by=editor, changes={"title": newer})
+        publishing.submit(article, by=editor)
+        if newer == "Approved":
+            approve(article)
+        publishing.schedule_update(article, publish_at=soon(hours=2), by=editor)
+    for name, member in (("Lame", make_article("Unready")), ("Ready", make_article("Fine", status=APPROVED))):
+        release = make_release(member, by=editor, name=name)
+        releases.schedule_release(release, publish_at=soon(hours=1), by=editor)
+    page = opened_by(editor).get(START)
+    assert [(risk.title, risk.kind) for risk in page.context["at_risk"]] == [
+        ("Lame", "Release"), ("Hoped for", "Update"), ("Draft", ""),
+    ]  # fmt: skip
+    assert "1 obstacle" in page.text
+    assert "Hoped for" in opened_by(editor).get("/admin/articles/article/?concern=at_risk").text
+
+
+def test_a_reviewer_reads_first_what_he_claimed_and_last_what_others_did() -> None:
+    reviewer, other = make_member(Role.REVIEWER), make_member(Role.REVIEWER, "other")
+    others, free, claimed, own = (
+        make_article(title, status=Status.MANUAL_REVIEW) for title in ("Others", "Free", "Claimed", "Own")
+    )
+    Article.objects.filter(pk=own.pk).update(author=reviewer)
+    Claim.objects.create(article=others, person=other, claimed_at=soon())
+    Claim.objects.create(article=claimed, person=reviewer, claimed_at=soon())
+    found = opened_by(reviewer).get(START).context["in_review"]
+    assert [article.title for article in found.articles] == ["Claimed", "Free", "Others"]
+    assert free in found.articles
+
+
+def test_an_author_sees_his_drafts_and_what_of_his_is_reviewed() -> None:
+    author = make_member(Role.AUTHOR)
+    make_article("Mine", author=author)
+    make_article("Sent back", author=author, status=Status.REJECTED, status_reason="Names a minor.")
+    make_article("Theirs")
+    make_article("Read by somebody", author=author, status=Status.MANUAL_REVIEW)
+    shown = opened_by(author).get(START)
+    assert {article.title for article in shown.context["drafts"].articles} == {"Mine", "Sent back"}
+    assert [article.title for article in shown.context["in_review"].articles] == ["Read by somebody"]
+    assert "Names a minor." in shown.text
+
+
+def test_an_author_is_told_of_his_own_overdue_articles_alone() -> None:
+    author = make_member(Role.AUTHOR)
+    make_article("Mine", author=author, publish_at=soon(hours=-1))
+    make_article("Theirs", publish_at=soon(hours=-1))
+    assert [one.title for one in opened_by(author).get(START).context["overdue"].articles] == ["Mine"]
+
+
+def test_a_failed_task_is_named_and_retried_by_an_operator_alone() -> None:
+    task = failed_task(make_article("Harbour bridge reopens", status=APPROVED, publish_at=soon(hours=1)))
+    publisher, operator = make_member(Role.PUBLISHER), make_member(Role.OPERATOR)
+    address = f"/admin/desk/start/retry/{task.pk}/"
+    assert "Publication of “Harbour bridge reopens”" in page_of(publisher)
+    assert "Try again" not in page_of(publisher)
+    assert opened_by(publisher).post(address).status_code == 403
+    assert "ValueError: no disk" in page_of(operator)
+    answer = opened_by(operator).post(address, follow=True)
+    assert "It is tried again." in answer.text
+    assert TaskInfo.objects.filter(pk=task.pk).exists()
+
+
+def test_a_task_that_cannot_be_retried_says_why() -> None:
+    task = add_task("x.y", execute_time=soon(hours=1), parameters={})
+    answer = opened_by(make_member(Role.OPERATOR)).post(f"/admin/desk/start/retry/{task.pk}/", follow=True)
+    assert [str(message.level_tag) for message in answer.context["messages"]] == ["error"]
+
+
+def test_a_living_worker_is_reported_in_plain_words() -> None:
+    worker_seen(2.5)
+    assert re.search(r"The worker answered \d+ seconds? ago\.", page_of(make_editor()))
+
+
+def test_without_a_worker_operators_are_told_how_to_start_one_and_others_whom_to_tell() -> None:
+    worker_seen(300)
+    operator, author = page_of(make_member(Role.OPERATOR)), page_of(make_member(Role.AUTHOR))
+    assert "No worker is running; the last one answered 5 minutes ago." in operator
+    assert "python manage.py poll --forever" in operator
+    assert "Tell the people who look after the server." in author
+    assert "manage.py" not in author
+
+
+def test_workers_that_do_not_reach_redis_are_noticed(settings: object) -> None:
+    settings.SCHEDULING_REDIS_URL = "redis://127.0.0.1:1/0"  # type: ignore[attr-defined]
+    worker_seen(1, queue="database")
+    assert "Redis cannot be reached." in page_of(make_editor())
+
+
+def test_how_late_the_day_was_is_drawn_and_told_in_a_table() -> None:
+    for late in (4, 9, 1500):
+        article = make_article(status=APPROVED, publish_at=soon(hours=1))
+        log = TaskInfoLog.objects.filter(key=str(article.pk))
+        log.update(status=1, updated_at=soon(minutes=-1), lateness=timedelta(milliseconds=late))
+    cache.clear()
+    shown = page_of(make_editor())
+    assert "3 went out in the last 24 hours: half of them within 9 ms of their time" in shown
+    assert "the latest after 1.5 s" in shown
+    assert shown.count('class="chart-median"') == 1
+    assert "<td>1.5 s</td>" in shown
+
+
+def test_whoever_may_not_read_articles_sees_none() -> None:
+    make_article("Secret", status=APPROVED, publish_at=soon(hours=1))
+    shown = page_of(make_person("stranger"))
+    assert "Secret" not in shown
+    assert "No worker is running" in shown
+
+
+def test_the_page_is_as_cheap_with_very_many_scheduled_articles() -> None:
+    client, start = opened_by(make_person("admin", is_superuser=True)), soon(hours=1)
+    article = Article(title="One of many", status=APPROVED)
+    few = queries_of(client)
+    Article.objects.bulk_create(
+        Article(title=article.title, status=APPROVED, publish_at=start + timedelta(minutes=number))
+        for number in range(2000)
+    )
+    assert queries_of(client) <= few + 2  # the first time there is a first page
+    assert few <= MOST_QUERIES
+
+
+def queries_of(client: Client) -> int:
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        client.get(START)
+    return len(queries)
+
+
+def test_the_inside_needs_a_log_in() -> None:
+    assert "login" in Client().get("/admin/desk/start/").headers["Location"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_open_page_counts_down_and_shows_what_went_live_without_losing_the_focus(
+    page: Page, start_manage: StartManage
+) -> None:
+    """R1.15"""
+    make_person("alice", is_superuser=True)
+    article = make_article("Ferry strike called off", status=APPROVED)
+    make_article("Later", status=APPROVED, publish_at=soon(hours=3, minutes=30))
+    start_manage("poll", "--forever")
+    page.goto("/admin/")
+    page.get_by_label("Username").fill("alice")
+    page.get_by_label("Password").fill("secret")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Going out next")).to_be_visible()
+    expect(page.locator("#start-coming").get_by_text("3 h 2")).to_be_visible()
+    later = page.get_by_role("link", name="Later")
+    later.focus()
+    publishing.schedule(article, publish_at=soon(seconds=8), by=User.objects.get())
+    expect(page.locator("#start-coming").get_by_role("link", name="Ferry strike called off")).to_be_visible(
+        timeout=9000
+    )
+    expect(page.locator("#start-out").get_by_role("link", name="Ferry strike called off")).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("status").filter(has_text="Now live: Ferry strike called off")).to_have_count(1)
+    expect(later).to_be_focused()

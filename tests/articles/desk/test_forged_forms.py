@@ -1,0 +1,103 @@
+"""Whatever is sent to the desk, it answers: a forged form is refused, and nothing breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+
+from articles import publishing
+from articles.models import Article, Notice
+from tests.articles.factories import make_article, make_release, soon
+
+pytestmark = pytest.mark.django_db
+
+GARBAGE = ("x", "9" * 30, "9" * 5000)
+ARTICLES, RELEASES = "/admin/articles/article/", "/admin/articles/release/"
+FIELDS = ("title", "channel", "tags", "author", "cover", "publish_at", "seen", "base", "restore")
+
+Sent = tuple[str, str, dict[str, Any]]
+
+
+@pytest.fixture
+def admin() -> User:
+    return User.objects.create_superuser("alice", password="secret")  # noqa: S106
+
+
+@pytest.fixture
+def article(admin: User) -> Article:
+    """One with revisions, in a release, of which somebody was told."""
+    article = make_article()
+    publishing.edit(article, by=admin, changes={"summary": "It is open."})
+    make_release(article, by=admin)
+    Notice.objects.create(person=admin, kind=Notice.Kind.REFUSED, article=article, article_title="", at=soon())
+    return article
+
+
+@pytest.fixture
+def desk(admin: User, article: Article) -> Client:
+    client = Client()
+    client.force_login(admin)
+    return client
+
+
+def answer(client: Client, method: str, address: str, data: dict[str, Any]) -> Any:
+    """What comes back; what it did is undone."""
+    with transaction.atomic():
+        try:
+            return getattr(client, method)(address, data)
+        finally:
+            transaction.set_rollback(True)
+
+
+def forged(garbage: str, article: Article) -> Iterator[Sent]:
+    """One garbage in everything that takes a number, a time, a choice or a key."""
+    typed = {"title": "T", "slug": "t", "cover_mode": "auto"}
+    form, release = f"{ARTICLES}{article.pk}/change/", f"{RELEASES}{article.memberships.get().release_id}"
+    yield from (("post", f"{ARTICLES}add/", {**typed, name: garbage}) for name in ("channel", "tags"))
+    yield "post", form, {**typed, "merged_with": garbage, "base": garbage}
+    yield "get", f"{ARTICLES}add/", dict.fromkeys(FIELDS, garbage)
+    yield "get", f"{ARTICLES}times/", {"publish_at": "2100-01-01T12:00", "channel": garbage, "article": garbage}
+    yield "get", f"{ARTICLES}{article.pk}/revisions/1/", {"against": garbage}
+    yield "post", f"{release}/members/", {"article": [garbage, str(article.pk)]}
+    choice = {"_selected_action": garbage, "index": "0"}
+    for model, action in (("article", "approve"), ("queuedarticle", "claim"), ("notice", "mark_read")):
+        yield "post", f"/admin/articles/{model}/", {**choice, "action": action}
+    yield "post", "/admin/auth/group/", {**choice, "action": "delete_selected"}
+    yield "post", "/admin/headline_api/apitoken/add/", {"user": garbage}
+    if len(garbage) < 4000:  # others are no address
+        for screen in (f"{ARTICLES}{garbage}/history/", f"{RELEASES}{garbage}/change/"):
+            yield "get", screen, {}
+        yield "get", f"/admin/articles/queuedarticle/{garbage}/change/", {}
+
+
+def test_no_garbage_breaks_a_screen(desk: Client, article: Article) -> None:
+    for method, address, data in (sent for garbage in GARBAGE for sent in forged(garbage, article)):
+        code = answer(desk, method, address, data).status_code
+        assert code < HTTPStatus.INTERNAL_SERVER_ERROR, (method, address, data)
+
+
+def test_a_forged_choice_of_rows_is_refused_in_words(desk: Client) -> None:
+    refused = desk.post(ARTICLES, {"_selected_action": "x", "action": "approve", "index": "0"})
+    assert refused.status_code == HTTPStatus.BAD_REQUEST
+    assert "open it again" in refused.content.decode()
+
+
+def test_a_forged_version_is_refused_and_what_was_typed_stays(desk: Client, article: Article) -> None:
+    page = desk.post(f"{ARTICLES}{article.pk}/change/", {"title": "Typed", "slug": "t", "merged_with": "x"})
+    assert "Open the article again." in page.content.decode()
+    assert 'value="Typed"' in page.content.decode()
+
+
+@pytest.mark.parametrize("page", ["x", "0", "-1", "999", "1.5", *GARBAGE])
+@pytest.mark.parametrize("more", ["", "&extended=1"])
+def test_a_page_of_the_search_that_is_not_there_is_no_fault_of_ours(desk: Client, page: str, more: str) -> None:
+    """S17"""
+    answer = desk.get(f"/admin/search/?s=article&page={page}{more}")
+    assert (answer.status_code, "open the first one again" in answer.text) == (HTTPStatus.BAD_REQUEST, True)
+    assert desk.get(f"/admin/search/?s=article&page=1{more}").status_code == HTTPStatus.OK

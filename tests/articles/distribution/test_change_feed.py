@@ -1,0 +1,412 @@
+"""Programs that follow the readers' API from checkpoint to checkpoint miss nothing, and hear of nothing unseen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rest_framework.test import APIClient
+
+from articles import publishing, releases
+from articles.distribution import change_feed
+from articles.exceptions import ArticleError
+from articles.models import Article, FeedEntry, FeedHead, PendingChange, Release, Tag
+from scheduling.services import read_database_clock, run_due
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
+from tests.harness import eventually
+
+URL = "/api/v1/articles/"
+BEGINNING = "2000-01-01T00:00:00Z"
+Status = Article.Status
+
+pytestmark = pytest.mark.django_db
+
+
+class Follower:
+    """A program with a copy of what readers see."""
+
+    def __init__(self, start: str = BEGINNING, size: int = 3) -> None:
+        self.checkpoint, self.size = start, size
+        self.articles: dict[int, Any] = {}
+        self.heard: list[tuple[int, str]] = []
+
+    def poll(self) -> list[tuple[int, str]]:
+        """Read on to the end; returns what was heard this time."""
+        heard, more = len(self.heard), True
+        while more:
+            answer = APIClient().get(URL, {"updated_since": self.checkpoint, "page_size": str(self.size)})
+            assert answer.status_code == 200, answer.json()
+            page = answer.json()
+            for article in page["results"]:
+                self.articles[article["id"]] = article
+                self.heard.append((article["id"], "live"))
+            for removal in page["removed"]:
+                self.articles.pop(removal["id"], None)
+                self.heard.append((removal["id"], removal["kind"]))
+            self.checkpoint, more = page["checkpoint"], page["next"] is not None
+        return self.heard[heard:]
+
+    def check(self) -> None:
+        """The copy is what the API shows of each live article."""
+        live = Article.objects.live(read_database_clock()).values_list("pk", flat=True)
+        shown = {pk: APIClient().get(f"{URL}{pk}/").json() for pk in live}
+        copies = {
+            pk: {name: one[name] for name in shown.get(pk, one) if name in one} for pk, one in self.articles.items()
+        }
+        assert copies == shown
+
+
+@pytest.fixture
+def follower() -> Follower:
+    return Follower()
+
+
+@pytest.fixture
+def alice() -> User:
+    return make_editor()
+
+
+def out(title: str = "Bridge", **values: Any) -> Article:
+    return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(hours=-1)} | values)
+
+
+def move_times(article: Article, **times: datetime) -> None:
+    """Let time pass: the clock alone changes what readers see, and nobody writes to the article then."""
+    pending = set(PendingChange.objects.values_list("pk", flat=True))
+    Article.objects.filter(pk=article.pk).update(**times)
+    PendingChange.objects.exclude(pk__in=pending).delete()
+
+
+def test_an_article_that_is_approved_now_with_an_earlier_time_is_heard_of(follower: Follower) -> None:
+    """A2"""
+    out("Newest")
+    follower.poll()
+    late = make_article("Late", status=APPROVED, publish_at=soon(days=-3))
+    assert follower.poll() == [(late.pk, "live")]
+    follower.check()
+
+
+def test_what_goes_live_and_leaves_by_the_clock_is_heard_of(follower: Follower) -> None:
+    """A2"""
+    coming = make_article("Coming", status=APPROVED, publish_at=soon(days=1))
+    held = make_article("Held", status=APPROVED, publish_at=soon(days=-1), embargo_until=soon(days=1))
+    leaving = out("Leaving", unpublish_at=soon(days=1))
+    assert follower.poll() == [(leaving.pk, "live")]
+    now = read_database_clock()
+    move_times(coming, publish_at=now)
+    move_times(held, embargo_until=now)
+    move_times(leaving, unpublish_at=now)
+    assert sorted(follower.poll()) == sorted([(coming.pk, "live"), (held.pk, "live"), (leaving.pk, "unpublished")])
+    follower.check()
+
+
+@pytest.mark.parametrize(
+    ("step", "kind"),
+    [
+        (lambda article, by: publishing.withdraw(article, by=by), "unpublished"),
+        (lambda article, by: publishing.kill(article, by=by, notice="Invented."), "retracted"),
+        (lambda article, by: article.delete(), "deleted"),
+        (lambda article, by: Article.objects.filter(pk=article.pk).delete(), "deleted"),
+        (lambda article, by: Article.objects.update(status=Status.DRAFT), "unpublished"),
+        (lambda article, by: publishing.set_embargo(article, until=soon(hours=1), by=by), "unpublished"),
+    ],
+)
+def test_a_removal_is_heard_of_once_with_its_kind(follower: Follower, alice: User, step: Any, kind: str) -> None:
+    """A2"""
+    article = out()
+    follower.poll()
+    pk, before = article.pk, soon()
+    try:
+        step(article, alice)
+    except ArticleError:  # what is out gets no embargo by the services
+        Article.objects.filter(pk=pk).update(embargo_until=soon(hours=1))
+    answer = APIClient().get(URL, {"updated_since": follower.checkpoint}).json()
+    (removal,) = answer["removed"]
+    assert (removal["id"], removal["kind"], answer["results"]) == (pk, kind, [])
+    assert before - timedelta(seconds=1) <= datetime.fromisoformat(removal["at"]) <= soon()
+    follower.poll()
+    assert (follower.articles, follower.poll()) == ({}, [])
+
+
+def test_what_nobody_saw_leaves_no_trace(follower: Follower, alice: User) -> None:
+    follower.poll()
+    for status in Status:
+        article = make_article(f"Secret {status}", status=status, publish_at=soon(hours=1), embargo_until=soon(hours=2))
+        follower.poll()
+        article.delete()
+    killed = make_article("Killed", status=APPROVED, publish_at=soon(hours=1))
+    publishing.kill(killed, by=alice, notice="No.")
+    assert (follower.poll(), follower.heard, FeedEntry.objects.count()) == ([], [], 0)
+
+
+def test_what_happens_to_a_newer_text_is_heard_of_when_readers_see_it(follower: Follower, alice: User) -> None:
+    article = out("Old")
+    follower.poll()
+    publishing.edit(article, by=alice, changes={"title": "New"}, correction="It was old.")
+    publishing.submit(article, by=alice)
+    publishing.approve(article, by=make_editor("bob"), revision=2)
+    publishing.schedule_update(article, publish_at=soon(hours=1), by=alice)
+    publishing.edit(article, by=alice, changes={"unpublish_at": soon(days=1)})
+    assert follower.poll() == []
+    publishing.publish_update(article, by=alice)
+    assert follower.poll() == [(article.pk, "live")]
+    assert follower.articles[article.pk]["corrections"][0]["note"] == "It was old."
+    follower.check()
+
+
+def test_new_names_are_heard_of(follower: Follower) -> None:
+    author = User.objects.create_user("ada", first_name="Ada")
+    channel, tag = make_channel(), Tag.objects.create(name="Rain")
+    article = out(channel=channel, author=author)
+    article.tags.add(tag)
+    follower.poll()
+    for thing, name in ((channel, "name"), (tag, "name"), (author, "first_name")):
+        setattr(thing, name, "Other")
+        thing.save()
+        assert follower.poll() == [(article.pk, "live")]
+        follower.check()
+    article.tags.clear()
+    assert follower.poll() == [(article.pk, "live")]
+    follower.check()
+
+
+def test_only_a_letter_in_another_case_is_a_change(follower: Follower) -> None:
+    article = out("oslo")
+    follower.poll()
+    with connection.cursor() as cursor:  # another program
+        cursor.execute("UPDATE articles_article SET title = 'Oslo' WHERE id = %s", [article.pk])
+    assert follower.poll() == [(article.pk, "live")]
+    assert follower.articles[article.pk]["title"] == "Oslo"
+
+
+def test_a_release_and_its_rolling_back_are_heard_of(follower: Follower, alice: User) -> None:
+    new, old, gone = make_article("New", status=APPROVED), out("Old"), out("Gone")
+    publishing.edit(old, by=alice, changes={"title": "Newer"})
+    publishing.submit(old, by=alice)
+    publishing.approve(old, by=make_editor("bob"), revision=2)
+    release = make_release(new, Article.objects.get(pk=old.pk), by=alice)
+    releases.add_member(release, article=gone, action="withdraw", by=alice)
+    follower.poll()
+    releases.publish_release_now(release, by=alice)
+    assert sorted(follower.poll()) == sorted([(new.pk, "live"), (old.pk, "live"), (gone.pk, "unpublished")])
+    follower.check()
+    releases.roll_back_release(Release.objects.get(), by=alice)
+    assert sorted(follower.poll()) == sorted([(new.pk, "unpublished"), (old.pk, "live"), (gone.pk, "live")])
+    follower.check()
+
+
+def test_a_page_never_ends_between_things_that_are_lost(follower: Follower) -> None:
+    articles = [out(f"No. {number}", publish_at=soon(hours=-1)) for number in range(8)]
+    first = APIClient().get(URL, {"updated_since": BEGINNING, "page_size": "5"}).json()
+    assert len(first["results"]) == 5
+    assert f"updated_since={first['checkpoint']}" in first["next"]
+    Article.objects.filter(pk=articles[0].pk).update(title="Changed meanwhile")
+    gone = articles[7].pk
+    articles[7].delete()
+    rest = APIClient().get(first["next"]).json()
+    assert [one["id"] for one in rest["results"]] == [articles[5].pk, articles[6].pk, articles[0].pk]
+    assert [one["id"] for one in rest["removed"]] == [gone]
+
+
+def test_a_time_is_a_place_to_begin(follower: Follower) -> None:
+    out("Before")
+    follower.poll()
+    started = soon()
+    later = out("Later", publish_at=soon(days=-1))
+    assert [one["id"] for one in APIClient().get(URL, {"updated_since": started.isoformat()}).json()["results"]] == [
+        later.pk
+    ]
+    ahead = APIClient().get(URL, {"updated_since": soon(days=1).isoformat()}).json()
+    assert (ahead["results"], ahead["checkpoint"]) == ([], f"c{FeedHead.objects.get().sequence}")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "c", "c-1", "c1x", "c٣", "yesterday", "2026-03-01T12:00:00", "c99", f"c{'9' * 30}"]
+)
+def test_a_checkpoint_that_is_none_is_refused(wrong: str) -> None:
+    answer = APIClient().get(URL, {"updated_since": wrong})
+    assert (answer.status_code, list(answer.json())) == (400, ["updated_since", "code"])
+
+
+@pytest.mark.parametrize("other", [{"channel": "politics"}, {"q": "rain"}, {"since": BEGINNING}, {"until": BEGINNING}])
+def test_changes_are_followed_as_a_whole(other: dict[str, str]) -> None:
+    make_channel()
+    answer = APIClient().get(URL, {"updated_since": BEGINNING, **other})
+    assert (answer.status_code, answer.json()["code"]) == (400, "not_with_filters")
+    assert APIClient().get(URL, {"updated_since": BEGINNING, "cursor": "x"}).status_code == 400
+
+
+def test_the_usual_list_stays_as_it_is() -> None:
+    article = out()
+    page = APIClient().get(URL).json()
+    assert list(page) == ["next", "previous", "results"]
+    assert page["results"][0]["id"] == article.pk
+    assert not {"body", "corrections"} & page["results"][0].keys()
+
+
+def test_many_changes_are_entered_in_parts(follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_feed, "MOST", 2)
+    articles = [out(f"No. {number}") for number in range(7)]
+    for _round in range(4):
+        follower.poll()
+    assert set(follower.articles) == {article.pk for article in articles}
+    Article.objects.update(summary="New")
+    assert change_feed.keep_up() == 0
+    assert not PendingChange.objects.exists()
+    assert len(follower.poll()) == 7
+
+
+def test_a_lost_feed_is_written_anew() -> None:
+    article = out()
+    Follower().poll()
+    for model in (FeedHead, FeedEntry, PendingChange):
+        model.objects.all().delete()
+    assert APIClient().get(URL, {"updated_since": "c1"}).status_code in (200, 400)
+    assert Follower().poll() == [(article.pk, "live")]
+
+
+def test_a_clock_that_is_set_back_brings_nothing_live_early(follower: Follower) -> None:
+    article = out(publish_at=soon(minutes=-5))
+    follower.poll()
+    FeedHead.objects.update(looked_at=soon(hours=1))
+    move_times(article, publish_at=soon(minutes=30))
+    assert follower.poll() == [(article.pk, "unpublished")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_that_ends_late_is_not_missed() -> None:
+    """A2"""
+    first, late = out("First"), out("Late")
+    follower, written, may_end = Follower(), threading.Event(), threading.Event()
+    follower.poll()
+
+    def write_slowly() -> None:
+        try:
+            with transaction.atomic():
+                Article.objects.filter(pk=late.pk).update(title="Written before, committed after")
+                written.set()
+                may_end.wait(30)
+        finally:
+            connection.close()
+
+    writer = threading.Thread(target=write_slowly)
+    writer.start()
+    assert written.wait(30)
+    if connection.vendor != "sqlite":  # where nobody else writes meanwhile
+        Article.objects.filter(pk=first.pk).update(title="Written after, committed before")
+        assert follower.poll() == [(first.pk, "live")]
+    may_end.set()
+    writer.join()
+    assert (late.pk, "live") in follower.poll()
+    follower.check()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_who_ask_at_once_are_told_the_same(alice: User) -> None:
+    articles = [make_article(f"No. {number}", status=APPROVED, publish_at=soon(seconds=0.2)) for number in range(20)]
+    followers = [Follower() for _ in range(4)]
+    stop, faults = threading.Event(), []
+
+    def read(one: Follower) -> None:
+        try:
+            while not stop.is_set():
+                one.poll()
+        except BaseException as error:  # noqa: BLE001 (told below)
+            faults.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=read, args=[one]) for one in followers]
+    for thread in threads:
+        thread.start()
+    for article in articles[:10]:
+        Article.objects.filter(pk=article.pk).update(summary="New")
+    eventually(lambda: all(len(one.articles) == 20 for one in followers) or bool(faults), timeout=60)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    for one in followers:
+        one.poll()
+        one.check()
+        numbers = [int(pk) for pk, _kind in one.heard]
+        assert set(numbers) == {article.pk for article in articles}
+
+
+ACTS = ["write", "schedule", "publish", "withdraw", "restore", "kill", "revive", "delete", "edit", "submit", "approve"]
+ACTS += ["update", "end", "hold", "tag", "bulk", "work", "poll", "wait"]
+
+
+class History:
+    """A newsroom in which anything may happen, with two programs that follow it."""
+
+    def __init__(self, editor: User, reviewer: User) -> None:
+        self.editor, self.reviewer, self.articles = editor, reviewer, list[int]()
+        self.eager, self.lazy = Follower(size=2), Follower(size=50)
+        self.tag = Tag.objects.get_or_create(name="Rain")[0]
+
+    def happen(self, act: str, which: int, seconds: int) -> None:
+        if act == "write" or not self.articles:
+            times = {"publish_at": soon(seconds=seconds)}
+            self.articles.append(make_article(f"No. {which}", status=APPROVED, **times).pk)
+        elif act == "poll":
+            self.eager.poll()
+        elif act == "work":
+            run_due(50)
+        elif article := Article.objects.filter(pk=self.articles[which % len(self.articles)]).first():
+            try:
+                with transaction.atomic():
+                    self.take(act, article, soon(seconds=seconds))
+            except ArticleError:
+                return
+
+    def take(self, act: str, article: Article, moment: datetime) -> None:
+        by, rows = self.editor, Article.objects.filter(pk=article.pk)
+        acts: dict[str, Callable[[], Any]] = {
+            "schedule": lambda: publishing.schedule(article, publish_at=moment, by=by),
+            "publish": lambda: publishing.publish_now(article, by=by),
+            "withdraw": lambda: publishing.withdraw(article, by=by),
+            "restore": lambda: publishing.restore(article, by=by),
+            "kill": lambda: publishing.kill(article, by=by, notice="No."),
+            "revive": lambda: publishing.revive(article, by=by),
+            "delete": lambda: article.delete(),
+            "edit": lambda: publishing.edit(article, by=by, changes={"title": f"{article.title}'"}),
+            "submit": lambda: publishing.submit(article, by=by),
+            "approve": lambda: publishing.approve(article, by=self.reviewer, revision=article.revisions.count()),
+            "update": lambda: publishing.publish_update(article, by=by),
+            "end": lambda: rows.update(unpublish_at=moment),
+            "hold": lambda: rows.update(embargo_until=moment),
+            "tag": lambda: article.tags.set([] if article.tags.exists() else [self.tag]),
+            "bulk": lambda: Article.objects.filter(title__startswith="No.").update(summary=f"{moment}"),
+            "wait": lambda: move_times(article, publish_at=read_database_clock()),
+        }
+        acts[act]()
+
+
+def test_whatever_happens_a_follower_ends_with_what_readers_see(alice: User) -> None:
+    """A2"""
+    bob = make_editor("bob")
+    moves = st.tuples(st.sampled_from(ACTS), st.integers(0, 5), st.integers(-3, 1))
+
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(moves, min_size=3, max_size=25))
+    def follow(history: list[tuple[str, int, int]]) -> None:
+        with transaction.atomic():
+            newsroom = History(alice, bob)
+            for act, which, seconds in history:
+                newsroom.happen(act, which, seconds)
+            for follower in (newsroom.eager, newsroom.lazy):
+                follower.poll()
+                follower.check()
+            seen = {pk for pk, kind in newsroom.eager.heard if kind == "live"}
+            assert {pk for pk, _kind in newsroom.eager.heard} <= seen | {pk for pk, _kind in newsroom.lazy.heard}
+            transaction.set_rollback(True)
+
+    follow()

@@ -1,0 +1,254 @@
+"""Covers and pictures in texts: what may be shown, what readers get, and what the review sees of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import transaction
+from django.test import Client
+from playwright.sync_api import Page
+from rest_framework.test import APIClient
+
+from articles import images, publishing
+from articles.exceptions import UnknownMaterial, WrongCover
+from articles.models import Article, CoverMode, Material, MaterialUse, Word
+from articles.publishing.comparison import compare
+from tests.articles.factories import approve, make_article, make_channel, make_editor, soon
+from tests.articles.image_files import make_material, shown
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+
+Status = Article.Status
+
+
+@pytest.fixture
+def editor() -> User:
+    return make_editor()
+
+
+@pytest.fixture
+def materials(editor: User) -> list[Material]:
+    return [make_material(editor, f"Ship {number}", caption=f"At sea {number}") for number in range(3)]
+
+
+def ids(materials: list[Material]) -> list[str]:
+    return [str(material.pk) for material in materials]
+
+
+def live(title: str = "Ships", **values: Any) -> Article:
+    return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(minutes=-1), **values})
+
+
+@pytest.mark.parametrize(
+    ("mode", "chosen", "in_body", "cover"),
+    [
+        (CoverMode.NONE, 0, 3, 0),
+        (CoverMode.ONE, 1, 0, 1),
+        (CoverMode.THREE, 3, 0, 3),
+        (CoverMode.AUTO, 0, 0, 0),
+        (CoverMode.AUTO, 0, 1, 1),
+        (CoverMode.AUTO, 0, 2, 1),
+        (CoverMode.AUTO, 0, 3, 3),
+    ],
+)
+def test_a_cover_is_none_one_three_or_the_texts(
+    editor: User, materials: list[Material], mode: CoverMode, chosen: int, in_body: int, cover: int
+) -> None:
+    """R5.4"""
+    body = "".join(map(shown, materials[:in_body]))
+    article = Article(title="Ships", body=body, cover_mode=mode, cover=ids(materials[:chosen]))
+    publishing.create(article, by=editor)
+    article.refresh_from_db()
+    assert article.cover == ids(materials[:cover])
+    assert article.revisions.get().cover == article.cover
+
+
+@pytest.mark.parametrize(("mode", "given"), [("one", 0), ("one", 2), ("three", 2)])
+def test_a_cover_has_as_many_pictures_as_its_mode_says(
+    editor: User, materials: list[Material], mode: str, given: int
+) -> None:
+    """R5.4"""
+    article = make_article()
+    with pytest.raises(WrongCover):
+        publishing.edit(article, by=editor, changes={"cover_mode": mode, "cover": ids(materials[:given])})
+    with pytest.raises(WrongCover, match="none, one, three, auto"):
+        publishing.edit(article, by=editor, changes={"cover_mode": "some"})
+
+
+UNKNOWN = str(uuid4())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cover_mode": "one", "cover": [UNKNOWN]},
+        {"body": f'<img src="/media/{UNKNOWN}/640.webp">'},
+        {"body": f'<figure><img src="http://127.0.0.1:8000/media/{UNKNOWN}/640.webp"></figure>'},
+        {"body": f'<video poster="/media/{UNKNOWN}/640.webp"></video>'},
+        {"body": '<img alt="x > y" src="&#47;media/nonsense">'},
+    ],
+    ids=["cover", "text", "whole address", "poster", "no id"],
+)
+def test_a_picture_that_is_not_there_is_refused(editor: User, changes: dict[str, Any]) -> None:
+    """R5.4"""
+    article = make_article(author=editor, body="Old")
+    with pytest.raises(UnknownMaterial):
+        publishing.edit(article, by=editor, changes=changes)
+    with pytest.raises(UnknownMaterial):
+        publishing.create(Article(title="Ships", **changes), by=editor)
+    client = APIClient()
+    client.force_authenticate(editor)
+    for response in (
+        client.patch(f"/api/v1/desk/articles/{article.pk}/", changes),
+        client.post("/api/v1/desk/articles/", {"title": "Ships", **changes}),
+    ):
+        assert (response.status_code, response.json()["code"]) == (400, "unknown_picture")
+    article.refresh_from_db()
+    assert (article.body, Article.objects.count()) == ("Old", 1)
+
+
+def test_a_deleted_picture_is_refused(editor: User, materials: list[Material]) -> None:
+    """R5.4"""
+    gone = materials[0]
+    images.delete_material(Material.objects.get(pk=gone.pk), by=editor)
+    with pytest.raises(UnknownMaterial):
+        publishing.edit(make_article(), by=editor, changes={"cover_mode": "one", "cover": [str(gone.pk)]})
+
+
+def test_an_import_refuses_a_picture_that_is_not_there(
+    materials: list[Material], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R5.4"""
+    file = tmp_path / "articles.jsonl"
+    bodies = {"Good": shown(materials[0]), "Bad": f'<img src="/media/{UNKNOWN}/640.webp">'}
+    file.write_text("\n".join(json.dumps({"title": title, "body": body}) for title, body in bodies.items()))
+    with pytest.raises((CommandError, SystemExit)):
+        call_command("import_articles", str(file))
+    article = Article.objects.get()
+    assert (article.title, article.cover) == ("Good", ids(materials[:1]))
+    assert MaterialUse.objects.get().article == article
+    assert "There is no such picture" in capsys.readouterr().out
+
+
+def test_readers_get_the_cover_in_every_size(materials: list[Material]) -> None:
+    """R5.4"""
+    first = materials[0]
+    article = live(cover_mode=CoverMode.ONE, cover=ids(materials[:1]))
+    for address in ("/", article.get_absolute_url()):
+        page = Client().get(address).content.decode()
+        assert f'srcset="/media/{first.pk}/320.avif 320w, /media/{first.pk}/400.avif 400w"' in page
+        assert 'alt="Ship 0" width="400" height="300"' in page
+    assert f'property="og:image" content="{settings.SITE_URL}/media/{first.pk}/shared-50-50.jpeg"' in page
+    (told,) = Client().get("/api/v1/articles/").json()["results"]
+    (cover,) = told["cover"]
+    assert (cover["alt"], cover["width"], len(cover["versions"])) == ("Ship 0", 400, 4)
+    assert cover["url"] == f"{settings.SITE_URL}/media/{first.pk}/400.webp"
+
+
+def test_covers_of_a_page_cost_one_statement(
+    materials: list[Material], django_assert_num_queries: Any, client: Client
+) -> None:
+    for _number in range(5):
+        live(cover=ids(materials), cover_mode=CoverMode.THREE)
+    with django_assert_num_queries(4):  # how long it is true, the articles, their tags, their covers
+        client.get("/api/v1/articles/")
+
+
+def test_pictures_in_a_text_come_in_every_size(materials: list[Material]) -> None:
+    first, second, _third = materials
+    figure = f'<figure><img src="{second.preview}" alt="Its &quot;bow&quot;"><figcaption>Bow</figcaption></figure>'
+    article = live(
+        body=shown(first) + figure + f'<img src="/media/{UNKNOWN}/1.webp"><img src="https://x.example/a.jpg">'
+    )
+    page = Client().get(article.get_absolute_url()).content.decode()
+    assert page.count("<picture>") == 2
+    assert 'alt="Ship 0"' in page
+    assert 'alt="Its &quot;bow&quot;"' in page
+    assert "<figcaption>Bow</figcaption>" in page
+    assert UNKNOWN not in page
+    assert '<img src="https://x.example/a.jpg">' in page
+    told = Client().get(f"/api/v1/articles/{article.pk}/").json()["body"]
+    assert f'srcset="{settings.SITE_URL}/media/{first.pk}/320.avif 320w' in told
+
+
+@pytest.mark.parametrize("by_the_clock", [False, True])
+def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Material], by_the_clock: bool) -> None:
+    """R5.4"""
+    article = live(cover=ids(materials[:1]), cover_mode=CoverMode.ONE)
+    publishing.edit(article, by=editor, changes={"cover": ids(materials[1:2])})
+    article.refresh_from_db()
+    assert article.cover == ids(materials[:1])
+    publishing.submit(article, by=editor)
+    approve(article)
+    if by_the_clock:
+        publishing.schedule_update(article, publish_at=soon(), by=editor)
+        with transaction.atomic():
+            publishing.update_due([article.pk])
+    else:
+        publishing.publish_update(article, by=editor)
+    article.refresh_from_db()
+    assert article.cover == ids(materials[1:2])
+    assert set(MaterialUse.objects.values_list("material", flat=True)) == {materials[1].pk}
+
+
+def test_the_history_names_the_pictures(editor: User, materials: list[Material]) -> None:
+    article = make_article()
+    publishing.edit(article, by=editor, changes={"cover_mode": "one", "cover": ids(materials[:1])})
+    old, new = article.revisions.order_by("number")
+    assert {field.name for field in compare(old, new)} == {"cover_mode", "cover"}
+    assert "harbour" in [piece.text for field in compare(old, new) for piece in field.pieces]
+
+
+def test_reviewers_see_the_cover_with_what_is_said_of_it(editor: User, materials: list[Material]) -> None:
+    article = make_article(cover_mode=CoverMode.ONE, cover=ids(materials[:1]))
+    publishing.submit(article, by=editor)
+    client = Client()
+    client.force_login(make_editor("bob"))
+    page = client.get(f"/admin/articles/queuedarticle/{article.pk}/change/").content.decode()
+    assert materials[0].preview in page
+    assert "Ship 0<br>At sea 0" in page
+
+
+@pytest.mark.parametrize("place", ["cover", "body"])
+@pytest.mark.parametrize("said", ["alt", "caption", "credit"])
+def test_what_is_said_of_pictures_is_reviewed(editor: User, place: str, said: str) -> None:
+    Word.objects.create(text="casino", level=Word.Level.BLOCK)
+    material = make_material(editor, **{said: "A casino"})
+    values: dict[str, Any] = {"body": shown(material)}
+    if place == "cover":
+        values = {"cover_mode": CoverMode.ONE, "cover": ids([material])}
+    article = make_article(**values)
+    publishing.submit(article, by=editor)
+    assert (article.status, "casino" in article.status_reason) == (Status.REJECTED, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "status"), [(b"<?php ?>", Status.REJECTED), (None, Status.MANUAL_REVIEW)], ids=["spoilt", "lost"]
+)
+def test_the_files_of_pictures_are_reviewed(editor: User, content: bytes | None, status: Status) -> None:
+    Word.objects.create(text="casino", level=Word.Level.BLOCK)
+    material = make_material(editor)
+    article = make_article(cover_mode=CoverMode.ONE, cover=ids([material]))
+    default_storage.delete(material.path(material.original))
+    if content is not None:
+        (Path(settings.MEDIA_ROOT) / material.path(material.original)).write_bytes(content)
+    publishing.submit(article, by=editor)
+    assert (article.status, "harbour" in article.status_reason) == (status, True)
+
+
+def test_three_pictures_stand_in_a_row(page: Page, editor: User, materials: list[Material]) -> None:
+    channel = make_channel()
+    live("Newer", channel=channel)
+    live("Ships", channel=channel, cover=ids(materials), cover_mode=CoverMode.THREE, publish_at=soon(hours=-1))
+    page.goto(channel.get_absolute_url())
+    boxes = [image.bounding_box() for image in page.locator(".cover img").all()]
+    assert len({box["y"] for box in boxes if box}) == 1
+    assert len({box["x"] for box in boxes if box}) == 3

@@ -1,0 +1,495 @@
+"""The newsroom against a simple model: random edits, reviews, schedules, updates, embargoes, kills and passing time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from hypothesis import HealthCheck, example, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from articles import publishing, review
+from articles.exceptions import ArticleError
+from articles.models import Article, AuditEntry, ReviewPolicy, Tag, Text, Update, Word
+from articles.publishing.rescan import review_again
+from articles.publishing.revisions import for_review
+from articles.publishing.tags import rename_tag
+from scheduling.models import TaskInfo
+from scheduling.services import read_database_clock, refresh, run_due
+from tests.articles.factories import make_article, make_editor, make_person
+from tests.scheduling.conftest import Travel
+from tests.scheduling.conftest import travel as travel  # a fixture
+
+Status = Article.Status
+
+STATUSES: Mapping[str, Collection[Article.Status]] = {
+    "unapproved": {Status.DRAFT, Status.SUBMITTED, Status.REJECTED, Status.MANUAL_REVIEW},
+    "waiting": {*Status.waiting(), Status.PUBLISHED},
+    "out": {Status.PUBLISHED},
+    "off": {Status.WITHDRAWN},
+    "killed": {Status.KILLED},
+}
+
+keys = st.sampled_from(["a", "b"])
+seconds = st.integers(min_value=-5, max_value=300)
+PLAIN = [
+    "edit",
+    "submit",
+    "approve",
+    "approve_what_was_read_before",
+    "refuse",
+    "cancel",
+    "publish",
+    "withdraw",
+    "restore",
+    "publish_update",
+    "cancel_update",
+    "discard",
+    "kill",
+    "revive",
+    "go_back",
+    "reassign",
+    "another_edits",
+    "save_too_late",
+    "rename_the_tag",
+    "override",
+    "approve_after_a_change_of_time",
+]
+PEOPLE = ["alice", "bob", "carol"]
+people = st.sampled_from(PEOPLE)
+TIMED = ["schedule", "move", "embargo", "schedule_update"]
+single = st.one_of(
+    st.tuples(st.sampled_from(PLAIN), keys),
+    st.tuples(st.sampled_from(["edit", "get_approved"]), keys),
+    st.tuples(st.sampled_from(TIMED), keys, seconds),
+    st.tuples(st.sampled_from(["lift", "write_of_a_scandal"]), keys),
+    st.tuples(st.just("enter"), people),
+    st.tuples(st.just("choose_the_machine"), st.sampled_from(ReviewPolicy.Machine.values)),
+    st.tuples(st.just("forbid")),
+    st.tuples(st.just("work")),
+    st.tuples(st.just("wait"), st.integers(min_value=0, max_value=120)),
+)
+STORIES = [
+    "get_approved schedule edit wait",
+    "write_of_a_scandal get_approved schedule forbid wait",
+    "get_approved publish write_of_a_scandal get_approved schedule_update forbid wait work",
+    "get_approved schedule embargo publish wait work",
+    "embargo get_approved schedule publish lift publish",
+    "submit edit approve_what_was_read_before approve schedule wait",
+    "get_approved publish edit get_approved schedule_update edit wait work",
+    "get_approved schedule withdraw cancel restore refuse wait",
+    "get_approved publish withdraw edit get_approved restore",
+    "get_approved schedule embargo schedule wait",
+    "get_approved schedule edit submit refuse wait",
+    "edit submit reassign rename_the_tag approve approve publish",
+    "edit another_edits submit reassign approve publish",
+    "edit submit save_too_late approve publish",
+    "submit approve_after_a_change_of_time approve publish",
+    "edit submit override publish edit submit reassign approve publish_update",
+]
+"""Random steps alone seldom come as far as these: each is told once as it is, and many times in pieces."""
+
+DISTANCES = {"schedule": 60, "embargo": 100, "schedule_update": 30, "wait": 80}
+"""Seconds, in a story that is told as it is."""
+
+WITHOUT_ARTICLE = frozenset({"forbid", "work", "wait"})
+
+
+def told(story: str) -> list[tuple[Any, ...]]:
+    """The story as a script about one article."""
+    return [
+        (name, *(() if name in WITHOUT_ARTICLE else ("a",)), *([DISTANCES[name]] if name in DISTANCES else []))
+        for name in story.split()
+    ]
+
+
+def each_story(test: Any) -> Any:
+    """Have every story told in every run."""
+    for story in STORIES:
+        test = example(script=told(story))(test)
+    return test
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> list[tuple[Any, ...]]:
+    """One story about one article, with random distances and sometimes without one of its steps."""
+    key, names = draw(keys), draw(st.sampled_from(STORIES)).split()
+    left_out = draw(st.integers(min_value=0, max_value=3 * len(names)))
+    return [
+        (name, key, draw(seconds)) if name in TIMED else _untimed(name, key, draw)
+        for number, name in enumerate(names)
+        if number != left_out
+    ]
+
+
+def _untimed(name: str, key: str, draw: st.DrawFn) -> tuple[Any, ...]:
+    if name == "wait":
+        return name, draw(st.integers(min_value=0, max_value=120))
+    return (name,) if name in WITHOUT_ARTICLE else (name, key)
+
+
+scripts = st.lists(st.one_of(single.map(lambda step: [step]), stories()), min_size=4, max_size=14).map(
+    lambda parts: [step for part in parts for step in part]
+)
+
+
+@dataclass
+class Expected:
+    """What ought to be of one article: the text readers see when its time has come, and the newer ones."""
+
+    text: str
+    state: str = "unapproved"
+    draft: str | None = None
+    waiting: str | None = None
+    at: datetime | None = None
+    """The time that was chosen for it; no step but those about times changes that."""
+
+    @property
+    def newest(self) -> str:
+        return self.draft or self.waiting or self.text
+
+
+class Newsroom:
+    """Does things to two articles, and knows what readers may see then."""
+
+    def __init__(self, travel: Travel) -> None:
+        self.people = {name: make_editor(name) for name in PEOPLE}
+        self.root = make_person("root", is_superuser=True)
+        self.travel, self.editor, self.edits = travel, self.people["alice"], 0
+        self.tag = Tag.objects.create(name="Tag 0")
+        self.articles = {key: make_article(f"{key} 0", author=self.editor) for key in ("a", "b")}
+        for article in self.articles.values():
+            article.tags.add(self.tag)
+        self.expected = {key: Expected(f"{key} 0") for key in self.articles}
+        self.wrote = {key: {self.editor.pk} for key in self.articles}
+        """Who had a hand in the newest text of each since its last approval."""
+        self.approved: set[str] = set()
+        self.machine = ReviewPolicy.Machine.NEVER.value
+
+    def take(self, service: Callable[..., Any], key: str, **arguments: Any) -> bool:
+        """Whether the newsroom did it; when it refused, nothing has changed."""
+        before = self.stored(key), self.tasks(key)
+        try:
+            service(self.articles[key], by=self.editor, **arguments)
+        except ArticleError:
+            assert (self.stored(key), self.tasks(key)) == before
+            return False
+        return True
+
+    def stored(self, key: str) -> Any:
+        """What is there but for the numbers of revisions: a refusal may number what is shown otherwise by now."""
+        names = (
+            "status",
+            "title",
+            "publish_at",
+            "embargo_until",
+            "author",
+            "update__draft__title",
+            "update__publish_at",
+        )
+        return Article.objects.filter(pk=self.articles[key].pk).values_list(*names, "update__approved__title").get()
+
+    def tasks(self, key: str) -> list[Any]:
+        pending = TaskInfo.objects.filter(key=str(self.articles[key].pk))
+        return list(pending.order_by("task_type").values_list("task_type", "execute_time"))
+
+    def retimed(self, key: str) -> None:
+        self.expected[key].at = self.article(key).publish_at
+
+    def edit(self, key: str, about: str = "nothing") -> None:
+        self.edits += 1
+        title = f"{key} {self.edits} about {about}"
+        if self.take(publishing.edit, key, changes={"title": title}):
+            self.wrote[key].add(self.editor.pk)
+            self.write(key, title)
+
+    def write_of_a_scandal(self, key: str) -> None:
+        self.edit(key, "a scandal")
+
+    def write(self, key: str, title: str) -> None:
+        expected = self.expected[key]
+        if title == expected.newest:
+            return
+        if expected.state == "unapproved":
+            expected.text = title
+        else:
+            expected.draft = title
+
+    def go_back(self, key: str) -> None:
+        first = self.articles[key].revisions.earliest("number")
+        if self.take(publishing.restore_revision, key, number=first.number):
+            self.wrote[key] |= {self.editor.pk, *({first.author_id} if first.author_id else ())}
+            self.write(key, first.title)
+
+    def enter(self, name: str) -> None:
+        """Another person is at work from now on."""
+        self.editor = self.people[name]
+
+    def reassign(self, key: str) -> None:
+        """The article gets another author: whoever is at work, the old one and the new one have had a hand in it."""
+        old = self.article(key).author
+        new = next(person for person in self.people.values() if person != old)
+        if self.take(publishing.edit, key, changes={"author": new}):
+            self.wrote[key] |= {self.editor.pk, old.pk, new.pk} if old else {self.editor.pk, new.pk}
+
+    def another_edits(self, key: str) -> None:
+        at_work = self.editor
+        self.editor = next(person for person in self.people.values() if person != at_work)
+        self.edit(key)
+        self.editor = at_work
+
+    def save_too_late(self, key: str) -> None:
+        """Another person's text is put aside, which changes nothing."""
+        late = next(person for person in self.people.values() if person != self.editor)
+        before = self.stored(key)
+        with contextlib.suppress(ArticleError):
+            publishing.edit(self.articles[key], by=late, changes={"title": "Too late"}, seen=self.later(-10_000))
+        assert self.stored(key) == before
+
+    def rename_the_tag(self, key: str) -> None:
+        self.edits += 1
+        rename_tag(self.tag, name=f"Tag {self.edits}", slug=self.tag.slug, by=self.root)
+
+    def choose_the_machine(self, machine: str) -> None:
+        self.machine = machine
+        review.choose_policy(machine, by=self.root)
+
+    def submit(self, key: str) -> None:
+        if self.take(publishing.submit, key) and self.passed_by_machine(key):
+            assert self.machine != ReviewPolicy.Machine.NEVER, "the machine approved unasked"
+            self.adopt(key)
+
+    def passed_by_machine(self, key: str) -> bool:
+        entry = AuditEntry.objects.of(self.articles[key]).first()
+        return entry is not None and entry.facts.get("approved_by") == "automatic review"
+
+    def read(self, key: str) -> int:
+        """What a reviewer has before him."""
+        return for_review(self.article(key)).number
+
+    def approve(self, key: str, number: int | None = None) -> None:
+        had_a_hand = self.editor.pk in self.hands(key)
+        if self.take(publishing.approve, key, revision=number or self.read(key)):
+            assert not had_a_hand, f"{self.editor} approved a text of theirs"
+            self.adopt(key)
+
+    def override(self, key: str) -> None:
+        """The administrator approves, whoever wrote it."""
+        number = self.read(key)
+        try:
+            publishing.approve(self.articles[key], by=self.root, revision=number, override="Nobody else is here.")
+        except ArticleError:
+            return
+        assert AuditEntry.objects.latest("pk").facts["override"] == "Nobody else is here."
+        self.adopt(key)
+
+    def approve_after_a_change_of_time(self, key: str) -> None:
+        """What a reviewer read before somebody changed the time is not approved."""
+        number, before = self.read(key), self.article(key).publish_at
+        status = self.article(key).status
+        time = self.later(-60) if before is None else None
+        if status not in Status.unapproved() or not self.take(publishing.edit, key, changes={"publish_at": time}):
+            return
+        self.retimed(key)
+        assert not self.take(publishing.approve, key, revision=number) or time == before
+
+    def hands(self, key: str) -> set[int]:
+        author = self.article(key).author_id
+        return self.wrote[key] | ({author} if author else set())
+
+    def approve_what_was_read_before(self, key: str) -> None:
+        newest = self.read(key)
+        for stale in (newest - 1, newest + 1):
+            assert not self.take(publishing.approve, key, revision=stale)
+            assert not self.take(publishing.refuse, key, revision=stale, reason="No.")
+
+    def get_approved(self, key: str) -> None:
+        """Random steps alone seldom come this far."""
+        self.submit(key)
+        at_work = self.editor
+        self.editor = next((one for one in self.people.values() if one.pk not in self.hands(key)), at_work)
+        self.approve(key)
+        self.editor = at_work
+
+    def adopt(self, key: str) -> None:
+        expected, article = self.expected[key], self.article(key)
+        self.approved.add(expected.draft or expected.text)
+        self.wrote[key] = set()
+        if expected.draft is None:
+            expected.state = "waiting"
+        elif article.newer is None:
+            assert not self.is_out(key), "an update replaced what readers see, before its time"
+            expected.text, expected.draft, expected.waiting = expected.draft, None, None
+        else:
+            expected.waiting, expected.draft = expected.draft, None
+
+    def refuse(self, key: str) -> None:
+        self.take(publishing.refuse, key, reason="No.")
+
+    def schedule(self, key: str, distance: int) -> None:
+        moment, end = self.later(distance), self.article(key).embargo_until
+        if self.take(publishing.schedule, key, publish_at=moment):
+            assert end is None or end <= max(moment, read_database_clock())
+            assert self.article(key).publish_at == moment
+            self.retimed(key)
+
+    def move(self, key: str, distance: int) -> None:
+        shift, before = timedelta(seconds=distance), self.article(key).publish_at
+
+        def move(article: Article, *, by: User) -> None:
+            assert publishing.move_many([article], shift=shift, by=by) in (0, before is not None)
+
+        if self.take(move, key):
+            assert self.article(key).publish_at in (before, before and before + shift)
+            self.retimed(key)
+
+    def cancel(self, key: str) -> None:
+        if self.take(publishing.cancel_schedule, key):
+            self.expected[key].at = None
+
+    def publish(self, key: str) -> None:
+        end = self.article(key).embargo_until
+        if self.take(publishing.publish_now, key):
+            assert end is None or end <= read_database_clock(), "published under embargo"
+            self.expected[key].state = "out"
+            self.retimed(key)
+
+    def withdraw(self, key: str) -> None:
+        was_out = self.is_out(key)
+        if self.take(publishing.withdraw, key):
+            assert was_out
+            self.expected[key].state = "off"
+
+    def restore(self, key: str) -> None:
+        if self.take(publishing.restore, key):
+            self.expected[key].state = "out"
+            self.retimed(key)
+
+    def embargo(self, key: str, distance: int) -> None:
+        self.take(publishing.set_embargo, key, until=self.later(distance))
+
+    def lift(self, key: str) -> None:
+        self.take(publishing.set_embargo, key, until=None)
+
+    def kill(self, key: str) -> None:
+        if self.take(publishing.kill, key, notice="It was invented."):
+            self.expected[key] = Expected(self.expected[key].text, state="killed")
+            self.retimed(key)
+
+    def revive(self, key: str) -> None:
+        if self.take(publishing.revive, key):
+            self.expected[key].state = "off"
+
+    def schedule_update(self, key: str, distance: int) -> None:
+        self.take(publishing.schedule_update, key, publish_at=self.later(distance))
+
+    def cancel_update(self, key: str) -> None:
+        self.take(publishing.cancel_update, key)
+
+    def publish_update(self, key: str) -> None:
+        if self.take(publishing.publish_update, key):
+            self.replace(key)
+
+    def discard(self, key: str) -> None:
+        expected = self.expected[key]
+        if self.take(publishing.discard_update, key):
+            if expected.draft is not None:
+                expected.draft = None
+            else:
+                expected.waiting = None
+
+    def replace(self, key: str) -> None:
+        expected = self.expected[key]
+        assert expected.waiting is not None
+        expected.text, expected.waiting = expected.waiting, None
+
+    def forbid(self) -> None:
+        Word.objects.create(text="scandal", level=Word.Level.BLOCK)
+        for key, expected in self.expected.items():
+            if expected.waiting and "scandal" in expected.waiting:
+                self.wrote[key] |= self.ever(key)
+                expected.draft, expected.waiting = expected.draft or expected.waiting, None
+            if expected.state == "waiting" and "scandal" in expected.text and not self.is_out(key):
+                self.wrote[key] |= self.ever(key)
+                self.expected[key] = Expected(expected.newest, at=expected.at)
+        review_again()
+        Word.objects.all().delete()
+
+    def ever(self, key: str) -> set[int]:
+        """The writers of the text that an approval let pass which has fallen; others are not asked about."""
+        newer = self.article(key).newer
+        revision = (newer and newer.approved) or self.articles[key].revisions.get(number=self.article(key).revision)
+        return {revision.author_id} if revision.author_id else set()
+
+    def work(self) -> None:
+        due = [key for key in self.articles if (newer := self.article(key).newer) and newer.approved_id]
+        due = [key for key in due if (at := self.article(key).update.publish_at) and at <= read_database_clock()]
+        refresh()
+        run_due(100)
+        for key in due:
+            self.replace(key)
+
+    def wait(self, distance: int) -> None:
+        self.travel(distance + 0.01)
+
+    def later(self, distance: int) -> Any:
+        return read_database_clock() + timedelta(seconds=distance)
+
+    def article(self, key: str) -> Article:
+        return Article.objects.get(pk=self.articles[key].pk)
+
+    def is_out(self, key: str) -> bool:
+        expected, article, now = self.expected[key], self.article(key), read_database_clock()
+        due = article.goes_live_at
+        return expected.state in ("waiting", "out") and due is not None and due <= now
+
+    def check(self) -> None:
+        now = read_database_clock()
+        live = set(Article.objects.live(now).values_list("pk", flat=True))
+        articles = Article.objects.select_related("update__draft", "update__approved").in_bulk()
+        for key, expected in self.expected.items():
+            article = articles[self.articles[key].pk]
+            assert article.status in STATUSES[expected.state]
+            assert (article.title, article.publish_at) == (expected.text, expected.at)
+            newer = article.newer or Update()
+            titles = (newer.draft and newer.draft.title, newer.approved and newer.approved.title)
+            assert titles == (expected.draft, expected.waiting)
+            assert (article.pk in live) == self.is_out(key)
+            if article.pk in live:
+                assert expected.text in self.approved
+                assert article.embargo_until is None or article.embargo_until <= now
+                revision = article.revisions.get(number=article.revision)
+                shown = Text.of(article)
+                assert replace(revision.text, tags=shown.tags) == shown
+                assert {*shown.tags} <= {*revision.tags, self.tag.name}, "only the administrator renamed a tag"
+
+
+@hypothesis_settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@each_story
+@given(script=scripts)
+@pytest.mark.django_db(transaction=True)
+def test_what_is_live_is_always_an_approved_revision_whose_time_has_come(
+    travel: Travel, script: list[tuple[Any, ...]]
+) -> None:
+    """R5.3 R5.5, S1 to S5: readers see what was approved by a person who had no hand in it, by the machine where the
+    newsroom chose that, or by an override.
+    """
+    Article.objects.all().delete()
+    User.objects.all().delete()
+    Tag.objects.all().delete()
+    ReviewPolicy.objects.all().delete()
+    newsroom = Newsroom(travel)
+    for name, *arguments in script:
+        getattr(newsroom, name)(*arguments)
+        newsroom.check()
+    newsroom.wait(1000)
+    newsroom.work()
+    newsroom.check()

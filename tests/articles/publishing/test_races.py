@@ -1,0 +1,196 @@
+"""Editors and workers at the same time, with real threads on a real database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from articles import images, publishing
+from articles.desk.calendar import reschedule
+from articles.desk.calendar.reschedule import Moment
+from articles.exceptions import MovedMeanwhile, NotAllowed, RevisionChanged, StaleEdit, WrongState
+from articles.models import Article, Material, Tag
+from articles.publishing.tags import rename_tag
+from articles.roles import Role
+from scheduling.models import TaskInfoLog
+from scheduling.services import lock_by_ids, refresh, run_due
+from tests.articles.factories import APPROVED, make_article, make_editor, make_member, publish_tasks, soon
+from tests.articles.image_files import make_material
+from tests.harness import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+
+
+def together(*actions: Callable[[], Any]) -> list[Any]:
+    """Run the actions at the same time, each in its own thread; returns what each returned or raised."""
+    barrier = Barrier(len(actions))
+
+    def run(action: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait()
+            return action()
+        except Exception as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(actions)) as pool:
+        return list(pool.map(run, actions))
+
+
+def hold(**about: Any) -> Article:
+    """The article, locked until the transaction ends."""
+    return lock_by_ids(Article, [Article.objects.get(**about).pk]).get()
+
+
+def run_until_published() -> bool:
+    refresh()
+    run_due(100)
+    return Article.objects.filter(status=Status.PUBLISHED).exists()
+
+
+def test_of_two_editors_who_save_the_same_version_one_is_told() -> None:
+    article, editor = make_article(), make_editor()
+    copies = [Article.objects.get(), Article.objects.get()]
+    outcomes = together(
+        *(
+            lambda copy=copy, title=title: publishing.edit(
+                copy, by=editor, changes={"title": title}, seen=article.updated_at
+            )
+            for copy, title in zip(copies, ("One", "Two"), strict=True)
+        )
+    )
+    assert {type(outcome) for outcome in outcomes} == {type(None), StaleEdit}
+    assert Article.objects.get().title in ("One", "Two")
+
+
+def test_of_two_editors_who_schedule_the_last_one_counts_and_there_is_one_task() -> None:
+    make_article(status=APPROVED)
+    editor, times = make_editor(), [soon(hours=1), soon(hours=2)]
+    together(
+        *(
+            lambda moment=moment: publishing.schedule(Article.objects.get(), publish_at=moment, by=editor)
+            for moment in times
+        )
+    )
+    article = Article.objects.get()
+    assert article.publish_at in times
+    assert publish_tasks(article) == [article.publish_at]
+
+
+@pytest.mark.parametrize("attempt", range(10))
+def test_of_a_cancellation_and_the_worker_one_wins_and_both_know(attempt: int) -> None:
+    """R1.17"""
+    article, editor = make_article(status=APPROVED, publish_at=soon()), make_editor()
+    refused, _ = together(lambda: publishing.cancel_schedule(Article.objects.get(), by=editor), lambda: run_due(10))
+    eventually(lambda: run_until_published() or not publish_tasks(article))
+    article.refresh_from_db()
+    if isinstance(refused, WrongState):
+        assert article.status == Status.PUBLISHED
+        assert TaskInfoLog.objects.get().status == TaskInfoLog.Status.EXECUTED
+    else:
+        assert refused is None
+        assert (article.status, article.publish_at, article.published_at) == (APPROVED, None, None)
+        assert TaskInfoLog.objects.get().status == TaskInfoLog.Status.CANCELLED
+
+
+def test_a_worker_does_not_wait_for_an_article_that_an_editor_holds() -> None:
+    """R1.19"""
+    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    held, released = Event(), Event()
+    has_row_locks = connection.features.has_select_for_update_skip_locked  # SQLite locks everything: there it waits
+
+    def edit_slowly() -> bool:
+        with transaction.atomic():
+            copy = hold()
+            held.set()
+            worker_went_on = released.wait(10 if has_row_locks else 0.2)
+            copy.publish_at = soon(hours=1)
+            copy.save()
+        return worker_went_on
+
+    def work() -> str:
+        held.wait(10)
+        run_due(10)
+        status = Status(Article.objects.get().status)
+        released.set()
+        return status.name
+
+    assert together(edit_slowly, work) == [has_row_locks, "APPROVED"]
+    run_due(10)
+    refresh()
+    run_due(10)
+    article.refresh_from_db()
+    assert article.status == APPROVED
+    assert publish_tasks(article) == [article.publish_at]
+
+
+def test_two_workers_publish_each_article_once() -> None:
+    """R0.6"""
+    for number in range(40):
+        make_article(f"No. {number}", status=APPROVED, publish_at=soon(seconds=-1))
+    together(lambda: run_due(15), lambda: run_due(15), lambda: run_due(15))
+    eventually(lambda: [refresh(), run_due(100)] and not Article.objects.exclude(status=Status.PUBLISHED).exists())
+    logs = TaskInfoLog.objects.all()
+    assert logs.count() == logs.filter(status=TaskInfoLog.Status.EXECUTED, attempts=1).count() == 40
+
+
+def test_scheduling_overlapping_lists_in_opposite_order_does_not_deadlock() -> None:
+    articles = [make_article(f"No. {number}", status=APPROVED) for number in range(30)]
+    editor = make_editor()
+    outcomes = together(
+        lambda: publishing.schedule_many(articles, publish_at=soon(hours=1), by=editor),
+        lambda: publishing.schedule_many(articles[::-1], publish_at=soon(hours=2), by=editor),
+    )
+    assert outcomes == [30, 30]
+
+
+def test_of_two_editors_who_move_one_article_at_once_one_is_told() -> None:
+    article = make_article(status=APPROVED, publish_at=(seen := soon(hours=1)))
+    times = {name: soon(hours=number + 2) for number, name in enumerate(("bob", "carol"))}
+    editors = {name: make_editor(name) for name in times}
+
+    def mover(name: str) -> Callable[[], Any]:
+        copy = Article.objects.get()
+        return lambda: reschedule.move(copy, Moment.PUBLISH, to=times[name], seen=seen, by=editors[name])
+
+    answers = dict(zip(times, together(*map(mover, times)), strict=True))
+    (winner,) = [name for name, answer in answers.items() if answer is None]
+    (refusal,) = [answer for answer in answers.values() if answer is not None]
+    assert isinstance(refusal, MovedMeanwhile)
+    assert str(refusal).startswith(winner)
+    assert publish_tasks(article) == [times[winner]]
+
+
+@pytest.mark.parametrize("changed", ["caption", "tag"])
+@pytest.mark.parametrize("attempt", range(5))
+def test_of_an_approval_and_a_change_of_what_is_shown_with_the_text_one_is_refused(attempt: int, changed: str) -> None:
+    """S8: readers never see what the approval did not cover."""
+    author, reviewer = make_member(Role.EDITOR, "edda"), make_member(Role.REVIEWER)
+    picture, tag = make_material(author), Tag.objects.create(name="Mayors")
+    article = Article(title="Mayor resigns", cover_mode="one", cover=[str(picture.pk)])
+    publishing.create(article, by=author, tags=[tag])
+    publishing.submit(article, by=author)
+    read = article.revision
+
+    def change() -> None:
+        if changed == "caption":
+            images.change_material(picture, by=author, changes={"caption": "Another"})
+        else:
+            rename_tag(tag, name="Thieves", slug=tag.slug, by=author)
+
+    outcomes = together(
+        lambda: publishing.approve(Article.objects.get(), by=reviewer, revision=read),
+        change,
+    )
+    assert {type(outcome) for outcome in outcomes} in ({type(None), NotAllowed}, {RevisionChanged, type(None)})
+    is_approved = Article.objects.get().status == Status.MANUALLY_APPROVED
+    was_changed = Tag.objects.get().name == "Thieves" or Material.objects.get().caption == "Another"
+    assert is_approved != was_changed

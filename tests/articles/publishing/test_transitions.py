@@ -1,0 +1,354 @@
+"""The steps of an article: who may take them, from which status, and what they leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import AnonymousUser, User
+
+from articles import publishing
+from articles.desk.confirmation import Unconfirmed
+from articles.exceptions import (
+    AltMissing,
+    ArticleError,
+    ArticleGone,
+    InvalidSchedule,
+    MaterialUsed,
+    NotAllowed,
+    NotEditable,
+    NotMoved,
+    ReasonMissing,
+    StaleEdit,
+    UnknownMaterial,
+    WrongState,
+)
+from articles.models import Article
+from articles.review import Opinion
+from articles.workflow import STEPS, Position, Step, Subject, Verdict, steps_from
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    let_the_machine_approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_person,
+    soon,
+)
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+
+CALLS: dict[Step, Callable[..., Any]] = {
+    Step.SUBMIT: publishing.submit,
+    Step.APPROVE: lambda article, *, by: publishing.approve(article, by=by, revision=1),
+    Step.REFUSE: lambda article, *, by: publishing.refuse(article, by=by, reason="Too long."),
+    Step.SCHEDULE: lambda article, *, by: publishing.schedule(article, publish_at=soon(hours=1), by=by),
+    Step.CANCEL_SCHEDULE: publishing.cancel_schedule,
+    Step.PUBLISH_NOW: publishing.publish_now,
+    Step.WITHDRAW: publishing.withdraw,
+    Step.RESTORE: publishing.restore,
+    Step.MOVE: lambda article, *, by: publishing.move_many([article], shift=timedelta(hours=1), by=by),
+    Step.SET_EMBARGO: lambda article, *, by: publishing.set_embargo(article, until=soon(hours=1), by=by),
+    Step.KILL: lambda article, *, by: publishing.kill(article, by=by, notice="It was invented."),
+    Step.REVIVE: publishing.revive,
+    Step.SCHEDULE_UPDATE: lambda article, *, by: publishing.schedule_update(article, publish_at=soon(hours=1), by=by),
+    Step.CANCEL_UPDATE: publishing.cancel_update,
+    Step.PUBLISH_UPDATE: publishing.publish_update,
+    Step.DISCARD_UPDATE: publishing.discard_update,
+}
+OF_NEWER_TEXT = {step for step, way in STEPS.items() if way.subject in (Subject.UPDATE, Subject.NEWER)}
+
+
+@pytest.fixture
+def editor() -> User:
+    return make_editor()
+
+
+@pytest.mark.parametrize("step", set(Step) - OF_NEWER_TEXT - {Step.MOVE})
+@pytest.mark.parametrize("status", Status)
+def test_a_step_is_possible_from_the_statuses_of_the_table_and_no_other(
+    step: Step, status: Status, editor: User
+) -> None:
+    article = make_article(status=status)
+    if status in STEPS[step].sources:
+        CALLS[step](article, by=editor)
+    else:
+        with pytest.raises(WrongState):
+            CALLS[step](article, by=editor)
+        assert Article.objects.get().status == status
+
+
+@pytest.mark.parametrize("step", Step)
+def test_nobody_takes_a_step_without_its_permission(step: Step) -> None:
+    article = make_article(status=min(STEPS[step].sources))
+    everything_else = {transition.permission for transition in STEPS.values()} - {STEPS[step].permission}
+    clerk = make_person("bob", *(name.removeprefix("articles.") for name in everything_else))
+    for person in (clerk, AnonymousUser()):
+        with pytest.raises(NotAllowed):
+            CALLS[step](article, by=person)
+    assert Article.objects.get().status == article.status
+
+
+def test_a_superuser_needs_no_permission() -> None:
+    article = make_article(status=Status.MANUAL_REVIEW)
+    approve(article, by=make_person("root", is_superuser=True))
+    assert article.status == Status.MANUALLY_APPROVED
+
+
+def test_the_steps_of_a_draft_are_to_submit_it() -> None:
+    assert steps_from(Position(Status.DRAFT)) == [Step.SUBMIT, Step.SET_EMBARGO]
+
+
+def test_without_an_automatic_review_a_person_decides(editor: User) -> None:
+    """R5.2"""
+    article = make_article()
+    publishing.submit(article, by=editor)
+    assert article.status == Status.MANUAL_REVIEW
+
+
+@pytest.mark.parametrize(("verdict", "status"), [(Verdict.PASSED, Status.APPROVED), (Verdict.BLOCKED, Status.REJECTED)])
+def test_the_review_decides_at_submit(
+    verdict: Verdict, status: Status, editor: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R5.1"""
+    let_the_machine_approve()
+    monkeypatch.setattr("articles.publishing.run_review.review", lambda text: Opinion(verdict, "Because."))
+    article = make_article()
+    publishing.submit(article, by=editor)
+    assert (article.status, article.status_reason) == (status, "Because.")
+
+
+def test_an_approval_keeps_the_chosen_time(editor: User) -> None:
+    """R5.3"""
+    chosen = soon(hours=1)
+    article = make_article(publish_at=chosen)
+    publishing.submit(article, by=editor)
+    approve(article)
+    assert (article.status, article.publish_at) == (Status.MANUALLY_APPROVED, chosen)
+
+
+def test_a_refusal_needs_a_reason_and_keeps_it(editor: User) -> None:
+    """R5.3"""
+    article = make_article(status=Status.MANUAL_REVIEW)
+    with pytest.raises(ReasonMissing):
+        publishing.refuse(article, by=editor, reason="  ")
+    publishing.refuse(article, by=editor, reason="Names a minor.")
+    assert (article.status, article.status_reason) == (Status.REJECTED, "Names a minor.")
+
+
+def test_a_headline_of_blanks_cannot_be_submitted(editor: User) -> None:
+    with pytest.raises(WrongState):
+        publishing.submit(make_article("  "), by=editor)
+
+
+@pytest.mark.parametrize(
+    "moment", [datetime(2030, 1, 1, 7), datetime.min, datetime.fromisoformat("0001-01-01T00:00:00+14:00")]
+)
+def test_times_that_no_clock_or_database_knows_are_refused(moment: datetime, editor: User) -> None:
+    article = make_article(status=APPROVED)
+    with pytest.raises(InvalidSchedule):
+        publishing.schedule(article, publish_at=moment, by=editor)
+    with pytest.raises(InvalidSchedule):
+        publishing.schedule_many([article], publish_at=moment, by=editor)
+    assert Article.objects.get().publish_at is None
+
+
+def test_an_article_is_not_scheduled_for_after_its_end(editor: User) -> None:
+    article = make_article(status=APPROVED, unpublish_at=soon(hours=1))
+    with pytest.raises(InvalidSchedule):
+        publishing.schedule(article, publish_at=soon(hours=2), by=editor)
+
+
+def test_one_impossible_article_of_many_leaves_all_as_they_are(editor: User) -> None:
+    make_article("Good", status=APPROVED)
+    make_article("Bad", status=APPROVED, unpublish_at=soon(hours=1))
+    with pytest.raises(InvalidSchedule, match="Bad"):
+        publishing.schedule_many(Article.objects.all(), publish_at=soon(hours=2), by=editor)
+    assert not Article.objects.filter(publish_at__isnull=False).exists()
+
+
+def test_an_article_scheduled_for_a_past_time_is_live_at_once(editor: User) -> None:
+    """R0.2"""
+    article = make_article(status=APPROVED)
+    publishing.schedule(article, publish_at=soon(minutes=-5), by=editor)
+    assert Article.objects.live(soon()).get() == article
+
+
+def test_publishing_now_stamps_the_real_time(editor: User) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    before = soon()
+    publishing.publish_now(article, by=editor)
+    assert article.status == Status.PUBLISHED
+    assert article.publish_at == article.published_at
+    assert article.published_at is not None
+    assert before <= article.published_at <= soon()
+
+
+def test_an_embargo_is_not_broken_by_publishing_now(editor: User) -> None:
+    article = make_article(status=APPROVED, embargo_until=soon(hours=1))
+    with pytest.raises(InvalidSchedule, match="embargo"):
+        publishing.publish_now(article, by=editor)
+    assert Article.objects.get().status == APPROVED
+
+
+def test_readers_see_withdrawing_and_restoring_at_once(editor: User) -> None:
+    """R5.5"""
+    article = make_article(status=Status.PUBLISHED, publish_at=(first := soon(hours=-1)), published_at=first)
+    publishing.withdraw(article, by=editor)
+    assert not Article.objects.live(soon()).exists()
+    publishing.restore(article, by=editor)
+    assert Article.objects.live(soon()).get() == article
+    assert (article.publish_at, article.published_at) == (first, first)
+
+
+def test_restoring_what_was_taken_off_at_its_end_forgets_the_end(editor: User) -> None:
+    article = make_article(status=Status.WITHDRAWN, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
+    publishing.restore(article, by=editor)
+    assert article.unpublish_at is None
+    assert Article.objects.live(soon()).exists()
+
+
+def test_a_step_with_a_deleted_article_says_so(editor: User) -> None:
+    article = make_article(status=APPROVED)
+    Article.objects.all().delete()
+    article.pk = 1
+    with pytest.raises(ArticleGone):
+        publishing.publish_now(article, by=editor)
+
+
+def test_a_step_looks_at_what_is_stored_not_at_the_instance_it_is_given(editor: User) -> None:
+    article = make_article(status=Status.DRAFT)
+    article.status = APPROVED
+    with pytest.raises(WrongState):
+        publishing.publish_now(article, by=editor)
+
+
+def test_an_edit_writes_the_changes_and_nothing_else(editor: User) -> None:
+    article, channel = make_article(body="Old."), make_channel()
+    publishing.edit(article, by=editor, changes={"body": "New.", "channel": channel})
+    assert Article.objects.values_list("title", "body", "channel").get() == (article.title, "New.", channel.pk)
+
+
+@pytest.mark.parametrize("name", ["status", "published_at", "external_id", "id"])
+def test_an_edit_does_not_change_where_an_article_stands(name: str, editor: User) -> None:
+    with pytest.raises(NotEditable, match=name):
+        publishing.edit(make_article(), by=editor, changes={name: 9})
+
+
+def test_an_edit_of_an_old_version_is_refused(editor: User) -> None:
+    article = make_article()
+    seen = article.updated_at
+    publishing.edit(article, by=editor, changes={"title": "First"}, seen=seen)
+    with pytest.raises(StaleEdit):
+        publishing.edit(article, by=editor, changes={"title": "Second"}, seen=seen)
+    assert Article.objects.get().title == "First"
+
+
+def test_moving_an_approved_article_takes_the_permission_to_schedule() -> None:
+    writer = make_person("bob", "change_article", "edit_any_article")
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    with pytest.raises(NotAllowed):
+        publishing.edit(article, by=writer, changes={"publish_at": soon(hours=2)})
+    publishing.edit(article, by=writer, changes={"title": "A better headline"})
+
+
+def test_the_time_of_a_published_article_is_history(editor: User) -> None:
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    with pytest.raises(WrongState):
+        publishing.edit(article, by=editor, changes={"publish_at": soon(hours=1)})
+
+
+@pytest.mark.parametrize("name", ["publish_at", "embargo_until"])
+@pytest.mark.parametrize("status", [APPROVED, Article.Status.PUBLISHED])
+def test_an_edit_does_not_hide_what_readers_see_by_the_clock(status: Article.Status, name: str, editor: User) -> None:
+    article = make_article(status=status, publish_at=soon(minutes=-1))  # noted by a worker, or not yet
+    with pytest.raises(WrongState):
+        publishing.edit(article, by=editor, changes={name: soon(hours=1)})
+    assert article in Article.objects.live(soon())
+
+
+@pytest.mark.parametrize("status", [APPROVED, Article.Status.PUBLISHED])
+def test_an_edit_does_not_show_again_what_the_clock_has_taken_off(status: Article.Status, editor: User) -> None:
+    article = make_article(status=status, publish_at=soon(minutes=-2), unpublish_at=soon(minutes=-1))
+    with pytest.raises(WrongState, match="taken off"):
+        publishing.edit(article, by=editor, changes={"unpublish_at": soon(hours=1)})
+    assert article not in Article.objects.live(soon())
+
+
+def test_saving_an_instance_that_was_loaded_before_going_live_does_not_take_the_article_back() -> None:
+    """R0.6"""
+    article = make_article(status=APPROVED, publish_at=soon(hours=-1))
+    stale = Article.objects.get()
+    publishing.publish_due([article.pk])
+    stale.title = "A comma, corrected"
+    stale.save()
+    stored = Article.objects.get()
+    assert (stored.status, stored.title) == (Status.PUBLISHED, "A comma, corrected")
+    assert stored.published_at is not None
+
+
+def test_a_value_changed_back_after_a_reload_is_saved() -> None:
+    article = make_article("A")
+    Article.objects.update(title="B")
+    article.refresh_from_db()
+    article.title = "A"
+    article.save()
+    assert Article.objects.get().title == "A"
+
+
+def test_every_error_has_a_code_and_a_sentence() -> None:
+    kinds = ArticleError.__subclasses__()
+    assert len({kind.code for kind in kinds}) == len(kinds)
+    naming = [
+        AltMissing(["Harbour"]),
+        MaterialUsed(["Harbour"]),
+        NotMoved({7: "“Harbour” is out."}),
+        Unconfirmed(["Harbour goes live."], typed=False),
+        UnknownMaterial(["Harbour"]),
+    ]
+    assert all("Harbour" in str(error) for error in naming)
+    errors = [*naming, *(kind() for kind in kinds if kind not in map(type, naming))]
+    assert all(str(error).endswith(".") for error in errors)
+
+
+def test_live_needs_approval_its_time_no_embargo_and_no_end() -> None:
+    now = soon()
+    before, after = now - timedelta(seconds=1), now + timedelta(seconds=1)
+    shown = [
+        make_article(status=status, publish_at=moment) for status in Status.visible() for moment in (before, now)
+    ] + [
+        make_article(status=APPROVED, publish_at=before, embargo_until=now),
+        make_article(status=APPROVED, publish_at=before, unpublish_at=after),
+    ]
+    for status in set(Status) - set(Status.visible()):
+        make_article(status=status, publish_at=before)
+    make_article(status=APPROVED)
+    make_article(status=APPROVED, publish_at=after)
+    make_article(status=APPROVED, publish_at=before, embargo_until=after)
+    make_article(status=APPROVED, publish_at=before, unpublish_at=now)
+    assert set(Article.objects.live(now)) == set(shown)
+
+
+def test_people_lead_an_article_along_the_ways_of_the_table_and_no_other() -> None:
+    """R5.1 R5.3 R5.5"""
+    moves = {(source, way.target) for way in STEPS.values() for source in way.sources if way.target is not None}
+    assert moves == {
+        (Status.DRAFT, Status.SUBMITTED),
+        (Status.REJECTED, Status.SUBMITTED),
+        (Status.MANUAL_REVIEW, Status.MANUALLY_APPROVED),
+        (Status.MANUAL_REVIEW, Status.REJECTED),
+        (Status.MANUALLY_APPROVED, Status.PUBLISHED),
+        (Status.APPROVED, Status.PUBLISHED),
+        (Status.PUBLISHED, Status.WITHDRAWN),
+        (Status.WITHDRAWN, Status.PUBLISHED),
+        (Status.MANUALLY_APPROVED, Status.KILLED),
+        (Status.APPROVED, Status.KILLED),
+        (Status.PUBLISHED, Status.KILLED),
+        (Status.WITHDRAWN, Status.KILLED),
+        (Status.KILLED, Status.WITHDRAWN),
+    }

@@ -1,0 +1,670 @@
+"""Releases: articles, newer texts and take-offs go live together, or none of them does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from articles import publishing, releases
+from articles.exceptions import (
+    BelongsToRelease,
+    InvalidSchedule,
+    NotAllowed,
+    NotAMember,
+    ReleaseGone,
+    ReleaseNotReady,
+    UnderEmbargo,
+    WrongState,
+)
+from articles.handlers import release as release_handler
+from articles.models import Article, AuditEntry, Correction, Notice, Release, ReleaseMember, Update
+from articles.notifications.alerts import tell_of_trouble
+from articles.publishing.reconcile import mend_tasks
+from articles.releases.reconcile import mend_releases
+from articles.roles import Role
+from articles.search.indexing import mend_index
+from articles.task_types import OF_ARTICLES, RELEASE
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.registry import Drop, Verdict
+from scheduling.services import read_database_clock
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_editor,
+    make_member,
+    make_person,
+    make_release,
+    publish_tasks,
+    soon,
+    unpublish_tasks,
+)
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+Action = ReleaseMember.Action
+
+
+@pytest.fixture
+def irene() -> User:
+    """Who may do everything."""
+    return make_editor("irene")
+
+
+def published(title: str = "Harbour bridge reopens") -> Article:
+    """An article that readers see."""
+    long_ago = soon(days=-1)
+    return make_article(title, status=Status.PUBLISHED, publish_at=long_ago, published_at=long_ago)
+
+
+def with_newer_text(article: Article, text: str, by: User) -> Article:
+    """The article, with an approved newer text that waits."""
+    publishing.edit(article, by=by, changes={"body": text})
+    Update.objects.filter(article=article).update(status=Status.MANUAL_REVIEW)
+    approve(Article.objects.get(pk=article.pk))
+    return Article.objects.get(pk=article.pk)
+
+
+def due(release: Release, by: User) -> Release:
+    """Schedule the release for a moment ago."""
+    releases.schedule_release(release, publish_at=soon(seconds=-1), by=by)
+    return release
+
+
+def let_go_out(release: Release) -> Verdict | None:
+    """What the worker does with its task."""
+    task = TaskInfo.objects.get(task_type=RELEASE, key=str(release.pk))
+    verdict = (release_handler([task]) or {}).get(task.task_id)
+    release.refresh_from_db()
+    return verdict
+
+
+def release_tasks(release: Release) -> list[datetime]:
+    tasks = TaskInfo.objects.filter(task_type=RELEASE, key=str(release.pk))
+    return list(tasks.values_list("execute_time", flat=True))
+
+
+def live_titles() -> set[str]:
+    return set(Article.objects.live(read_database_clock()).values_list("title", flat=True))
+
+
+def state(*articles: Article) -> list[dict[str, object]]:
+    """All of the articles that a release may change."""
+    names = ("status", "publish_at", "published_at", "unpublish_at", "title", "body")
+    return list(Article.objects.filter(pk__in=[article.pk for article in articles]).order_by("pk").values(*names))
+
+
+# Going out together
+
+
+def test_articles_newer_texts_and_take_offs_go_live_at_one_instant(irene: User) -> None:
+    new, updated, off = make_article("New", status=APPROVED), published("Updated"), published("Off")
+    with_newer_text(updated, "Better", irene)
+    release = make_release(new, updated, by=irene)
+    releases.add_member(release, article=off, action=Action.WITHDRAW, by=irene)
+    releases.schedule_release(release, publish_at=soon(seconds=-1), by=irene)
+    assert live_titles() == {"Updated", "Off"}
+
+    assert let_go_out(release) is None
+
+    for article in (new, updated, off):
+        article.refresh_from_db()
+    assert live_titles() == {"New", "Updated"}
+    assert (new.status, new.publish_at, new.published_at) == (
+        Status.PUBLISHED,
+        release.publish_at,
+        release.published_at,
+    )
+    assert (updated.body, off.status, release.status) == ("Better", Status.WITHDRAWN, Release.Status.PUBLISHED)
+    assert not ReleaseMember.objects.filter(holds=True).exists()
+    assert mend_index() == 0
+
+
+def test_one_member_that_is_not_approved_stops_all_and_everybody_concerned_is_told(irene: User) -> None:
+    author, publisher = make_member(Role.AUTHOR), make_member(Role.PUBLISHER)
+    good = [make_article(f"No. {number}", status=APPROVED) for number in range(3)]
+    bad = make_article("Bad", author=author, status=Status.MANUAL_REVIEW)
+    release = due(make_release(*good, bad, by=irene), irene)
+
+    verdict = let_go_out(release)
+
+    assert isinstance(verdict, Drop)
+    assert (release.status, live_titles()) == (Release.Status.FAILED, set())
+    assert release.reason == "“Bad”: A reviewer has not decided yet."
+    told = Notice.objects.filter(kind=Notice.Kind.FAILED, release=release)
+    assert set(told.values_list("person", "reason")) == {
+        (person.pk, release.reason) for person in (author, publisher, irene)
+    }
+
+
+def test_a_failed_release_is_mended_and_published(irene: User) -> None:
+    bad = make_article("Bad", status=Status.MANUAL_REVIEW)
+    release = due(make_release(make_article("Good", status=APPROVED), bad, by=irene), irene)
+    let_go_out(release)
+    approve(bad)
+    assert releases.preflight(release) == []
+    assert live_titles() == set()
+
+    releases.publish_release_now(release, by=irene)
+
+    assert live_titles() == {"Good", "Bad"}
+    assert len({article["published_at"] for article in state(*Article.objects.all())}) == 1
+    assert (release.status, release.reason) == (Release.Status.PUBLISHED, "")
+
+
+def test_a_failed_release_may_be_scheduled_again(irene: User) -> None:
+    bad = make_article(status=Status.MANUAL_REVIEW)
+    release = due(make_release(bad, by=irene), irene)
+    let_go_out(release)
+    approve(bad)
+    due(release, irene)
+    assert let_go_out(release) is None
+    assert live_titles() == {bad.title}
+
+
+def test_publishing_by_hand_what_is_not_ready_names_every_fault_and_does_nothing(irene: User) -> None:
+    embargo = soon(hours=1)
+    articles = [
+        make_article("Draft"),
+        make_article("Sent back", status=Status.REJECTED),
+        make_article("Secret", status=APPROVED, embargo_until=embargo),
+        make_article("Short", status=APPROVED, unpublish_at=soon(minutes=-1)),
+        make_article("Fine", status=APPROVED),
+    ]
+    release = make_release(*articles, by=irene)
+    with pytest.raises(ReleaseNotReady) as refused:
+        releases.publish_release_now(release, by=irene)
+    lines = str(refused.value).splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["“Draft”", "“Sent back”", "“Secret”", "“Short”"]
+    assert [problem.code for problem in releases.preflight(release)] == [
+        "not_approved",
+        "not_approved",
+        "under_embargo",
+        "over",
+    ]
+    release.refresh_from_db()
+    assert (release.status, live_titles()) == (Release.Status.DRAFT, set())
+
+
+def test_what_will_be_ready_in_time_is_no_problem(irene: User) -> None:
+    secret = make_article(status=APPROVED, embargo_until=soon(hours=1))
+    release = make_release(secret, by=irene)
+    releases.schedule_release(release, publish_at=soon(hours=2), by=irene)
+    assert releases.preflight(release) == []
+
+
+def test_an_empty_release_does_not_go_out(irene: User) -> None:
+    release = make_release(by=irene)
+    with pytest.raises(ReleaseNotReady):
+        releases.schedule_release(release, publish_at=soon(), by=irene)
+    with pytest.raises(ReleaseNotReady):
+        releases.publish_release_now(release, by=irene)
+
+
+def test_a_newer_text_that_is_not_approved_is_named(irene: User) -> None:
+    article = published()
+    publishing.edit(article, by=irene, changes={"body": "Better"})
+    release = make_release(article, by=irene)
+    (problem,) = releases.preflight(release)
+    assert (problem.code, "Draft" in problem.message) == ("not_approved", True)
+    publishing.discard_update(Article.objects.get(), by=irene)
+    assert [problem.code for problem in releases.preflight(release)] == ["no_newer_text"]
+
+
+def test_the_time_to_be_taken_off_counts_from_the_release_on(irene: User) -> None:
+    end = soon(hours=3)
+    article = make_article(status=APPROVED, unpublish_at=end)
+    release = make_release(article, by=irene)
+    assert unpublish_tasks(article) == []
+    releases.publish_release_now(release, by=irene)
+    assert unpublish_tasks(article) == [end]
+
+
+# No time of its own
+
+
+def test_a_member_loses_its_time_and_its_tasks(irene: User) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    updated = with_newer_text(published("Updated"), "Better", irene)
+    publishing.schedule_update(updated, publish_at=soon(hours=1), by=irene)
+    make_release(article, updated, by=irene)
+    article.refresh_from_db()
+    assert article.publish_at is None
+    assert Update.objects.get().publish_at is None
+    assert not TaskInfo.objects.filter(task_type__in=OF_ARTICLES).exists()
+
+
+def test_the_clock_alone_never_shows_a_member(irene: User) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(minutes=1))
+    due(make_release(article, by=irene), irene)
+    assert not Article.objects.live(soon(days=1)).exists()
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda article, by: publishing.schedule(article, publish_at=soon(hours=1), by=by),
+        lambda article, by: publishing.schedule_many([article], publish_at=soon(hours=1), by=by),
+        lambda article, by: publishing.publish_now(article, by=by),
+        lambda article, by: publishing.cancel_schedule(article, by=by),
+        lambda article, by: publishing.edit(article, by=by, changes={"publish_at": soon(hours=1)}),
+        lambda article, by: set_time_and_save(article),
+    ],
+    ids=["schedule", "schedule_many", "publish_now", "cancel_schedule", "edit", "save"],
+)
+def test_no_door_gives_a_member_a_time_of_its_own(irene: User, door: object) -> None:
+    article = make_article(status=APPROVED)
+    make_release(article, by=irene)
+    with pytest.raises(BelongsToRelease, match="belongs to the release “Budget day”; take it out of that first"):
+        door(article, irene)  # type: ignore[operator]
+    article.refresh_from_db()
+    assert (article.publish_at, publish_tasks(article), live_titles()) == (None, [], set())
+
+
+def set_time_and_save(article: Article) -> None:
+    article.publish_at = soon()
+    article.save()
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda article, by: publishing.schedule_update(article, publish_at=soon(hours=1), by=by),
+        lambda article, by: publishing.cancel_update(article, by=by),
+        lambda article, by: publishing.publish_update(article, by=by),
+    ],
+    ids=["schedule_update", "cancel_update", "publish_update"],
+)
+def test_no_door_puts_a_member_s_newer_text_out(irene: User, door: object) -> None:
+    article = with_newer_text(published(), "Better", irene)
+    make_release(article, by=irene)
+    with pytest.raises(BelongsToRelease):
+        door(article, irene)  # type: ignore[operator]
+    article.refresh_from_db()
+    assert article.body == ""
+
+
+def test_a_newer_text_approved_while_its_article_is_off_still_waits_for_the_release(irene: User) -> None:
+    article = published()
+    publishing.edit(article, by=irene, changes={"body": "Better"})
+    release = make_release(article, by=irene)
+    publishing.withdraw(article, by=irene)
+    Update.objects.update(status=Status.MANUAL_REVIEW)
+    approve(Article.objects.get())
+    publishing.restore(Article.objects.get(), by=irene)
+    assert Article.objects.get().body == ""
+    releases.publish_release_now(release, by=irene)
+    assert Article.objects.get().body == "Better"
+
+
+def test_a_time_written_behind_the_release_s_back_is_taken_away_before_it_comes(irene: User) -> None:
+    article = make_article(status=APPROVED)
+    updated = with_newer_text(published("Updated"), "Better", irene)
+    make_release(article, updated, by=irene)
+    Article.objects.filter(pk=article.pk).update(publish_at=soon(minutes=2))
+    Update.objects.update(publish_at=soon(minutes=2))
+    assert mend_tasks() == 2
+    assert mend_releases() == 2
+    article.refresh_from_db()
+    assert (article.publish_at, Update.objects.get().publish_at) == (None, None)
+    assert not TaskInfo.objects.filter(task_type__in=OF_ARTICLES).exists()
+    assert mend_releases() == 0
+
+
+def test_an_article_belongs_to_one_pending_release(irene: User) -> None:
+    article = make_article(status=APPROVED)
+    first, second = make_release(article, by=irene), make_release(by=irene, name="Elections")
+    with pytest.raises(BelongsToRelease):
+        releases.add_member(second, article=article, by=irene)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ReleaseMember.objects.create(release=second, article=article, action=Action.PUBLISH)
+    releases.cancel_release(first, by=irene)
+    releases.add_member(second, article=article, by=irene)
+
+
+# Members change meanwhile
+
+
+def test_a_deleted_member_fails_the_release_until_it_is_taken_out(irene: User) -> None:
+    gone, kept = make_article("Gone", status=APPROVED), make_article("Kept", status=APPROVED)
+    release = due(make_release(gone, kept, by=irene), irene)
+    gone.delete()
+    let_go_out(release)
+    assert (release.status, release.reason) == (
+        Release.Status.FAILED,
+        "“Gone”: It was deleted. Take it out of the release.",
+    )
+    releases.remove_member(release, member=release.members.get(article=None), by=irene)
+    releases.publish_release_now(release, by=irene)
+    assert live_titles() == {"Kept"}
+
+
+def test_what_is_approved_goes_out_whatever_is_being_written_meanwhile(irene: User) -> None:
+    article = make_article("Approved", status=APPROVED)
+    release = due(make_release(article, by=irene), irene)
+    publishing.edit(article, by=irene, changes={"title": "Not approved"})
+    let_go_out(release)
+    assert live_titles() == {"Approved"}
+    assert Update.objects.get().draft is not None
+
+
+@pytest.mark.parametrize(
+    ("step", "code"),
+    [
+        (lambda article, by: publishing.kill(article, by=by, notice="Invented"), "killed"),
+        (lambda article, by: publishing.set_embargo(article, until=soon(hours=1), by=by), "under_embargo"),
+        (lambda article, by: publishing.edit(article, by=by, changes={"unpublish_at": soon(seconds=-5)}), "over"),
+    ],
+    ids=["kill", "embargo", "end"],
+)
+def test_what_is_done_to_a_member_fails_the_release(irene: User, step: object, code: str) -> None:
+    article = make_article(status=APPROVED)
+    release = due(make_release(article, make_article("Other", status=APPROVED), by=irene), irene)
+    step(article, irene)  # type: ignore[operator]
+    assert [problem.code for problem in releases.preflight(release)] == [code]
+    let_go_out(release)
+    assert (release.status, live_titles()) == (Release.Status.FAILED, set())
+
+
+def test_an_article_to_be_updated_may_be_taken_off_in_a_hurry_and_the_release_says_so(irene: User) -> None:
+    article = with_newer_text(published(), "Better", irene)
+    release = make_release(article, by=irene)
+    publishing.withdraw(article, by=irene)
+    assert [problem.code for problem in releases.preflight(release)] == ["not_out"]
+
+
+# Changing the release
+
+
+def test_an_article_that_is_taken_out_stays_approved_and_is_free(irene: User) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    release = make_release(article, by=irene)
+    releases.remove_member(release, member=release.members.get(), by=irene)
+    article.refresh_from_db()
+    assert (article.status, article.publish_at) == (APPROVED, None)
+    publishing.schedule(article, publish_at=soon(hours=1), by=irene)
+    with pytest.raises(NotAMember):
+        releases.remove_member(release, member=ReleaseMember(pk=1), by=irene)
+
+
+def test_a_scheduled_release_has_one_task_at_its_time(irene: User) -> None:
+    release = make_release(make_article(status=APPROVED), by=irene)
+    times = [soon(hours=1), soon(hours=2)]
+    for moment in times:
+        releases.schedule_release(release, publish_at=moment, by=irene)
+        assert release_tasks(release) == [moment]
+    releases.cancel_release(release, by=irene)
+    assert release_tasks(release) == []
+    releases.reopen_release(release, by=irene)
+    releases.schedule_release(release, publish_at=times[0], by=irene)
+    releases.publish_release_now(release, by=irene)
+    assert release_tasks(release) == []
+
+
+@pytest.mark.parametrize("log_status", TaskInfoLog.Status.values)
+def test_a_task_that_is_missing_is_made_again_whatever_its_record_says(irene: User, log_status: int) -> None:
+    """E1: a release that failed once is never given up."""
+    release = make_release(make_article(status=APPROVED), by=irene)
+    Release.objects.update(status=Release.Status.SCHEDULED, publish_at=soon(minutes=5))
+    assert [mend_releases(), mend_releases()] == [1, 0]
+    assert len(release_tasks(release)) == 1
+
+    TaskInfo.objects.all().delete()
+    TaskInfoLog.objects.filter(task_type=RELEASE).update(status=log_status)
+    assert [mend_releases(), mend_releases()] == [1, 0]
+    assert len(release_tasks(release)) == 1
+    release.refresh_from_db()
+    assert release.status == Release.Status.SCHEDULED
+
+
+def test_a_release_that_nobody_runs_is_reported_once(irene: User) -> None:
+    release = make_release(make_article(status=APPROVED), by=irene)
+    releases.schedule_release(release, publish_at=soon(minutes=1), by=irene)
+    TaskInfo.objects.update(execute_time=soon(minutes=-1))
+    assert [tell_of_trouble(), tell_of_trouble()] == [1, 0]
+    assert Notice.objects.get(person=irene).release == release
+
+
+def test_a_cancelled_release_does_not_go_out_and_can_be_prepared_again(irene: User) -> None:
+    article = make_article(status=APPROVED)
+    release = due(make_release(article, by=irene), irene)
+    releases.cancel_release(release, by=irene)
+    assert release_tasks(release) == []
+    publishing.schedule(article, publish_at=soon(hours=1), by=irene)
+    releases.reopen_release(release, by=irene)
+    article.refresh_from_db()
+    assert (article.publish_at, publish_tasks(article), release.publish_at) == (None, [], None)
+    releases.publish_release_now(release, by=irene)
+    assert live_titles() == {article.title}
+
+
+def test_an_article_that_went_out_alone_meanwhile_stays_out_when_its_release_is_prepared_again(irene: User) -> None:
+    article = make_article(status=APPROVED)
+    release = make_release(article, by=irene)
+    releases.cancel_release(release, by=irene)
+    publishing.publish_now(article, by=irene)
+    releases.reopen_release(release, by=irene)
+    assert live_titles() == {article.title}
+    assert [problem.code for problem in releases.preflight(release)] == ["already_out"]
+
+
+def test_a_release_is_not_prepared_again_with_an_article_that_another_has_by_now(irene: User) -> None:
+    article = make_article(status=APPROVED)
+    first = make_release(article, by=irene)
+    releases.cancel_release(first, by=irene)
+    make_release(article, by=irene, name="Elections")
+    with pytest.raises(BelongsToRelease, match="Elections"):
+        releases.reopen_release(first, by=irene)
+
+
+def test_a_release_that_is_out_is_neither_changed_nor_cancelled_nor_deleted(irene: User) -> None:
+    release = make_release(make_article(status=APPROVED), by=irene)
+    releases.publish_release_now(release, by=irene)
+    for step in (releases.cancel_release, releases.delete_release, releases.publish_release_now):
+        with pytest.raises(WrongState, match="the release is “Published”"):
+            step(release, by=irene)
+    with pytest.raises(WrongState):
+        releases.add_member(release, article=make_article(), by=irene)
+    with pytest.raises(WrongState):
+        releases.schedule_release(release, publish_at=soon(), by=irene)
+
+
+def test_a_deleted_release_frees_its_articles_and_leaves_no_task(irene: User) -> None:
+    article = make_article(status=APPROVED)
+    release = make_release(article, by=irene)
+    copy = Release.objects.get()
+    releases.delete_release(release, by=irene)
+    publishing.publish_now(article, by=irene)
+    with pytest.raises(ReleaseGone):
+        releases.cancel_release(copy, by=irene)
+    due_one = due(make_release(make_article(status=APPROVED), by=irene), irene)
+    Release.objects.get().delete()
+    assert release_tasks(due_one) == []
+
+
+@pytest.mark.parametrize(
+    ("article", "action"),
+    [
+        ({"status": Status.WITHDRAWN}, ""),
+        ({"status": Status.KILLED}, ""),
+        ({"status": Status.PUBLISHED}, Action.PUBLISH),
+        ({"status": Status.PUBLISHED}, ""),
+        ({"status": APPROVED}, Action.WITHDRAW),
+        ({}, Action.UPDATE),
+    ],
+    ids=["withdrawn", "killed", "publish what is out", "nothing new", "take off what is not out", "update a draft"],
+)
+def test_what_makes_no_sense_does_not_come_into_a_release(irene: User, article: dict[str, Any], action: str) -> None:
+    release = make_release(by=irene)
+    with pytest.raises(WrongState):
+        releases.add_member(release, article=make_article(**article), action=action, by=irene)
+    assert not release.members.exists()
+
+
+def test_an_article_in_the_release_can_be_given_another_action(irene: User) -> None:
+    article = with_newer_text(published(), "Better", irene)
+    release = make_release(article, by=irene)
+    releases.add_member(release, article=article, action=Action.WITHDRAW, by=irene)
+    assert release.members.get().action == Action.WITHDRAW
+
+
+def test_times_without_zone_and_names_without_letters_are_refused(irene: User) -> None:
+    release = make_release(make_article(), by=irene)
+    with pytest.raises(InvalidSchedule):
+        releases.schedule_release(release, publish_at=datetime(2100, 1, 1), by=irene)  # noqa: DTZ001
+    for name in (" ", "x" * 121):
+        with pytest.raises(WrongState):
+            releases.rename_release(release, name=name, by=irene)
+    releases.rename_release(release, name=" Summit ", by=irene)
+    assert Release.objects.get().name == "Summit"
+
+
+# Trying and taking back
+
+
+def test_a_dry_run_says_what_would_happen_and_changes_nothing(irene: User) -> None:
+    new, updated = make_article("New", status=APPROVED), with_newer_text(published("Updated"), "Better", irene)
+    release = make_release(new, updated, by=irene)
+    releases.schedule_release(release, publish_at=soon(hours=1), by=irene)
+    before = state(new, updated)
+    rehearsal = releases.rehearse_release(release, by=irene)
+    assert [(str(effect.member), effect.before, effect.after) for effect in rehearsal.effects] == [
+        ("New", "Approved, revision 1", "Published, revision 1"),
+        ("Updated", "Published, revision 1", "Published, revision 2"),
+    ]
+    release.refresh_from_db()
+    assert (state(new, updated), release.status) == (before, Release.Status.SCHEDULED)
+    assert not AuditEntry.objects.filter(action="published").exists()
+
+
+def test_a_dry_run_of_what_would_fail_names_the_faults(irene: User) -> None:
+    release = make_release(make_article("Draft"), by=irene)
+    rehearsal = releases.rehearse_release(release, by=irene)
+    assert ([problem.code for problem in rehearsal.problems], rehearsal.effects) == (["not_approved"], [])
+
+
+def test_a_roll_back_puts_every_member_where_it_stood_before(irene: User) -> None:
+    new, off = make_article("New", status=APPROVED, unpublish_at=soon(days=1)), published("Off")
+    updated = published("Updated")
+    publishing.edit(updated, by=irene, changes={"body": "Better"}, correction="It was worse.")
+    Update.objects.update(status=Status.MANUAL_REVIEW)
+    approve(Article.objects.get(pk=updated.pk))
+    release = make_release(new, Article.objects.get(pk=updated.pk), by=irene)
+    releases.add_member(release, article=off, action=Action.WITHDRAW, by=irene)
+    before = state(new, updated, off)
+    releases.publish_release_now(release, by=irene)
+    assert Correction.objects.exists()
+
+    releases.roll_back_release(release, by=irene)
+
+    assert state(new, updated, off) == before
+    assert live_titles() == {"Updated", "Off"}
+    assert not Correction.objects.exists()
+    assert Update.objects.get().approved is not None
+    assert not TaskInfo.objects.filter(task_type__in=OF_ARTICLES).exists()
+    assert release.status == Release.Status.ROLLED_BACK
+
+    releases.reopen_release(release, by=irene)
+    releases.publish_release_now(release, by=irene)
+    assert live_titles() == {"New", "Updated"}
+    assert Article.objects.get(pk=updated.pk).body == "Better"
+
+
+def test_a_roll_back_loses_no_text_that_came_later(irene: User) -> None:
+    article = with_newer_text(published(), "Better", irene)
+    release = make_release(article, by=irene)
+    releases.publish_release_now(release, by=irene)
+    article = with_newer_text(Article.objects.get(), "Best", irene)
+    publishing.publish_update(article, by=irene)
+    releases.roll_back_release(release, by=irene)
+    assert Article.objects.get().body == ""
+    approved = Update.objects.get().approved
+    assert approved is not None
+    assert approved.body == "Best"
+
+
+def test_a_roll_back_revives_nothing_that_was_killed_or_deleted(irene: User) -> None:
+    killed, gone, fine = (make_article(title, status=APPROVED) for title in ("Killed", "Gone", "Fine"))
+    release = make_release(killed, gone, fine, by=irene)
+    releases.publish_release_now(release, by=irene)
+    killed.refresh_from_db()
+    publishing.kill(killed, by=irene, notice="Invented")
+    gone.delete()
+    releases.roll_back_release(release, by=irene)
+    assert [row["status"] for row in state(killed, fine)] == [Status.KILLED, APPROVED]
+
+
+def test_a_roll_back_shows_nothing_under_embargo_and_then_takes_nothing_back(irene: User) -> None:
+    off, new = published("Off"), make_article("New", status=APPROVED)
+    release = make_release(new, by=irene)
+    releases.add_member(release, article=off, action=Action.WITHDRAW, by=irene)
+    releases.publish_release_now(release, by=irene)
+    off.refresh_from_db()
+    publishing.set_embargo(off, until=soon(hours=1), by=irene)
+    with pytest.raises(UnderEmbargo):
+        releases.roll_back_release(release, by=irene)
+    assert live_titles() == {"New"}
+
+
+# Who may, and what is kept
+
+
+def test_a_release_leaves_an_entry_for_itself_and_for_each_member(irene: User) -> None:
+    articles = [make_article(f"No. {number}", status=APPROVED) for number in range(2)]
+    release = due(make_release(*articles, by=irene), irene)
+    let_go_out(release)
+    releases.roll_back_release(release, by=irene)
+    found = AuditEntry.objects.of_release(release).order_by("id").values_list("action", "article_title", "user_name")
+    assert list(found) == [
+        ("create_release", "", "irene"),
+        ("joined_release", "No. 0", "irene"),
+        ("joined_release", "No. 1", "irene"),
+        ("schedule_release", "", "irene"),
+        ("published", "No. 0", ""),
+        ("published", "No. 1", ""),
+        ("released", "", ""),
+        ("taken_back", "No. 0", "irene"),
+        ("taken_back", "No. 1", "irene"),
+        ("roll_back_release", "", "irene"),
+    ]
+
+
+@pytest.mark.parametrize("role", Role)
+def test_publishers_and_chiefs_handle_releases_and_nobody_else(role: Role) -> None:
+    release = make_release(make_article(status=APPROVED), by=make_editor())
+    person = make_member(role)
+    steps: list[Callable[[], object]] = [
+        lambda: releases.create_release(name="Mine", by=person),
+        lambda: releases.rename_release(release, name="Mine", by=person),
+        lambda: releases.add_member(release, article=make_article(status=APPROVED), by=person),
+        lambda: releases.remove_member(release, member=release.members.latest("pk"), by=person),
+        lambda: releases.rehearse_release(release, by=person),
+        lambda: releases.schedule_release(release, publish_at=soon(hours=1), by=person),
+        lambda: releases.cancel_release(release, by=person),
+        lambda: releases.reopen_release(release, by=person),
+        lambda: releases.publish_release_now(release, by=person),
+        lambda: releases.roll_back_release(release, by=person),
+        lambda: releases.reopen_release(release, by=person),
+        lambda: releases.delete_release(release, by=person),
+    ]
+    for step in steps:
+        if role in (Role.PUBLISHER, Role.CHIEF):
+            step()
+        else:
+            with pytest.raises(NotAllowed):
+                step()
+    assert make_member(role, "second").has_perm("articles.view_release")
+
+
+def test_a_release_outlives_its_maker() -> None:
+    maker = make_person("root", is_superuser=True)
+    release = make_release(make_article(status=APPROVED), by=maker)
+    maker.delete()
+    release.refresh_from_db()
+    assert release.made_by is None

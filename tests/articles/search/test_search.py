@@ -1,0 +1,317 @@
+"""Search: everything that readers may see is found by its words, and nothing else."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import caches
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from articles import publishing
+from articles.listing.cursor import place_of
+from articles.models import Article, SearchEntry, Tag
+from articles.models.article import BODY_LENGTH
+from articles.search import index, mend_index, query
+from articles.site.pagination import SIZE
+from tests.articles.factories import (
+    APPROVED,
+    approve,
+    make_article,
+    make_channel,
+    make_editor,
+    make_person,
+    soon,
+)
+from tests.articles.import_files import run_import, write_lines
+from tests.conftest import Manage
+
+# InnoDB finds a text by FULLTEXT once it is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+FAR = "Far away. " * 40
+HARBOUR = "Harbour bridges reopened"
+
+
+def live(title: str = HARBOUR, **values: Any) -> Article:
+    return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(hours=-1), **values})
+
+
+def found(q: str, **query: str | int) -> list[str]:
+    """The titles that programs get; readers get the same."""
+    wanted: dict[str, str | int] = {"q": q, **query}
+    results = Client().get("/api/v1/articles/", wanted).json()["results"]
+    page = Client().get("/search/", wanted).text
+    assert re.findall(r'data-id="(\d+)"', page) == [str(item["id"]) for item in results]
+    return [item["title"] for item in results]
+
+
+@pytest.mark.parametrize("walks", [[], [100]])
+def test_words_are_found_in_any_form_in_every_language(walks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the index and by reading. R5.8"""
+    monkeypatch.setattr(query.Spread, "walks", lambda _spread: walks)
+    live(body="<p>北京<b>大學</b>在2026年開放</p><p>5G手機</p><script>tunnel</script>", byline="Zoë Façade")
+    live("Elsewhere")
+    words = ("bridge", "HARBOUR reopens", "ｂｒｉｄｇｅ", "facade", "zoe", "the bridges", "手机 5g", "2026")
+    for text in (*words, "北京大学", "京大", "大", "学在", "开放", "“大学”，bridge!"):
+        assert found(text) == [HARBOUR], text
+    for text in ("brid", "京北", "harbour tunnel", "b", "p", "script", "the", "年开手"):
+        assert found(text) == [], text
+
+
+def test_a_headline_counts_more_than_the_text_and_news_more_than_history() -> None:
+    """R5.8"""
+    live("Budget", publish_at=soon(days=-9), body="rain")
+    live("Rain and budget", publish_at=soon(days=-8))
+    live("Weather", publish_at=soon(days=-7), summary="Rain hits the budget, and the budget hits the rain")
+    live("Rains, budgets", publish_at=soon(days=-6))
+    assert found("rain budget") == ["Rains, budgets", "Rain and budget", "Budget", "Weather"]
+    assert found("rain") == ["Rains, budgets", "Rain and budget", "Weather", "Budget"]
+
+
+def test_what_was_found_is_marked_and_escaped() -> None:
+    live(
+        "<b>Bridge</b> & 大橋",
+        summary="Nothing here.",
+        body=f"<p>{'Far away. ' * 40}The old bridge &lt;i&gt; of 大桥.</p>",
+    )
+    marked = "&lt;b&gt;<mark>Bridge</mark>&lt;/b&gt; &amp; <mark>大橋</mark>"
+    shown = Client().get("/api/v1/articles/", {"q": "the bridges 大桥"}).json()["results"][0]["highlight"]
+    assert shown["title"] == marked
+    assert "The old <mark>bridge</mark> &lt;i&gt; of <mark>大桥</mark>." in shown["text"]
+    assert shown["text"].startswith("…") and len(shown["text"]) < 400
+    page = Client().get("/search/", {"q": "bridges 大桥"}).text
+    assert marked in page and "<i>" not in page
+
+
+def test_the_search_is_narrowed_by_channel_tag_author_and_day() -> None:
+    ada, sport = User.objects.create_user("ada", first_name="Ada"), make_channel("Sport")
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    live("Rowing in the rain", channel=sport, publish_at=noon).tags.add(Tag.objects.create(name="Boats"))
+    live("Rain by Ada", author=ada, publish_at=noon + timedelta(days=1))
+    live("Rain by somebody who is Ada", author=ada, byline="A reporter", publish_at=noon + timedelta(days=2))
+    assert found("rain", channel="sport") == found("rain", tag="boats") == ["Rowing in the rain"]
+    assert found("rain", author=ada.pk) == ["Rain by Ada"]
+    page = Client().get("/search/", {"q": "rain", "since": "2026-03-02", "until": "2026-03-02"})
+    assert [article.title for article in page.context["page"].articles] == ["Rain by Ada"]
+    page = Client().get("/search/", {"tag": "boats"})
+    assert [article.title for article in page.context["page"].articles] == ["Rowing in the rain"]
+
+
+def test_the_search_is_true_after_every_change() -> None:
+    """R5.5"""
+    alice, article = make_editor(), live()
+    publishing.edit(article, by=alice, changes={"title": "Harbour tunnel closed"})
+    assert (found("bridge"), found("tunnel")) == ([HARBOUR], [])
+    publishing.submit(article, by=alice)
+    approve(article)
+    assert (found("bridge"), found("tunnel")) == ([HARBOUR], [])
+    publishing.publish_update(article, by=alice)
+    assert (found("bridge"), found("tunnel")) == ([], ["Harbour tunnel closed"])
+    publishing.withdraw(article, by=alice)
+    assert found("tunnel") == []
+    publishing.restore(article, by=alice)
+    assert found("tunnel") == ["Harbour tunnel closed"]
+    publishing.kill(article, by=alice, notice="It was not so.")
+    assert found("tunnel") == [] and not SearchEntry.objects.exists()
+
+
+def test_an_update_whose_time_comes_is_found_at_once() -> None:
+    alice, article = make_editor(), live()
+    publishing.edit(article, by=alice, changes={"body": "<p>The tunnel</p>"})
+    publishing.submit(article, by=alice)
+    approve(article)
+    publishing.schedule_update(article, publish_at=soon(seconds=-1), by=alice)
+    assert found("tunnel") == []
+    with transaction.atomic():
+        publishing.update_due([article.pk])
+    assert found("tunnel") == [HARBOUR]
+
+
+def test_an_approved_article_is_found_at_its_second_and_gone_after_its_end_without_any_worker() -> None:
+    """R0.2, R5.5"""
+    article = make_article(HARBOUR, status=APPROVED, publish_at=soon(hours=1))
+    assert found("bridge") == []
+    Article.objects.update(publish_at=soon())
+    assert found("bridge") == [HARBOUR]
+    Article.objects.update(unpublish_at=soon())
+    assert found("bridge") == []
+    Article.objects.update(unpublish_at=None)
+    article.delete()
+    assert found("bridge") == []
+
+
+def test_going_live_writes_nothing_to_the_index() -> None:
+    articles = [make_article(f"{HARBOUR} {n}", status=APPROVED, publish_at=soon(seconds=-1)) for n in range(3)]
+    with CaptureQueriesContext(connection) as queries, transaction.atomic():
+        assert len(publishing.publish_due([article.pk for article in articles]).done) == 3
+    assert not [query for query in queries.captured_queries if SearchEntry._meta.db_table in query["sql"]]
+    assert len(found("bridge")) == 3
+
+
+def test_imports_are_found_and_drafts_are_not_indexed(tmp_path: Path) -> None:
+    make_article("Bridge of a draft")
+    record = {"external_id": "1", "title": HARBOUR, "status": "published", "published_at": "2026-01-01T00:00:00Z"}
+    run_import(write_lines(tmp_path / "articles.jsonl", record))
+    assert found("bridge") == [HARBOUR]
+    assert SearchEntry.objects.count() == 1
+
+
+def test_what_went_around_the_index_is_mended(manage: Manage) -> None:
+    values = {"status": Status.PUBLISHED, "publish_at": soon(hours=-1)}
+    Article.objects.bulk_create([Article(title=HARBOUR, **values)])
+    assert found("bridge") == []
+    assert "healed=" in manage("refresh").stdout
+    assert found("bridge") == [HARBOUR]
+    assert mend_index() == 0
+    Article.objects.update(title="Harbour tunnel closed")
+    assert manage("reindex").stdout == "indexed=1\n"
+    assert (found("bridge"), found("tunnel")) == ([], ["Harbour tunnel closed"])
+    Article.objects.update(status=Status.REJECTED)
+    assert manage("reindex").stdout == "indexed=1\n"
+    assert not SearchEntry.objects.exists()
+
+
+def test_what_goes_live_at_this_moment_is_indexed_by_the_next_pass() -> None:
+    Article.objects.bulk_create([Article(title=HARBOUR, status=APPROVED, publish_at=soon(seconds=1))])
+    assert mend_index() == 0
+    Article.objects.update(publish_at=soon(hours=-1))
+    assert mend_index() == 1
+    assert found("bridge") == [HARBOUR]
+
+
+def test_pages_of_what_was_found_are_whole_also_with_equal_times_and_ranks() -> None:
+    moment = soon(hours=-1)
+    titles = [*(f"Rain {number}" for number in range(SIZE)), *(f"Dry {number}" for number in range(SIZE))]
+    Article.objects.bulk_create(
+        Article(title=title, summary="Rain", status=Status.PUBLISHED, publish_at=moment) for title in titles
+    )
+    mend_index()
+    address, seen = "?q=rain", []
+    while address:
+        text = Client().get(f"/search/{address}")
+        page = text.context["page"]
+        seen += [article.title for article in page.articles]
+        address = f"?q=rain&before={page.last.pk}" if page.last else ""
+    expected = [*titles[:SIZE][::-1], *titles[SIZE:][::-1]]
+    assert seen == expected
+    answer, listed = Client().get("/api/v1/articles/?q=rain&page_size=30").json(), []
+    while True:
+        listed += [item["title"] for item in answer["results"]]
+        if answer["next"] is None:
+            break
+        answer = Client().get(answer["next"]).json()
+    assert listed == expected
+
+
+BAD = [
+    "x" * 10_240, "汉" * 10_240, "%", "***", "+-*\"()~<>@", "\0", "a\0b", "\x01\x02\x1b", "🚀", "👩\u200d👧", "汉",
+    "'; DROP TABLE", "a AND", "NEAR(", "heading:", "\"unbalanced", "{a b}", "^", "-", "the", " ", "ü" * 90,
+    "\u202e\u200b", "a" * 100, " ".join("abcdefghijklmnopqrstuvwxyz"),
+]  # fmt: skip
+
+
+def test_whatever_is_typed_the_page_is_friendly_and_programs_are_told() -> None:
+    live()
+    for text in BAD:
+        page = Client().get("/search/", {"q": text})
+        assert page.status_code == 200, text
+        assert HARBOUR not in page.text
+        assert Client().get("/api/v1/articles/", {"q": text}).status_code in (200, 400), text
+    odd = {"channel": "x", "since": "yesterday", "until": "9999-12-31", "author": "9" * 30, "before": "²", "tag": "\0"}
+    for name, value in (*odd.items(), ("before", "9" * 99), ("since", "0001-01-01")):
+        assert Client().get("/search/", {"q": "bridge", name: value}).status_code == 200, name
+    assert "at most 100 characters" in Client().get("/search/", {"q": "x" * 101}).text
+
+
+def test_what_readers_may_not_see_cannot_be_found_not_even_by_where_a_page_begins() -> None:
+    live("Rain in March", publish_at=soon(days=-2))
+    hidden = make_article("Rain tomorrow", status=APPROVED, publish_at=soon(days=1), author=make_person("eve"))
+    withdrawn = make_article("Rain withdrawn", status=Status.WITHDRAWN, publish_at=soon(days=-3))
+    for article in (hidden, withdrawn):
+        page = Client().get("/search/", {"q": "rain", "before": str(article.pk)}).context["page"]
+        assert [shown.title for shown in page.articles] == ["Rain in March"]
+    assert found("tomorrow") == found("withdrawn") == []
+
+
+@pytest.fixture
+def common(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Rain in every other one of 60 articles, in the headline or in the text: the titles as they should be found."""
+    monkeypatch.setattr(query, "_FEW", 0)
+    monkeypatch.setattr(query, "_sample", lambda _largest: SearchEntry.objects.all())
+    monkeypatch.setattr(query, "WINDOW", 7)
+    texts = [("Rain", ""), ("Sun", ""), ("Wind", "and rain"), ("Snow", "")] * 15
+    titles = [f"{title} {number}" for number, (title, _summary) in enumerate(texts)]
+    Article.objects.bulk_create(
+        Article(title=title, summary=summary, status=Status.PUBLISHED, publish_at=soon(hours=-number))
+        for number, (title, (_title, summary)) in enumerate(zip(titles, texts, strict=True), 1)
+    )
+    mend_index()
+    found = titles[::2]
+    windows = [found[start : start + 7] for start in range(0, len(found), 7)]
+    return [title for window in windows for title in sorted(window, key=lambda title: title.startswith("Wind"))]
+
+
+def walked(address: str, **query: str) -> list[str]:
+    """The titles on all pages of what programs find."""
+    answer, titles = Client().get(address, query).json(), []
+    while True:
+        titles += [item["title"] for item in answer["results"]]
+        if answer["next"] is None:
+            return titles
+        answer = Client().get(answer["next"]).json()
+
+
+def test_all_that_has_a_common_word_is_found_window_by_window_whichever_way_is_shorter(
+    common: list[str], monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    """R5.8"""
+    with CaptureQueriesContext(connection) as read:
+        assert walked("/api/v1/articles/", q="rain", page_size="3") == common
+    monkeypatch.setattr(query, "_WALK", 0)
+    caches["responses"].clear()  # or the second asking would get the answers of the first
+    with CaptureQueriesContext(connection) as indexed:
+        assert walked("/api/v1/articles/", q="rain", page_size="3") == common
+    assert [any("MATCH" in query["sql"] for query in way.captured_queries) for way in (read, indexed)] == [False, True]
+    address, titles = "q=rain", []
+    while address:
+        context = client.get(f"/search/?{address}").context
+        titles += [article.title for article in context["page"].articles]
+        address = context["older"]
+    assert titles == common
+
+
+def test_a_place_that_was_made_by_hand_leads_nowhere() -> None:
+    live()
+    assert Client().get("/api/v1/articles/", {"q": "bridge", "older": "1~x"}).status_code == 400
+    page = Client().get("/search/", {"q": "bridge", "older": "1~x"}).context["page"]
+    assert [article.title for article in page.articles] == [HARBOUR]
+
+
+def test_a_place_narrows_a_list_too_and_its_answer_is_kept_apart() -> None:
+    newer, older = live("Newer"), live("Older", publish_at=soon(hours=-2))
+    address = "/api/v1/articles/"
+    titles = [
+        [item["title"] for item in Client().get(address, query).json()["results"]]
+        for query in ({}, {"older": str(place_of(newer))}, {"older": str(place_of(older))})
+    ]
+    assert titles == [["Newer", "Older"], ["Older"], []]
+
+
+@pytest.mark.once
+def test_two_of_the_longest_texts_are_indexed_together() -> None:
+    """In one statement they would be longer than MariaDB takes, and a release with their updates never went out."""
+    with transaction.atomic():
+        for number in range(2):
+            body = "".join(map(chr, random.Random(number).choices(range(0x4E00, 0x9000), k=BODY_LENGTH)))
+            Article.objects.bulk_create([Article(title=f"No. {number}", status=APPROVED, body=body)])
+        assert index(Article.objects.values_list("pk", flat=True)) == 2
+        transaction.set_rollback(True)  # to commit such entries takes seconds

@@ -1,0 +1,94 @@
+"""The front page: what leads, what stands in the sections, and what that costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from articles.models import Article
+from articles.site.home import SECTION_SIZE, SECTIONS, Front
+from articles.site.pagination import SIZE
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.image_files import make_material
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+
+
+def live(title: str, *, hours: float, **values: Any) -> Article:
+    """An article that went live so many hours ago."""
+    return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(hours=-hours), **values})
+
+
+def illustrated(article: Article) -> Article:
+    cover = make_material(make_editor(f"editor of {article.pk}"))
+    Article.objects.filter(pk=article.pk).update(cover=[str(cover.pk)])
+    return article
+
+
+def front(client: Client) -> Front:
+    found: Front = client.get("/").context["front"]
+    return found
+
+
+def test_the_newest_with_a_picture_leads(client: Client) -> None:
+    lead = illustrated(live("The picture of the day", hours=20, channel=make_channel()))
+    illustrated(live("An older picture", hours=21))
+    for number in range(SIZE + 2):
+        live(f"Bulletin {number}", hours=1)
+    page = front(client)
+    assert page.lead == lead
+    assert len(page.others) == SIZE - 1
+    assert client.get("/").text.count("The picture of the day</a>") == 1
+
+
+def test_a_front_page_of_one_article_has_the_lead_beside_it(client: Client) -> None:
+    illustrated(live("The picture of the day", hours=3, channel=make_channel()))
+    live("Bulletin", hours=1)
+    page = client.get("/?page_size=1").context["front"]
+    assert (page.lead.title, [article.title for article in page.others]) == ("The picture of the day", ["Bulletin"])
+
+
+def test_without_a_picture_of_the_day_the_newest_leads(client: Client) -> None:
+    illustrated(live("Yesterday's picture", hours=30))
+    newest = live("Bulletin", hours=1)
+    assert front(client).lead == newest
+
+
+def test_a_section_shows_what_is_new_in_its_channel_and_not_above(client: Client) -> None:
+    town, port, empty = (make_channel(name, position=place) for place, name in enumerate(("Town", "Port", "Empty")))
+    old = [live(f"Old {number}", hours=50 + number, channel=town) for number in range(SECTION_SIZE + 2)]
+    for number in range(SIZE):
+        live(f"New {number}", hours=number, channel=port)
+    make_article("Waiting", status=APPROVED, publish_at=soon(hours=1), channel=town)
+    page = front(client)
+    assert [article.title for article in page.page.articles] == [f"New {number}" for number in range(SIZE)]
+    assert [(section.channel, section.articles) for section in page.sections] == [(town, old[:SECTION_SIZE])]
+    assert f'href="{empty.get_absolute_url()}"' in client.get("/").text
+
+
+def test_no_article_stands_on_the_front_page_twice(client: Client) -> None:
+    for number in range(40):
+        live(f"No. {number:02}", hours=number, channel=make_channel(f"Channel {number}") if number < 3 else None)
+    text = client.get("/").text
+    assert max(text.count(f">No. {number:02}</a>") for number in range(40)) == 1
+
+
+@pytest.mark.once
+def test_the_front_page_costs_as_much_however_many_channels_there_are(client: Client) -> None:
+    costs = []
+    for start, stop in ((0, 1), (1, SECTIONS + 9)):
+        for number in range(start, stop):
+            channel = make_channel(f"Channel {number:02}", position=number)
+            for age in range(SIZE + SECTION_SIZE):
+                live(f"{number} {age}", hours=age, channel=channel)
+        with CaptureQueriesContext(connection) as queries:
+            page = front(client)
+        costs.append(len(queries))
+    assert costs[0] == costs[1] <= 4
+    assert [section.channel.name for section in page.sections] == [f"Channel {number:02}" for number in range(SECTIONS)]

@@ -1,0 +1,109 @@
+"""What readers may not see is looked for through every door that has lists, and is in none."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from articles import publishing
+from articles.models import Article, Channel, Tag
+from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, soon
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+SECRET = "Zanzibar"
+
+FORMS = ("", "atom/", "json/")
+SCOPES = ("/", "/channel/town/", "/tag/rain/", "/author/{author}/")
+DOORS = [
+    "/", "/latest/", "/channel/town/", "/tag/rain/", "/author/{author}/", "/article/{shown}/harbour-bridge-reopens/",
+    "/search/?q=zanzibar", "/search/?channel=town", "/search/?tag=rain", "/search/?author={author}",
+    "/search/?q=zanzibar&tag=rain", "/api/v1/articles/", "/api/v1/articles/{shown}/", "/api/v1/articles/?q=zanzibar",
+    "/api/v1/articles/?tag=rain", "/api/v1/articles/?author={author}",
+    "/api/v1/articles/?updated_since=2000-01-01T00:00:00Z", "/api/v1/channels/", "/api/schema/",
+    "/sitemap.xml", "/sitemap-pages.xml", "/sitemap-0.xml", "/news-sitemap.xml", "/robots.txt",
+    *(f"{scope}feed/{form}" for scope in SCOPES for form in FORMS),
+]  # fmt: skip
+
+
+@pytest.fixture
+def shown() -> Article:
+    """A live article with a newer text that is not out yet, in the company of all that is hidden."""
+    author = User.objects.create_user("ada", first_name="Ada")
+    town, tag, editor = make_channel("Town"), Tag.objects.create(name="Rain"), make_editor()
+    values = {"channel": town, "author": author, "body": f"<p>{SECRET}</p>", "summary": SECRET}
+    for article in hidden(values):
+        article.tags.add(tag)
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2), channel=town, author=author)
+    article.tags.add(tag)
+    for changes in ({"title": f"{SECRET} approved"}, {"body": f"{SECRET} drafted"}):
+        publishing.edit(article, by=editor, changes=changes)
+        publishing.submit(article, by=editor)
+        approve(article)
+    publishing.edit(article, by=editor, changes={"summary": SECRET, "slug": SECRET})
+    return article
+
+
+def hidden(values: dict[str, object]) -> list[Article]:
+    """One of each kind that readers must not see."""
+    past, future = soon(minutes=-9), soon(hours=1)
+    standings: list[dict[str, object]] = [
+        *({"status": status, "publish_at": past} for status in set(Status) - set(Status.visible())),
+        {"status": APPROVED, "publish_at": None},
+        {"status": APPROVED, "publish_at": future},
+        {"status": Status.PUBLISHED, "publish_at": past, "embargo_until": future},
+        {"status": Status.PUBLISHED, "publish_at": soon(hours=-1), "unpublish_at": past},
+    ]
+    return [make_article(f"{SECRET} {n}", **{**values, **standing}) for n, standing in enumerate(standings)]
+
+
+def test_what_is_not_out_is_behind_no_door(shown: Article) -> None:
+    """R5.5"""
+    for door in DOORS:
+        answer = Client().get(door.format(shown=shown.pk, author=shown.author_id))
+        assert answer.status_code == 200, door
+        text = answer.text.replace("q=zanzibar", "").replace('value="zanzibar"', "")
+        assert SECRET.lower() not in text.lower(), door
+        if "feed" in door or "tag=" in door and "q=" not in door:
+            assert "Harbour bridge reopens" in text, door
+
+
+def test_what_is_not_out_is_not_found_in_the_words_of_an_unknown_article(shown: Article) -> None:
+    unknown = page(10**9)
+    for article in Article.objects.exclude(pk=shown.pk).exclude(status=Status.KILLED):
+        assert page(article.pk) == unknown
+        assert Client().get(f"/article/{article.pk}/").status_code == 404
+        assert Client().get(article.get_absolute_url()).status_code == 404
+
+
+def test_tags_authors_and_channels_of_hidden_articles_alone_have_no_feeds(shown: Article) -> None:
+    unknown = [Client().get(address).status_code for address in ("/tag/nothing/feed/", "/author/999/feed/")]
+    shown.delete()
+    doors = ["/tag/rain/feed/", f"/author/{shown.author_id}/feed/"]
+    assert [Client().get(door).status_code for door in doors] == unknown == [404, 404]
+    assert Channel.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "door",
+    ["/api/v1/desk/articles/{}/", "/api/v1/desk/articles/{}/revisions/", "/admin/articles/article/{}/change/"],
+)
+def test_strangers_cannot_tell_at_the_desk_which_articles_there_are(shown: Article, door: str) -> None:
+    answers = set()
+    for pk in (shown.pk - 1, 10**9):
+        answer = Client().get(door.format(pk))
+        headers = str(sorted(set(answer.headers.items()) - {("Expires", answer.get("Expires"))}))
+        answers.add((answer.status_code, answer.text, headers.replace(str(pk), "")))
+    assert len(answers) == 1
+    assert next(iter(answers))[0] in (302, 401, 403)
+
+
+def page(pk: int) -> tuple[int, str]:
+    """Status and content of an article's page, without what is different in each: its own address and a token."""
+    answer = Client().get(f"/article/{pk}/x/")
+    text = re.sub(r'csrfmiddlewaretoken" value="\w+"', "", answer.text)
+    return answer.status_code, text.replace(f"/article/{pk}/", "")

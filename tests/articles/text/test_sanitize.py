@@ -1,0 +1,175 @@
+"""Foreign HTML made fit to be shown."""
+
+from __future__ import annotations
+
+from time import process_time
+
+import pytest
+from pytest_django import Settings
+
+from articles.text.embeds import with_players
+from articles.text.sanitize import add_paragraphs, clean_html, foreign_tags, plain_text
+
+
+@pytest.mark.parametrize(
+    ("dirty", "clean"),
+    [
+        ("<p>Plain</p>", "<p>Plain</p>"),
+        ("<script>x()</script><style>p{}</style>Text", "Text"),
+        ('<p onmouseover="x()" style="color:red" class="a">T</p>', "<p>T</p>"),
+        ('<img src="https://x.example/a.jpg" alt="A" onerror="x()">', '<img src="https://x.example/a.jpg" alt="A">'),
+        ('<img src="data:text/html,x">', "<img>"),
+        ('<a href="java&#10;script:x()">T</a>', '<a rel="noopener noreferrer">T</a>'),
+        ('<a href="/local">T</a>', '<a href="/local" rel="noopener noreferrer">T</a>'),
+        ("<!-- wp:more --><form><input></form><iframe></iframe><p>T", "<p>T</p>"),
+        ("5 < 6 & 7 > 2", "5 &lt; 6 &amp; 7 &gt; 2"),
+        ("<svg><a xlink:href='javascript:x()'>T</a></svg>", ""),
+        (
+            '<p><iframe width="560" src="//player.example/1"></iframe></p>',
+            '<p><a href="https://player.example/1" rel="noopener noreferrer">https://player.example/1</a></p>',
+        ),
+        ('<iframe src="javascript:x()"></iframe><iframe srcdoc="<p>x"></iframe>T', "T"),
+        ("<figure><figcaption>港口</figcaption></figure>", "<figure><figcaption>港口</figcaption></figure>"),
+    ],
+)
+def test_only_what_is_listed_stays(dirty: str, clean: str) -> None:
+    assert clean_html(dirty) == clean
+
+
+def test_cleaning_twice_changes_nothing_more() -> None:
+    once = clean_html('<h2>A</h2>\n\n\n<p>B <a href="https://x.example">C</a></p><table><tr><td colspan="2">D</table>')
+
+    assert clean_html(once) == once
+
+
+def test_what_is_taken_out_is_named() -> None:
+    assert foreign_tags("<div><p>A<script>x()</script><object></object> 1 &lt;form 2</p></div>") == ["object", "script"]
+
+
+@pytest.mark.parametrize("opening", ["<iframe ", "<iframe src=", "<iframe src='//a' ", "<p> "])
+def test_many_openings_without_an_end_are_read_quickly(opening: str) -> None:
+    """Each looking for its end through all that follows would take hours."""
+    assert len(with_players(clean_html(opening * 60_000))) < 1_000_000
+
+
+def alone(address: str) -> str:
+    return clean_html(f'<p>Before</p><p><a href="{address}">{address}</a></p>')
+
+
+@pytest.mark.parametrize(
+    ("address", "player"),
+    [
+        ("https://www.youtube.com/watch?v=aqz-KE-bpKQ", "https://www.youtube-nocookie.com/embed/aqz-KE-bpKQ"),
+        ("https://www.youtube.com/watch?t=9s&amp;v=aqz-KE-bpKQ", "https://www.youtube-nocookie.com/embed/aqz-KE-bpKQ"),
+        ("https://youtu.be/aqz-KE-bpKQ?si=x", "https://www.youtube-nocookie.com/embed/aqz-KE-bpKQ"),
+        ("https://vimeo.com/76979871", "https://player.vimeo.com/video/76979871"),
+        ("https://www.bilibili.com/video/BV1xx411c7mD/", "https://player.bilibili.com/player.html?bvid=BV1xx411c7mD"),
+        (
+            "https://player.bilibili.com/player.html?aid=1&amp;bvid=BV1xx411c7mD",
+            "https://player.bilibili.com/player.html?bvid=BV1xx411c7mD",
+        ),
+    ],
+)
+def test_an_address_of_an_allowed_site_alone_in_its_paragraph_becomes_a_player(address: str, player: str) -> None:
+    shown = with_players(alone(address))
+    assert f'<iframe src="{player}" ' in shown
+    assert 'loading="lazy"' in shown
+    assert 'sandbox="allow-scripts' in shown
+    assert f'<a href="{address}">' in shown
+    assert "<p>Before</p>" in shown
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        alone("https://evil.example/watch?v=aqz-KE-bpKQ"),
+        alone("https://www.youtube.com.evil.example/watch?v=aqz-KE-bpKQ"),
+        alone("https://evil.example/https://youtu.be/aqz-KE-bpKQ"),
+        alone("https://www.youtube.com/watch?v=tooshort"),
+        '<p>See <a href="https://youtu.be/aqz-KE-bpKQ">https://youtu.be/aqz-KE-bpKQ</a></p>',
+        '<p><a href="https://youtu.be/aqz-KE-bpKQ">the film</a></p>',
+    ],
+)
+def test_every_other_address_stays_what_it_is(body: str) -> None:
+    assert with_players(body) == body
+
+
+def test_the_allowed_sites_are_a_setting(settings: Settings) -> None:
+    settings.EMBEDS = [("House", r"https://video\.example/(\d+)", "https://video.example/player/{}")]
+    assert with_players(alone("https://youtu.be/aqz-KE-bpKQ")) == alone("https://youtu.be/aqz-KE-bpKQ")
+    assert 'src="https://video.example/player/7"' in with_players(alone("https://video.example/7"))
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("One", "<p>One</p>"),
+        ("One\r\nmore\r\n\r\n\r\nTwo", "<p>One<br>more</p>\n\n<p>Two</p>"),
+        ("One\n\n<blockquote>Said</blockquote>\n\nTwo", "<p>One</p>\n\n<blockquote>Said</blockquote>\n\n<p>Two</p>"),
+        ("<p>One</p>\n\nTwo", "<p>One</p>\n\nTwo"),
+        ("<b>One</b>", "<p><b>One</b></p>"),
+        ("  ", ""),
+    ],
+)
+def test_blank_lines_part_paragraphs_of_plain_text(text: str, html: str) -> None:
+    assert add_paragraphs(text) == html
+
+
+def test_endless_white_space_is_read_once() -> None:
+    """Read anew from each of its characters, it would take minutes."""
+    assert clean_html("c" + " " * 1_000_000) == "c"
+
+
+# Deep nesting
+
+DEEP = ["<ul><li>", "<rt>", "<div>", "<blockquote>", "<table><tr><td>", "<b>", "<a><b><div>", "<DIV\n>", "<x-y>"]
+
+
+@pytest.mark.parametrize("tags", DEEP)
+def test_deep_nesting_costs_no_more_than_its_length(tags: str) -> None:
+    flat, deep = "<p>x</p>" * 25_000, tags * (200_000 // len(tags))
+
+    assert _seconds(deep) < 40 * _seconds(flat)
+
+
+def test_unclosed_formatting_does_not_multiply() -> None:
+    text = "".join(f"<p><b class=c{number}>x</p>" for number in range(20_000))
+
+    assert len(clean_html(text)) < 12 * len(text)
+
+
+@pytest.mark.parametrize("tags", DEEP)
+def test_no_text_is_lost_by_the_limits(tags: str) -> None:
+    text = "".join(f"{tags} {number} " for number in range(300))
+
+    assert [int(word) for word in plain_text(text).split()] == list(range(300))
+    assert plain_text(clean_html(text)).split() == plain_text(text).split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>" + "<b>x</b> <i>y</i>" * 200 + "</p>",
+        "<ul>" + "<li><b>x</b></li>" * 300 + "</ul>",
+        "<blockquote><p>x</p></blockquote>" * 300,
+        "<table><tbody>" + "<tr><td>x</td></tr>" * 300 + "</tbody></table>",
+        "<ul><li>" * 20 + "x" + "</li></ul>" * 20,
+    ],
+)
+def test_what_articles_really_hold_is_not_limited(text: str) -> None:
+    assert clean_html(text) == text
+
+
+def test_tags_that_authors_forgot_to_close_lose_nothing_but_formatting() -> None:
+    shown = clean_html("<p>one" * 300 + '<a href="https://a.example">link</a><img src="https://a.example/1.jpg">')
+
+    assert shown.count("<p>") == 300
+    assert 'href="https://a.example"' in shown
+    assert "<img" in shown
+
+
+def _seconds(text: str) -> float:
+    """Of the processor: other programs do not count."""
+    begun = process_time()
+    clean_html(text)
+    return process_time() - begun

@@ -1,0 +1,170 @@
+"""Errands: tasks with an effect outside the database, which keep nothing else waiting."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from scheduling import registry
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import add_task, poll, read_database_clock, refresh
+from scheduling.side_effects import run_errands
+from scheduling.worker import Worker
+from tests.conftest import StartManage
+from tests.harness import eventually
+from tests.probe.models import Effect
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = TaskInfoLog.Status
+
+
+def add(task_type: str, **parameters: object) -> int:
+    return add_task(task_type, execute_time=read_database_clock(), parameters=parameters).task_id
+
+
+@contextmanager
+def working() -> Iterator[None]:
+    stopping = threading.Event()
+    thread = threading.Thread(target=Worker().run, args=[stopping])
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
+
+
+def test_an_errand_is_run_and_recorded() -> None:
+    task_id = add("probe.errand")
+    Worker().drain()
+    assert Effect.objects.filter(task_id=task_id).count() == 1
+    assert TaskInfoLog.objects.get(task_id=task_id).status == Status.EXECUTED
+
+
+def test_a_failed_errand_is_tried_again_after_a_while() -> None:
+    task_id = add("probe.errand", times=1)
+    Worker().drain()
+    task = TaskInfo.objects.get(task_id=task_id)
+    assert task.execute_time > read_database_clock()
+    assert "the mail server is away" in TaskInfoLog.objects.get(task_id=task_id).error
+
+    TaskInfo.objects.filter(task_id=task_id).update(execute_time=read_database_clock())
+    Worker().drain()
+    assert TaskInfoLog.objects.get(task_id=task_id).status == Status.EXECUTED
+
+
+def test_a_slow_errand_keeps_no_other_task_waiting() -> None:
+    slow = add("probe.errand", seconds=2)
+    with working():
+        eventually(lambda: TaskInfo.objects.filter(task_id=slow, leased_until__isnull=False).exists())
+        task_id = add("probe.note")
+        eventually(lambda: Effect.objects.filter(task_id=task_id).exists())
+        assert not Effect.objects.filter(task_id=slow).exists()
+
+
+def test_an_errand_alone_can_be_asked_for() -> None:
+    task_id, other = add("probe.errand"), add("probe.note")
+    Worker(task_types=["probe.errand"]).drain()
+    assert list(Effect.objects.values_list("task_id", flat=True)) == [task_id]
+    assert TaskInfo.objects.filter(task_id=other).exists()
+
+
+def test_an_errand_is_claimed_no_sooner_than_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    claimed: list[int] = []
+
+    def look(tasks: Sequence[TaskInfo]) -> None:
+        claimed.append(TaskInfo.objects.filter(leased_until__isnull=False).count())
+
+    for task_type in ("test.first", "test.second"):
+        monkeypatch.setitem(registry._handlers, task_type, registry.Handler(look, errand=True))
+        add(task_type)
+    run_errands(["test.first", "test.second"])
+    assert claimed == [1, 1]
+
+
+def test_an_errand_that_takes_longer_than_a_lease_is_run_once(settings: Any) -> None:
+    settings.SCHEDULING_LEASE = 0.3
+    slow = add("probe.errand", seconds=1)
+    with working():
+        eventually(lambda: TaskInfo.objects.filter(task_id=slow, leased_until__isnull=False).exists())
+        while not Effect.objects.filter(task_id=slow).exists():  # as another worker, and refresh, would do it
+            assert poll("probe.errand") == []
+            refresh()
+        eventually(lambda: TaskInfoLog.objects.get(task_id=slow).status == Status.EXECUTED)
+    assert Effect.objects.filter(task_id=slow).count() == 1
+
+
+def test_an_errand_that_hangs_is_left_to_others_in_the_end(settings: Any) -> None:
+    settings.SCHEDULING_LEASE, settings.SCHEDULING_MAX_LEASE = 0.2, 0.6
+    hanging = add("probe.errand", seconds=3)
+    with working():
+        eventually(lambda: TaskInfo.objects.filter(task_id=hanging, leased_until__isnull=False).exists())
+        taken = eventually(lambda: poll("probe.errand"))
+        assert taken and taken[0].task_id == hanging
+        assert not Effect.objects.filter(task_id=hanging).exists()
+
+
+def test_an_errand_of_any_priority_is_run() -> None:
+    task = add_task("probe.errand", execute_time=read_database_clock(), parameters={}, priority=7)
+    Worker().drain()
+    assert Effect.objects.filter(task_id=task.task_id).count() == 1
+
+
+def waiting_for(event: threading.Event) -> registry.Handler:
+    def wait(tasks: Sequence[TaskInfo]) -> None:
+        event.wait(30)
+
+    return registry.Handler(wait, errand=True)
+
+
+def is_leased(task_id: int) -> bool:
+    return TaskInfo.objects.filter(task_id=task_id, leased_until__isnull=False).exists()
+
+
+def test_many_slow_errands_of_one_type_keep_no_other_type_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """E11: as a bulk action with 1,500 articles kept a purge of the CDN waiting."""
+    go_on = threading.Event()
+    monkeypatch.setitem(registry._handlers, "test.bulk", waiting_for(go_on))
+    bulk = [add("test.bulk") for _ in range(10)]
+    with working():
+        eventually(lambda: TaskInfo.objects.filter(pk__in=bulk, leased_until__isnull=False).count() == 2)
+        task_id = add("probe.errand")
+        eventually(lambda: Effect.objects.filter(task_id=task_id).exists())
+        assert TaskInfo.objects.filter(pk__in=bulk).count() == 10
+        assert TaskInfo.objects.filter(pk__in=bulk, leased_until__isnull=False).count() == 2
+        go_on.set()
+        eventually(lambda: not TaskInfo.objects.exists(), 30)
+
+
+def test_an_errand_that_outlasts_its_worker_is_given_back(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    """E11: the next worker need not wait for the lease to run out, and the attempt does not count."""
+    settings.SCHEDULING_STOP_TIMEOUT = 0.4
+    go_on = threading.Event()
+    monkeypatch.setitem(registry._handlers, "test.bulk", waiting_for(go_on))
+    task_id = add("test.bulk")
+    with working():
+        eventually(lambda: is_leased(task_id))
+        began = eventually(lambda: [thread for thread in threading.enumerate() if thread.name == "test.bulk"])[0]
+    assert not is_leased(task_id)
+    assert TaskInfo.objects.get(pk=task_id).attempts == 0
+    go_on.set()
+    began.join()
+    assert TaskInfo.objects.get(pk=task_id).attempts == 0  # the late one has lost it
+    run_errands(["test.bulk"])
+    assert TaskInfoLog.objects.get(pk=task_id).status == Status.EXECUTED
+
+
+def test_a_worker_with_an_errand_that_hangs_ends_when_told_to(start_manage: StartManage) -> None:
+    """E11: and gives it back."""
+    worker = start_manage("poll", "--forever")
+    task_id = add("probe.errand", seconds=60)
+    eventually(lambda: is_leased(task_id), 30)
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(10) == 0
+    assert not is_leased(task_id)
