@@ -33,8 +33,14 @@ CONTINENTS = [
 ]
 """How the zone database groups places."""
 
-DJANGO = [_(":")]
-"""What stands between the label of a field and the field."""
+DJANGO = [
+    _(":"),  # between the label of a field and the field
+    _("Password reset"),
+    ngettext_lazy(
+        "This password is too short. It must contain at least %d character.",
+        "This password is too short. It must contain at least %d characters.",
+    ),
+]
 
 ROLES = [_("Author"), _("Editor"), _("Reviewer"), _("Publisher"), _("Editor-in-chief"), _("Operator")]
 """The groups that every newsroom begins with; `articles.roles` makes them."""

@@ -11,11 +11,13 @@ from articles.desk.choosing import Lookup
 from headline.accounts import reset
 from headline.accounts.views import change_password, log_in
 from headline.api.unknown import unknown_address
+from headline.shortcut import view_on_site
 
 urlpatterns = [
     path("", include("articles.desk.calendar.urls")),
     path("admin/desk/", include("articles.desk.urls")),
     path("admin/autocomplete/", admin.site.admin_view(Lookup.as_view(admin_site=admin.site))),
+    path("admin/r/<path:content_type_id>/<path:object_id>/", admin.site.admin_view(view_on_site)),
     *reset.addresses(),
     path("admin/login/", log_in),
     path("admin/password_change/", admin.site.admin_view(change_password, cacheable=True)),

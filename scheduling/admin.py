@@ -14,6 +14,7 @@ from django.contrib.admin import ShowFacets
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
+from django.template.defaultfilters import linebreaksbr
 from django.utils import timezone
 from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext
@@ -181,10 +182,10 @@ class TaskInfoLogAdmin(TaskAdmin):
         "kind", "subject", "badge", "due_time", "executed_time", "late_ms", "attempts", "last_error", "task_id",
     ]  # fmt: skip
     fields = [
-        "kind", "subject", "status", "due_time", "executed_time", "late_ms", "attempts", "worker", "error", "added",
-        "task_id", "task_type", "key", "priority", "version", "parameters",
+        "kind", "subject", "status", "due_time", "executed_time", "late_ms", "attempts", "worker", "whole_error",
+        "added", "task_id", "task_type", "key", "priority", "version", "parameters",
     ]  # fmt: skip
-    readonly_fields = ["kind", "subject", "due_time", "executed_time", "late_ms", "added"]
+    readonly_fields = ["kind", "subject", "due_time", "executed_time", "late_ms", "whole_error", "added"]
     list_filter = ["status", TypeFilter]
     ordering = ["-task_id"]
     actions = ["retry"]
@@ -209,6 +210,11 @@ class TaskInfoLogAdmin(TaskAdmin):
     def last_error(self, log: TaskInfoLog) -> str:
         """The last line of it."""
         return _last_line(log.error)
+
+    @admin.display(description=_("error"))
+    def whole_error(self, log: TaskInfoLog) -> str:
+        """Line by line."""
+        return linebreaksbr(log.error)
 
     @admin.action(description=_("Retry selected tasks"), permissions=["operate"])
     def retry(self, request: HttpRequest, queryset: QuerySet[TaskInfoLog]) -> None:
@@ -269,7 +275,9 @@ def _selected(request: HttpRequest) -> list[int]:
 
 def _spoken(moment: datetime) -> str:
     local = timezone.localtime(moment)
-    return f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03} {local:%Z}"
+    offset = f"{local:%z}"
+    zone = f"UTC{offset[:3]}:{offset[3:5]}" if local.utcoffset() else "UTC"
+    return f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03} {zone}"
 
 
 def _last_line(error: str) -> str:

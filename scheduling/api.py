@@ -23,8 +23,9 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from scheduling import registry, services
+from scheduling.conf import conf
 from scheduling.exceptions import InvalidTask, LeaseLost, SchedulingError, TaskNotPending
-from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet
+from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet, topics_with_tasks
 from scheduling.serializers import (
     FailedSerializer,
     FailureSerializer,
@@ -102,6 +103,7 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         """Add a task, or move the one that is pending with this type and key."""
         values = self.checked(NewTaskSerializer)
         _refuse_handled(values["task_type"])
+        _refuse_many_topics(values["task_type"], values["priority"])
         task_type, key = values["task_type"], values["key"]
         is_there = key is not None and TaskInfo.objects.filter(task_type=task_type, key=key).exists()
         task = services.add_task(**values)
@@ -183,6 +185,16 @@ def _refuse_handled(task_type: str) -> None:
     if registry.get(task_type) is not None:
         message = _("Tasks of the type “%(type)s” are run by this application itself; programs may only look at them.")
         raise PermissionDenied(message % {"type": task_type}, code="handled_here")
+
+
+def _refuse_many_topics(task_type: str, priority: int) -> None:
+    """Workers, probes and screens look at each topic: thousands of them would keep all of these from their work."""
+    topics = {(found, at) for found, at, _first in topics_with_tasks()}
+    if len(topics) >= conf.MAX_TOPICS and (task_type, priority) not in topics:
+        message = _(
+            "Tasks of %(most)d types and priorities are pending: use one of these, or wait until some are done."
+        )
+        raise InvalidTask(message % {"most": conf.MAX_TOPICS})
 
 
 router = SimpleRouter(use_regex_path=False)

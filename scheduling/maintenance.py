@@ -1,7 +1,8 @@
-"""The periodic work beside a worker: sweep, refresh and prune in one thread, the heartbeat in another.
+"""The periodic work beside a worker: the sweep, refresh and prune, and the heartbeat, in a thread each.
 
-Neither delays a task that is due: the worker's thread does nothing but take, run and sleep. A refresh that waits for
-locks delays no heartbeat, which tells others that the worker lives and what the database refuses.
+None delays a task that is due: the worker's thread does nothing but take, run and sleep. A refresh that waits for
+locks, or has much to do, delays no sweep, which finds lost hints, and no heartbeat, which tells others that the worker
+lives and what the database refuses.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Periodic:
 
 
 class Maintenance:
-    """Runs `step`, and `beat_if_due` beside it, every `SWEEP_INTERVAL` while the `with` block lasts."""
+    """Runs `sweep`, `step` and `beat_if_due`, each every `SWEEP_INTERVAL`, while the `with` block lasts."""
 
     def __init__(self, worker: str, task_types: list[str], queue: DelayQueue, breakers: Breakers | None = None) -> None:
         self.worker = worker
@@ -78,6 +79,7 @@ class Maintenance:
         self._told: set[tuple[str, str]] = set()
         self._ended = threading.Event()
         self._threads = [
+            threading.Thread(target=self._repeat, args=[self.sweep], name="sweep", daemon=True),
             threading.Thread(target=self._repeat, args=[self.step], name="maintenance", daemon=True),
             threading.Thread(target=self._keep_beating, name="heartbeat", daemon=True),
         ]
@@ -106,10 +108,13 @@ class Maintenance:
         self._repeat(self.beat_if_due)
         self._say_goodbye()
 
-    def step(self) -> None:
-        """Sweep, and do what else is due of the periodic work."""
+    def sweep(self) -> None:
+        """Give lost hints out again."""
         if requeued := sweep(self.queue):
             logger.warning("requeued %d overdue tasks", requeued)
+
+    def step(self) -> None:
+        """Do what is due of the rest of the periodic work."""
         if self._refresh.is_due(conf.REFRESH_INTERVAL):
             self.refresh()
         if self._prune.is_due(conf.PRUNE_INTERVAL):

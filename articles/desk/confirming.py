@@ -102,7 +102,7 @@ def _consequences(step: Step | None, before: Article | None, notice: str) -> Ite
         yield _("The newer text takes the place of the present one at this moment.")
         yield from _instead_of(newer.publish_at if newer else None)
     elif step is Step.WITHDRAW:
-        yield _("Readers do not see it from this moment on. It can be put out again.")
+        yield _("Readers do not see it from this moment on. It can be republished.")
     elif step is Step.RESTORE:
         yield _("Readers see it again from this moment on, with the date it had.")
     elif step is Step.KILL:

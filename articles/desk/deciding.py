@@ -46,7 +46,7 @@ class DecisionForm(forms.Form):
         help_text=gettext_lazy("The author reads this."),
     )
     override_reason = forms.CharField(
-        label=gettext_lazy("Why it is approved all the same"),
+        label=gettext_lazy("Reason for the override"),
         required=False,
         max_length=500,
         widget=UnfoldAdminTextareaWidget({"rows": 2}),

@@ -132,10 +132,14 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     search_help_text = _("Name or e-mail address")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Groups are few, and ticked."""
-        if db_field.name == "groups":
-            options["widget"] = UnfoldAdminCheckboxSelectMultipleWidget()
-        return super().formfield_for_dbfield(db_field, request, **options)
+        """Groups are few, and ticked; they are made on their own screen."""
+        if db_field.name != "groups":
+            return super().formfield_for_dbfield(db_field, request, **options)
+        field: Any = super().formfield_for_dbfield(
+            db_field, request, **options, widget=UnfoldAdminCheckboxSelectMultipleWidget()
+        )
+        field.widget.can_add_related = False
+        return field
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Only administrators make administrators."""

@@ -25,7 +25,9 @@ class PolicyForm(forms.Form):
     """The three choices."""
 
     machine = forms.ChoiceField(
-        label=_("Who approves"), choices=ReviewPolicy.Machine.choices, widget=UnfoldAdminRadioSelectWidget
+        label=_("Who approves a text without automatic findings"),
+        choices=ReviewPolicy.Machine.choices,
+        widget=UnfoldAdminRadioSelectWidget,
     )
 
 

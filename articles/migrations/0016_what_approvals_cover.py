@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
             name='ReviewPolicy',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('machine', models.CharField(choices=[('never', 'A person approves every text'), ('texts', 'The automatic review approves, unless an author has chosen the time without the right to'), ('all', 'The automatic review approves, and the times that authors choose count')], default='never', max_length=5, verbose_name='who approves')),
+                ('machine', models.CharField(choices=[('never', 'A person approves every text'), ('texts', 'The automatic review approves, unless an author who may not schedule has chosen the time'), ('all', 'The automatic review approves, also at times chosen by authors who may not schedule')], default='never', max_length=5, verbose_name='who approves')),
             ],
             options={
                 'verbose_name': 'review policy',

@@ -38,8 +38,8 @@ class ReviewPolicy(models.Model):
         """What the automatic review may do with a text in which it finds nothing."""
 
         NEVER = "never", _("A person approves every text")
-        TEXTS = "texts", _("The automatic review approves, unless an author has chosen the time without the right to")
-        ALL = "all", _("The automatic review approves, and the times that authors choose count")
+        TEXTS = "texts", _("The automatic review approves, unless an author who may not schedule has chosen the time")
+        ALL = "all", _("The automatic review approves, also at times chosen by authors who may not schedule")
 
     machine = models.CharField(_("who approves"), max_length=5, choices=Machine.choices, default=Machine.NEVER)
 

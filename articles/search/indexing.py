@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +23,7 @@ GOING_LIVE = timedelta(seconds=3)
 """Around its second an article is left to the next pass."""
 
 _PAGE = 200  # articles whose texts are in memory at once
+_PORTION = 4_000_000  # characters of entries in one statement; the longest text takes ten million by itself
 _FORM = "1"  # another one makes every digest another: raise it when terms are made in another way
 _TEXT = ("title", "summary", "byline", "body")
 
@@ -90,7 +91,8 @@ def _index(page: Collection[int]) -> list[int]:
     gone = known.keys() - digests.keys()
     changed = [*gone, *(article.pk for article in wrong)]
     delete_by_ids(SearchEntry, changed)
-    SearchEntry.objects.bulk_create(_entry(article, digests[article.pk]) for article in wrong)
+    for portion in _portions([_entry(article, digests[article.pk]) for article in wrong]):
+        SearchEntry.objects.bulk_create(portion)
     _note_seen(digests.keys() - {article.pk for article in wrong})
     return changed
 
@@ -110,6 +112,20 @@ def _entry(article: Article, digest: str) -> SearchEntry:
     whole = "\n".join((article.title, article.summary, article.byline, plain_text(article.body)))
     terms: dict[str, Any] = {"heading": index_terms(article.title), "whole": index_terms(whole)}
     return SearchEntry(article=article, digest=digest, seen=article.updated_at, **terms)
+
+
+def _portions(entries: Sequence[SearchEntry]) -> Iterator[list[SearchEntry]]:
+    """As many at once as fit into a statement, whose length MariaDB limits; at least one."""
+    portion: list[SearchEntry] = []
+    size = 0
+    for entry in entries:
+        size += len(entry.whole)
+        if portion and size > _PORTION:
+            yield portion
+            portion, size = [], len(entry.whole)
+        portion.append(entry)
+    if portion:
+        yield portion
 
 
 def _digest(article: Article) -> str:

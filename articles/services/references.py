@@ -60,5 +60,6 @@ def _new_channel(name: str, *, slug: str, description: str) -> Channel:
 def _free_slug(model: type[Channel | Tag], name: str) -> str:
     longest = model._meta.get_field("slug").max_length - 8  # type: ignore[operator]
     base = slugify(name, allow_unicode=True)[:longest] or "x"
-    taken = set(model.objects.filter(slug__startswith=base).values_list("slug", flat=True))
-    return base if base not in taken else next(slug for n in count(2) if (slug := f"{base}-{n}") not in taken)
+    # Whether two slugs are the same is for the database's collation to say, too.
+    tried = (f"{base}-{n}" if n > 1 else base for n in count(1))
+    return next(slug for slug in tried if not model.objects.filter(slug=slug).exists())

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import partial
 
-from django.db import OperationalError, connection, transaction
+from django.db import transaction
 
 from articles.models import Article, Notice, Release, ReleaseMember
 from articles.services.noticing import tell_of_release
@@ -17,6 +17,7 @@ from articles.services.preflight import find_problems, loaded_members, spoken_pr
 from articles.services.recording import record_release
 from articles.services.release_effects import put_out
 from articles.services.release_tasks import fail, sync_release_tasks
+from articles.services.turns import stand_in_line
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services import lock_by_ids, read_database_clock
 
@@ -27,8 +28,6 @@ RELEASED = "released"
 
 PATIENCE = 0.05  # seconds in all that releases wait for members while they hold others
 _GLANCE = 0.005  # seconds between two looks at members that somebody holds
-_TURN = 0.25  # seconds that a release waits for a busy member while it holds no other
-_STATEMENT_TIMEOUT = 1969
 
 _busy: dict[int, set[int]] = {}
 """The members that each release lacked when this process tried it last; a mere hint."""
@@ -60,7 +59,7 @@ def _run(release: Release, late: timedelta, began: float) -> Drop | None:
         problems = find_problems(members, now)
     if problems:
         fail(release, spoken_problems(problems))
-        return Drop(f"the release failed: {release.reason}")
+        return Drop("the release failed; its page says why")  # the reason names headlines, a record is for operators
     put_out(release, members, at=now, by=None)
     _close(release, now)
     transaction.on_commit(partial(_log_lateness, len(members), late, began), robust=True)
@@ -94,7 +93,7 @@ def _hold_members(release: Release, until: float) -> bool:
     neither starve the release nor hold up the other members.
     """
     first = _busy.pop(release.pk, set())
-    if first and not _queue_for(first):
+    if first and not stand_in_line(first):
         return False
     articles, places = _member_ids(release), set(release.members.values_list("pk", flat=True))
     while True:
@@ -111,18 +110,3 @@ def _hold_members(release: Release, until: float) -> bool:
 def _taken(model: type[Article | ReleaseMember], ids: Collection[int]) -> set[int]:
     """Lock those that are free."""
     return set(lock_by_ids(model, ids, skip_locked=True).values_list("pk", flat=True)) if ids else set()
-
-
-def _queue_for(article_ids: Collection[int]) -> bool:
-    """Stand in line for these articles, for `_TURN` at most; False if it took longer, or cannot be said to MySQL."""
-    if connection.vendor != "mysql" or not connection.mysql_is_mariadb:  # type: ignore[attr-defined]
-        return True
-    select, parameters = lock_by_ids(Article, article_ids).values_list("pk").query.sql_with_params()
-    try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET STATEMENT max_statement_time = {_TURN} FOR {select}", parameters)
-    except OperationalError as error:
-        if error.args[0] != _STATEMENT_TIMEOUT:
-            raise
-        return False
-    return True

@@ -17,6 +17,7 @@ from articles.services.references import tag_all
 from articles.services.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
 from articles.services.scheduling import checked_time, refuse_past
 from articles.services.steps import Person, taking
+from articles.services.turns import stand_in_line
 from articles.services.uses import note_uses
 from articles.workflow import Step
 from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
@@ -63,11 +64,19 @@ def discard_update(article: Article, *, by: Person) -> None:
         keep_or_drop(update)
 
 
+_busy: set[int] = set()
+"""The articles that somebody held when this process tried them last; a mere hint."""
+
+
 def update_due(article_ids: Collection[int]) -> Outcome:
     """Let approved newer texts whose time has come replace the present ones, in the caller's transaction.
 
-    A few statements for any number. Never waits for an article that somebody is editing.
+    A few statements for any number. Waits for no article that somebody is editing but those that were in use the last
+    time, for a moment and before others are held, or editors who take turns would keep the newer text from readers.
     """
+    if again := _busy.intersection(article_ids):
+        _busy.difference_update(again)
+        stand_in_line(again)
     now = read_database_clock()
     outcome = Outcome(at=now)
     locked = {article.pk: article for article in lock_by_ids(Article, article_ids, skip_locked=True)}
@@ -78,6 +87,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     outcome.early = sorted(updates.keys() - outcome.done.keys())
     outcome.void = dict.fromkeys(locked.keys() - updates.keys(), "no approved update waits")
     sort_missing(set(article_ids) - locked.keys(), outcome)
+    _busy.update(outcome.busy)
     if due:
         adopt_all(due, outcome.done, now)
         index(outcome.done)

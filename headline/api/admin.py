@@ -14,7 +14,11 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
 
 from articles.desk.choosing import ChoosingScreens
 from articles.models.people import named
@@ -30,7 +34,7 @@ class TokenForm(forms.ModelForm[ApiToken]):
 
     name = forms.CharField(label=_("Name"), max_length=80, widget=UnfoldAdminTextInputWidget)
     scopes = forms.MultipleChoiceField(
-        label=_("May"), choices=Scope.choices, initial=list(Scope), widget=forms.CheckboxSelectMultiple
+        label=_("May"), choices=Scope.choices, initial=list(Scope), widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
     days = forms.TypedChoiceField(
         label=_("Ends after"), choices=DAYS, coerce=int, initial=90, widget=UnfoldAdminSelectWidget
@@ -66,9 +70,16 @@ class ApiTokenAdmin(ChoosingScreens):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
         """The form; `user` is one's own unless another is chosen."""
         form: Any = super().get_form(request, obj, change=change, **options)
-        if "user" in form.base_fields:
-            form.base_fields["user"].initial = request.user.pk
+        if owner := form.base_fields.get("user"):
+            owner.initial, owner.widget.can_add_related = request.user.pk, False
+            owner.widget.can_change_related = owner.widget.can_view_related = False
         return form
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """With one button: whichever is pressed, the page with the secret follows."""
+        buttons = {"show_save_and_continue": False, "show_save_and_add_another": False}
+        page: HttpResponse = super().add_view(request, form_url, {**(extra_context or {}), **buttons})
+        return page
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
         """One's own, or all."""

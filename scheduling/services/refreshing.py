@@ -93,12 +93,13 @@ def sweep(queue: DelayQueue | None = None, *, grace: float | None = None) -> int
     """Give out again what is overdue by `grace` seconds (default: `SWEEP_GRACE`) and that nobody is running.
 
     This bounds every lost hint: a failed push, a lost pop, a dead worker, an emptied Redis. Where something is ready,
-    only what should have come before it is given out, so that a backlog is not queued twice. Returns how many hints
-    were given out.
+    only what should have come before it is given out, so that a backlog is not queued twice. What has no handler here
+    is left to processes that have one; programs outside need no hints. Returns how many hints were given out.
     """
     queue = queue or get_queue()
     before = read_database_clock() - timedelta(seconds=conf.SWEEP_GRACE if grace is None else grace)
-    overdue = _topics_due_before(before)
+    handled = registry.task_types()
+    overdue = [topic for topic in _topics_due_before(before) if topic[0] in handled]
     requeued = 0
     for topic, ready in queue.ready(overdue, _LOOKED_AT).items() if overdue else ():
         if ready:

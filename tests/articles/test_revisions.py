@@ -28,6 +28,7 @@ from articles.exceptions import (
 from articles.models import Article, AuditEntry, Channel, Notice, Revision, Tag, Text
 from articles.models.article import BODY_LENGTH
 from articles.models.revision import Immutable
+from articles.services.tagging import rename_tag
 from articles.services.tasks import UPDATE
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import refresh, run_due
@@ -228,6 +229,20 @@ def test_an_older_text_comes_back_as_a_new_revision_with_its_tags(editor: User) 
     assert (article.title, article.channel, list(article.tags.all()), article.revision) == ("First", channel, [tag], 4)
     with pytest.raises(RevisionGone):
         services.restore_revision(article, number=99, by=editor)
+
+
+def test_a_tag_renamed_meanwhile_keeps_no_update_from_going_out(editor: User) -> None:
+    """Its name is free again, but on MariaDB the address of another tag differs from its own by an accent alone."""
+    article, tag = live(), Tag.objects.create(name="Élan!")
+    services.edit(article, by=editor, changes={"title": "New", "tags": [tag]})
+    get_approved(article, editor)
+    services.schedule_update(article, publish_at=soon(), by=editor)
+    rename_tag(tag, name="Verve", slug="verve", by=make_person("ted", "change_tag"))
+    Tag.objects.create(name="Elan?", slug="elan")
+    refresh()
+    run_due(10)
+    article = Article.objects.get()
+    assert (article.title, [tag.name for tag in article.tags.all()]) == ("New", ["Élan!"])
 
 
 def test_a_correction_is_shown_with_the_text_it_mends(editor: User, client: Client) -> None:

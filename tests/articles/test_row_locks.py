@@ -17,6 +17,7 @@ from articles import services
 from articles.models import Article, AuditEntry, Channel, Notice, Release, Tag
 from articles.roles import Role
 from articles.services.release_tasks import RELEASE
+from articles.services.tasks import UPDATE
 from scheduling.models import TaskInfo
 from scheduling.services import lock_by_ids, run_due, sweep
 from tests.articles.doors import DOORS, Stage, found_stage
@@ -213,6 +214,28 @@ def test_nobody_waits_with_a_release_whose_member_is_in_use(start_manage: StartM
     eventually(lambda: Release.objects.get().status == Release.Status.PUBLISHED)
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 13
     assert worker.stop() == 0
+
+
+@pytest.mark.once
+def test_editors_who_take_turns_with_an_article_do_not_keep_its_update_from_readers(stage: Stage) -> None:
+    """Where others stand in line for the row, it is never free: whoever only looks never gets it."""
+    article, over = stage.updated(), Event()
+    updates = TaskInfo.objects.filter(task_type=UPDATE, key=str(article.pk))
+    services.schedule_update(article, publish_at=soon(), by=stage.person)
+
+    def hammer() -> None:
+        while not over.is_set():
+            with transaction.atomic():
+                list(lock_by_ids(Article, [article.pk]))
+                over.wait(0.02)
+
+    def wait_for_update() -> None:
+        try:
+            eventually(lambda: [sweep(grace=0), run_due(10)] and not updates.exists(), 20)
+        finally:
+            over.set()
+
+    assert together(*[hammer] * 4, wait_for_update) == [None] * 5
 
 
 NAMES = ["bob", "carol", "dave", "erin"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,8 +17,9 @@ from django.test.utils import CaptureQueriesContext
 
 from articles import services
 from articles.models import Article, SearchEntry, Tag
+from articles.models.article import BODY_LENGTH
 from articles.places import place_of
-from articles.search import finding, mend_index
+from articles.search import finding, index, mend_index
 from articles.site.pages import SIZE
 from tests.articles.factories import (
     APPROVED,
@@ -302,3 +304,14 @@ def test_a_place_narrows_a_list_too_and_its_answer_is_kept_apart() -> None:
         for query in ({}, {"older": str(place_of(newer))}, {"older": str(place_of(older))})
     ]
     assert titles == [["Newer", "Older"], ["Older"], []]
+
+
+@pytest.mark.once
+def test_two_of_the_longest_texts_are_indexed_together() -> None:
+    """In one statement they would be longer than MariaDB takes, and a release with their updates never went out."""
+    with transaction.atomic():
+        for number in range(2):
+            body = "".join(map(chr, random.Random(number).choices(range(0x4E00, 0x9000), k=BODY_LENGTH)))
+            Article.objects.bulk_create([Article(title=f"No. {number}", status=APPROVED, body=body)])
+        assert index(Article.objects.values_list("pk", flat=True)) == 2
+        transaction.set_rollback(True)  # to commit such entries takes seconds

@@ -172,7 +172,7 @@ def test_without_a_worker_operators_are_told_how_to_start_one_and_others_whom_to
     operator, author = page_of(make_member(Role.OPERATOR)), page_of(make_member(Role.AUTHOR))
     assert "No worker is running; the last one answered 5 minutes ago." in operator
     assert "python manage.py poll --forever" in operator
-    assert "Tell whoever looks after the server." in author
+    assert "Tell the people who look after the server." in author
     assert "manage.py" not in author
 
 

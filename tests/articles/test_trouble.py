@@ -76,7 +76,8 @@ def test_everybody_reads_what_is_wrong_and_operators_the_databases_own_words() -
     beat([])
     for role, sees_words in ((Role.AUTHOR, False), (Role.OPERATOR, True)):
         page = opened_by(make_member(role)).get("/admin/").text
-        assert "The database refuses to write: disk full. Held up: Publication, Release." in page
+        assert "The database refuses to write: disk full. Held up since " in page
+        assert "UTC: Publication, Release." in page
         assert "goes out by itself" in page
         assert ("is full" in page) == sees_words
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.test import Client
+from django.urls import reverse
 
 from tests.harness import base_dir, python
 from tests.headline import texts
@@ -107,6 +111,7 @@ def test_no_text_for_people_is_left_unmarked() -> None:
         (".py", "class Status(IntegerChoices):\n    DRAFT = 0, 'Draft'"),
         (".py", 'render(request, "page.html", {"title": "My drafts"})'),
         (".py", "from django.utils.translation import gettext as translated"),
+        (".py", "advice = f\"{sentence} {_('Start a worker.')}\""),
         (".js", 'button.textContent = "Undo";'),
         (".js", 'row.setAttribute("aria-label", "Close")'),
         (".js", "say(`The connection is lost since ${time}`)"),
@@ -127,6 +132,15 @@ def test_an_unmarked_text_is_found(suffix: str, source: str) -> None:
 )
 def test_what_is_marked_or_for_machines_is_left_alone(suffix: str, source: str) -> None:
     assert list(FINDERS[suffix](source)) == []
+
+
+@pytest.mark.django_db
+def test_the_script_that_chooses_permissions_speaks_chinese(admin_client: Client) -> None:
+    script = Path(str(finders.find("admin/js/SelectFilter2.js"))).read_text(encoding="utf-8")
+    said = {text for _quote, text in re.findall(r"""\bn?gettext\(\s*(["'])(.*?)\1""", script)}
+    catalogue = admin_client.get(reverse("admin:jsi18n"), headers={"accept-language": "zh-CN"}).text
+    assert "Choose all %s" in said
+    assert {text for text in said if f"{json.dumps(text)}: " not in catalogue} == set()
 
 
 @pytest.mark.django_db

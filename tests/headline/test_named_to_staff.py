@@ -11,18 +11,22 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from articles import services
-from articles.models import Article, Material, Notice, Tag
+from articles.models import Article, Channel, Material, Notice, Release, Tag
 from articles.roles import Role
 from articles.services import batching
+from articles.services.previewing import make_preview_link
+from articles.services.release_tasks import RELEASE
 from articles.services.rights import READ_WITH
 from articles.workflow import Step
 from scheduling.models import TaskInfoLog
+from scheduling.services import refresh, run_due
 from tests.articles.factories import (
     make_article,
     make_channel,
@@ -146,6 +150,45 @@ def test_no_screen_names_an_article_to_staff_who_may_not_see_it(marked: Article,
     desk.force_login(nosy)
     assert len({*screens()}) > 90
     assert _shown(desk) == []
+
+
+@pytest.mark.parametrize("rights", ["none", "all others"])
+def test_the_short_cut_to_the_site_tells_no_headline_and_opens_no_preview(marked: Article, rights: str) -> None:
+    link = make_preview_link(marked, lasts=timedelta(hours=1), by=make_editor("bob"))
+    nosy, desk = make_person("nosy", *(_others() if rights == "all others" else ())), Client()
+    desk.force_login(nosy)
+    for row in (marked, link):
+        assert desk.get(_short_cut(row)).status_code == 404
+    assert desk.get("/admin/r/x/1/").status_code == 404
+
+
+def test_the_short_cut_leads_to_a_channel_who_may_see_channels(marked: Article) -> None:
+    desk, channel = Client(), Channel.objects.get()
+    desk.force_login(make_member(Role.EDITOR))
+    answer = desk.get(_short_cut(channel))
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"http://testserver{channel.get_absolute_url()}")
+    for row in (marked, channel.articles.get()):
+        assert desk.get(_short_cut(row)).status_code == 404  # the form links to the page itself, once there is one
+
+
+def _short_cut(row: Model) -> str:
+    return f"/admin/r/{ContentType.objects.get_for_model(row).pk}/{row.pk}/"
+
+
+def test_no_record_of_a_failed_release_names_its_members() -> None:
+    """A program may read the records of tasks without any right to read articles."""
+    chief = make_editor("chief")
+    article = make_article(MARK, status=Article.Status.APPROVED)
+    services.schedule_release(make_release(article, by=chief), publish_at=soon(), by=chief)
+    Article.objects.update(embargo_until=soon(hours=9))
+    refresh()
+    run_due(10)
+    desk = Client()
+    desk.force_login(make_person("robot", *_others()))
+    (log,) = TaskInfoLog.objects.filter(task_type=RELEASE)
+    assert (log.status, MARK in Release.objects.get().reason) == (TaskInfoLog.Status.CANCELLED, True)
+    assert not _names(desk, f"/admin/scheduling/taskinfolog/{log.pk}/change/")
+    assert not _names(desk, f"/api/v1/tasks/{log.pk}/")
 
 
 def test_who_may_see_articles_is_shown_the_same_screens(marked: Article) -> None:

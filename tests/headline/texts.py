@@ -161,12 +161,19 @@ def _other_marks(node: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"import {name.name} as {name.asname}"
 
 
+def _marks_inside(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Marks in an f-string, where `makemessages` does not look."""
+    if isinstance(node, ast.JoinedStr):
+        calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+        yield from ((call.lineno, ast.unparse(call)) for call in calls if _called(call) in _MARKS)
+
+
 def _called(node: ast.Call) -> str:
     return ast.unparse(node.func).rpartition(".")[2]
 
 
 _RULES: list[Callable[[ast.AST], Iterator[tuple[int, str]]]] = [
-    *(_arguments, _sayings, _refusals, _attributes, _entries, _other_marks)
+    *(_arguments, _sayings, _refusals, _attributes, _entries, _other_marks, _marks_inside)
 ]
 
 # Scripts

@@ -68,6 +68,13 @@ def test_pending_tasks_are_listed_soonest_first_with_their_last_error(operator: 
     assert f"{sooner.execute_time:%Y-%m-%d %H:%M:%S}.{sooner.execute_time.microsecond // 1000:03} UTC" in page
 
 
+def test_times_name_their_distance_from_utc_which_no_two_zones_share(operator: Client, add: Add, settings: Any) -> None:
+    settings.TIME_ZONE = "Asia/Shanghai"
+    add(600)
+    page = operator.get(TASKS).content.decode()
+    assert "UTC+08:00" in page and "CST" not in page
+
+
 def test_the_list_narrows_to_what_is_overdue(operator: Client, add: Add) -> None:
     overdue, leased, fresh = add(-60), add(-60), add(0)
     TaskInfo.objects.filter(pk=leased.pk).update(

@@ -271,3 +271,14 @@ def test_tasks_that_the_application_runs_itself_are_out_of_reach(
     ]
     assert {(response.status_code, response.json()["code"]) for response in refused} == {(403, "handled_here")}
     assert program.get(address).json()["status"] == Status.SCHEDULED
+
+
+def test_programs_cannot_begin_topics_without_end(program: APIClient, settings: Any) -> None:
+    """Workers, probes and screens look at each: ten thousand kept a sweep busy for half a minute."""
+    settings.SCHEDULING_MAX_TOPICS = 2
+    begun = [program.post(URL, {"task_type": TYPE, "execute_time": NOON, "priority": number}) for number in range(3)]
+    assert [response.status_code for response in begun] == [201, 201, 400]
+    assert begun[2].json()["code"] == "invalid_task"
+    assert "2 types and priorities" in begun[2].json()["detail"]
+    assert program.post(URL, {"task_type": "x", "execute_time": NOON}).status_code == 400
+    assert program.post(URL, {"task_type": TYPE, "execute_time": NOON, "priority": 1}).status_code == 201

@@ -73,18 +73,20 @@ def set_redis_clock_back(keys: Keys) -> None:
 
 
 def test_a_step_of_redis_clock_stops_neither_sweep_nor_refresh(
-    keys: Keys, add: Add, travel: Travel, settings: object
+    keys: Keys, add: Add, notes: Notes, travel: Travel, settings: object
 ) -> None:
     """E6"""
     settings.SCHEDULING_REFRESH_INTERVAL = 0.05  # type: ignore[attr-defined]
     maintenance = Maintenance("a worker", [], get_queue())
     for _ in range(3):
+        maintenance.sweep()
         maintenance.step()
     set_redis_clock_back(keys)
     lost, waiting = add(0), add(60)
     keys.client.delete(f"sched:ready:{{{TYPE}:0}}", f"sched:future:{{{TYPE}:0}}")
     travel(0.3)
     time.sleep(0.1)
+    maintenance.sweep()
     maintenance.step()
     assert keys.ready() == [lost.task_id]
     assert list(keys.future()) == [waiting.task_id]

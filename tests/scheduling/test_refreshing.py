@@ -14,11 +14,14 @@ from django.db import OperationalError, connection, transaction
 
 from scheduling import registry
 from scheduling.conf import conf
+from scheduling.maintenance import Maintenance
 from scheduling.models import TaskInfo, by_ids
 from scheduling.queues import DelayQueue, get_queue, make_queue
 from scheduling.services import add_task, add_tasks, read_database_clock, refresh, run_due, run_once, sweep
-from tests.harness import start_redis
+from tests.harness import eventually, start_redis
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
+
+pytestmark = pytest.mark.usefixtures("notes")  # the sweep looks after what has a handler
 
 
 @pytest.fixture
@@ -301,6 +304,41 @@ def test_the_sweep_leaves_running_and_leased_tasks_alone(keys: Keys, add: Add, t
     assert requeued == [0]
     assert sweep() == 1
     assert keys.ready() == [running.task_id]
+
+
+def test_a_refresh_that_takes_long_keeps_no_lost_hint_from_being_found(
+    keys: Keys, add: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program may leave it thousands of expired leases to free."""
+    hangs, released = threading.Event(), threading.Event()
+
+    def hang() -> int:
+        hangs.set()
+        released.wait(60)
+        return 0
+
+    monkeypatch.setattr(registry, "_healers", [hang])
+    with Maintenance("w", [TYPE], make_queue(conf.REDIS_URL)):
+        assert hangs.wait(30)
+        lost = add(0)
+        keys.client.delete("sched:ready:{test.note:0}")
+        try:
+            eventually(lambda: keys.ready() == [lost.task_id], 30)
+        finally:
+            released.set()
+
+
+def test_the_sweep_costs_as_much_however_many_tasks_of_others_are_overdue(
+    keys: Keys, add: Add, travel: Travel, django_assert_num_queries: Any
+) -> None:
+    """What has no handler here waits for programs outside, which ask SQL."""
+    others = [
+        {"task_type": f"x{number}", "execute_time": read_database_clock(), "parameters": {}} for number in range(9)
+    ]
+    add_tasks(others)
+    travel(5)
+    with django_assert_num_queries(2):
+        assert sweep() == 0
 
 
 def test_a_transaction_that_commits_after_its_task_was_due_is_found(keys: Keys, travel: Travel, notes: Notes) -> None:

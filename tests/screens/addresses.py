@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import Group, User
+from django.contrib.auth.tokens import default_token_generator
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.http import urlsafe_base64_encode
 
 from articles.models import Article, AuditEntry, Batch, Channel, Material, Release, Tag, Word
 from articles.services.recording import EDIT
@@ -23,6 +25,7 @@ LISTS = {
     "channels": "articles_channel",
     "tags": "articles_tag",
     "words": "articles_word",
+    "review-policy": "articles_reviewpolicy",
     "notices": "articles_notice",
     "audit": "articles_auditentry",
     "tasks": "scheduling_taskinfo",
@@ -78,9 +81,23 @@ def readers() -> dict[str, str]:
     }
 
 
+def forgotten() -> dict[str, str]:
+    """Name to address of the pages by which a forgotten password is reset."""
+    person = User.objects.order_by("pk")[0]
+    number, proof = urlsafe_base64_encode(str(person.pk).encode()), default_token_generator.make_token(person)
+    return {
+        "reset": reverse("admin_password_reset"),
+        "reset-asked": reverse("password_reset_done"),
+        "reset-link": reverse("password_reset_confirm", args=[number, proof]),
+        "reset-ended": reverse("password_reset_confirm", args=[number, "ended"]),
+        "reset-done": reverse("password_reset_complete"),
+    }
+
+
 def _of_an_article() -> dict[str, str]:
     newer = Article.objects.filter(update__isnull=False).order_by("pk")[0]
-    waiting = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("pk")[0]
+    in_review = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("pk")
+    waiting, own = in_review[0], in_review.filter(author__is_superuser=True)[0]
     number = newer.revisions.count()
     return {
         "article-new": reverse("admin:articles_article_add"),
@@ -94,6 +111,7 @@ def _of_an_article() -> dict[str, str]:
         "article-delete": reverse("admin:articles_article_delete", args=[waiting.pk]),
         "articles-none": f"{reverse('admin:articles_article_changelist')}?q=nothing-is-called-so",
         "review": _change("articles_queuedarticle", waiting.pk),
+        "review-own": _change("articles_queuedarticle", own.pk),
     }
 
 
@@ -119,10 +137,11 @@ def _of_pictures() -> dict[str, str]:
 
 
 def _of_the_desk() -> dict[str, str]:
-    question, going, done = Batch.objects.order_by("-pk")[:3]
+    question, going, done, approving = Batch.objects.order_by("-pk")[:4]
     return {
         "my-views": reverse("desk_views"),
         "many": reverse("desk_batches"),
+        "many-approved": reverse("desk_batch", args=[approving.pk]),
         "many-asked": reverse("desk_batch", args=[question.pk]),
         "many-going-on": reverse("desk_batch", args=[going.pk]),
         "many-done": reverse("desk_batch", args=[done.pk]),

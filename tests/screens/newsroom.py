@@ -30,6 +30,7 @@ def fill() -> User:
     _trouble()
     _history(admin)
     _killed(admin)
+    _own(admin)
     Word.objects.create(text="miracle cure", level=Word.Level.BLOCK)
     SavedView.objects.create(owner=admin, name="City, this week", query="channel=1&stage=scheduled")
     for article in Article.objects.filter(status=Status.REJECTED):
@@ -87,9 +88,17 @@ def _killed(admin: User) -> None:
     services.kill(article, by=admin, notice="This report was wrong: nobody has resigned.")
 
 
+def _own(admin: User) -> None:
+    """An article that waits for a reviewer, and only the administrator is there: the rule can be overridden."""
+    article = Article.objects.create(title="The archive moves on Sunday", author=admin)
+    services.submit(article, by=admin)
+
+
 def _batches(admin: User) -> None:
     articles = Article.objects.filter(status__in=(Status.DRAFT, Status.PUBLISHED)).order_by("pk")
     chosen = list(articles.values_list("pk", "title")[:12])
+    waiting = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("pk")
+    batching.gather(Step.APPROVE, list(waiting.values_list("pk", "title")), by=admin)
     batch = batching.gather(Step.SUBMIT, chosen, by=admin)
     batching.start(batch)
     while batching.advance(batch.pk):

@@ -103,4 +103,4 @@ def test_no_english_is_left_on_any_screen(client: Client, admin: User) -> None:
     screens = {**addresses.desk(), **others()}
     del screens["article-preview"]  # speaks the language of the browser, as readers' pages do
     assert english(client, screens) == {}
-    assert english(reader, {**addresses.readers(), **found_nothing}) == {}
+    assert english(reader, {**addresses.readers(), **addresses.forgotten(), **found_nothing}) == {}

@@ -48,6 +48,11 @@ def test_no_screen_of_the_desk_reports_an_error(context: BrowserContext, part: i
     assert errors(context, dict(list(addresses.desk().items())[part::PARTS])) == {}
 
 
+def test_no_page_of_logging_in_reports_an_error(context: BrowserContext) -> None:
+    fill()
+    assert errors(context, {"log-in": addresses.readers()["log-in"], **addresses.forgotten()}) == {}
+
+
 def test_no_screen_that_others_see_otherwise_reports_an_error(context: BrowserContext) -> None:
     fill()
     for name, screens in addresses.of_others().items():

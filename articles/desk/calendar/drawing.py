@@ -54,7 +54,8 @@ def heading(period: Period) -> str:
         return formats.date_format(period.day, _("F Y"))
     if period.view is View.DAY:
         return formats.date_format(period.day, _("l, j F Y"))
-    return f"{formats.date_format(period.first, _('j M Y'))} – {formats.date_format(period.last, _('j M Y'))}"
+    first, last = (formats.date_format(day, _("j M Y")) for day in (period.first, period.last))
+    return f"{first} – {last}"
 
 
 def zone(period: Period) -> str:

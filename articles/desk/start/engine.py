@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from articles.models import Article
 from articles.services.rights import reads_articles
 from articles.services.steps import Person
 from articles.services.tasks import TASK_TYPES
-from articles.times import spoken_exactly
+from articles.times import spoken_briefly, spoken_exactly
 from scheduling import registry
 from scheduling.services import (
     FAILED,
@@ -35,12 +35,12 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Health:
-    """How the engine is: `is_well`, a sentence, and what to do if it is not."""
+    """How the engine is: `is_well`, what can be said of it, what follows from that, and words for operators."""
 
     is_well: bool
-    sentence: str
-    advice: str = ""
-    command: str = ""
+    sentences: Sequence[str]
+    advice: Sequence[str] = ()
+    technical: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,19 +57,16 @@ class Failure:
 
 
 def health(by: Person, now: datetime) -> Health:
-    """How the engine is; the command that mends it is shown to those who look after it."""
+    """How the engine is; the command that repairs it is shown to those who look after it."""
     if refused := refused_work(now):
         return _refusing(refused, by)
     found = workers(now)
     if not found.count:
         return _without_worker(found, by)
     if works_without_redis(found):
-        return Health(
-            False,
-            _("Redis cannot be reached."),
-            _("The workers go on without it: articles are noted up to a quarter of a second later."),
-        )
-    return Health(True, _answered(found))
+        advice = _("The workers go on without it: articles are noted up to a quarter of a second later.")
+        return Health(False, [_("Redis cannot be reached.")], [advice])
+    return Health(True, [_answered(found)])
 
 
 def failures(by: Person) -> list[Failure]:
@@ -83,21 +80,21 @@ def failures(by: Person) -> list[Failure]:
 
 def _refusing(refused: list[Refused], by: Person) -> Health:
     """What the database refuses, in a sentence for each trouble; its own words are for those who look after it."""
-    sentences = [_spoken(one) for one in refused]
     advice = _(
         "Nothing is lost: what is due is tried again every few seconds and goes out by itself once this is repaired. "
         "Approved articles still appear at their second."
     )
     words = "\n".join(dict.fromkeys(one.error for one in refused if one.error))
-    return Health(False, " ".join(sentences), advice, words if _looks_after_tasks(by) else "")
+    return Health(False, [_spoken(one) for one in refused], [advice], words if _looks_after_tasks(by) else "")
 
 
 def _spoken(refused: Refused) -> str:
     sentence = str(refused.trouble.label)
-    if not refused.task_types:
+    if refused.since is None:
         return sentence
-    kinds = sorted(registry.label_of(task_type) for task_type in refused.task_types)
-    return _("%(sentence)s Held up: %(kinds)s.") % {"sentence": sentence, "kinds": _(", ").join(kinds)}
+    kinds = _(", ").join(sorted(registry.label_of(task_type) for task_type in refused.task_types))
+    values = {"sentence": sentence, "time": spoken_briefly(refused.since), "kinds": kinds}
+    return _("%(sentence)s Held up since %(time)s: %(kinds)s.") % values
 
 
 def _looks_after_tasks(by: Person) -> bool:
@@ -113,8 +110,8 @@ def _without_worker(found: Workers, by: Person) -> Health:
         "follows from it is done."
     )
     if _looks_after_tasks(by):
-        return Health(False, sentence, f"{advice} {_('Start one with:')}", START_COMMAND)
-    return Health(False, sentence, f"{advice} {_('Tell whoever looks after the server.')}")
+        return Health(False, [sentence], [advice, _("Start one with:")], START_COMMAND)
+    return Health(False, [sentence], [advice, _("Tell the people who look after the server.")])
 
 
 def _answered(found: Workers) -> str:

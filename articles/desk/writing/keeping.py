@@ -168,4 +168,4 @@ def _told_of_news(article: Article, form: Mapping[str, str]) -> list[str]:
     seen = form.get("seen", "")
     if not seen or seen == article.changed_at.isoformat():
         return []
-    return [f"{happened(article, form.get('base', ''))} {_('When you save, you are shown what has changed.')}"]
+    return [" ".join([happened(article, form.get("base", "")), _("When you save, you are shown what has changed.")])]
