@@ -406,6 +406,9 @@ def test_whatever_happens_a_follower_ends_with_what_readers_see(alice: User) -> 
 
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @example([("write", 0, 0), ("poll", 0, 0), ("wait", 0, 0)])
+    @example([("write", 0, 3600), ("poll", 0, 0), ("wait", 0, 0)])
+    @example([("write", 0, 0), ("hold", 0, 3600), ("poll", 0, 0), ("wait", 0, 0)])
+    @example([("write", 0, 0), ("end", 0, 3600), ("poll", 0, 0), ("wait", 0, 0)])
     @given(st.lists(moves, min_size=3, max_size=25))
     def follow(history: list[tuple[str, int, int]]) -> None:
         with transaction.atomic():
