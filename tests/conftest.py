@@ -92,13 +92,14 @@ def queue_redis() -> Iterator[redis.Redis | None]:
 
 @pytest.fixture(autouse=True)
 def _empty_stores(queue_redis: redis.Redis | None) -> None:
-    """Each test starts with an empty queue, an empty cache and no uploaded file."""
+    """Each test starts with an empty queue, an empty cache, no uploaded file and no copy of cron's environment."""
     get_queue().close()  # it forgets that it listened for wake-ups, and so knows of no topics but those it asks for
     if queue_redis is not None:
         queue_redis.flushdb()
     for cache in caches.all(initialized_only=False):
         cache.clear()
     shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
+    settings.CRON_COPY.unlink(missing_ok=True)
 
 
 @pytest.fixture(autouse=True)
