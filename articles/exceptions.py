@@ -96,14 +96,14 @@ class ReasonMissing(ArticleError):
     message = _("Say why the article is refused.")
 
 
-class ClaimedByAnother(ArticleError):
+class LockedByAnother(ArticleError):
     """Another reviewer is on the article."""
 
-    code = "claimed"
+    code = "soft_locked"
     message = _("Another reviewer is on this article.")
 
 
-class StaleEdit(ArticleError):
+class EditConflict(ArticleError):
     """Somebody else saved the article since this editor opened it."""
 
     code = "stale"
@@ -149,7 +149,7 @@ class TimePast(InvalidSchedule):
     message = _("This time is past; nothing was moved.")
 
 
-class NotMoved(ArticleError):
+class NotRescheduled(ArticleError):
     """Some of the articles that were to be moved cannot be; `problems` says why, by id."""
 
     code = "not_moved"
@@ -167,10 +167,10 @@ class UnknownCheckpoint(ArticleError):
     message = _("There is no such checkpoint any more; begin again with an early time, such as 2000-01-01T00:00:00Z.")
 
 
-class MovedMeanwhile(ArticleError):
-    """Somebody moved it since this editor saw it."""
+class RescheduledByOther(ArticleError):
+    """Somebody rescheduled it after this editor loaded the screen."""
 
-    code = "moved"
+    code = "rescheduled"
     message = _("Somebody has moved it meanwhile.")
 
 
@@ -181,7 +181,7 @@ class UnderEmbargo(InvalidSchedule):
     message = _("The article is under embargo; lift the embargo first.")
 
 
-class NoticeMissing(ArticleError):
+class RetractionNoticeMissing(ArticleError):
     """A kill needs a notice."""
 
     code = "notice_missing"
@@ -209,7 +209,7 @@ class NotEditable(ArticleError):
     message = _("This cannot be edited.")
 
 
-class NoPicture(ArticleError):
+class InvalidImageFile(ArticleError):
     """The file is not a picture that can be taken."""
 
     code = "no_picture"
@@ -223,14 +223,14 @@ class NotStored(ArticleError):
     message = _("The picture could not be stored; nothing of it was kept. Try again, or tell an administrator.")
 
 
-class MaterialGone(ArticleError):
+class ImageGone(ArticleError):
     """The picture was deleted meanwhile."""
 
     code = "picture_gone"
     message = _("The picture has been deleted.")
 
 
-class MaterialUsed(ArticleError):
+class ImageInUse(ArticleError):
     """Articles show the picture."""
 
     code = "picture_used"
@@ -242,7 +242,7 @@ class MaterialUsed(ArticleError):
         self.titles = titles
 
 
-class UnknownMaterial(ArticleError):
+class UnknownImage(ArticleError):
     """A text refers to pictures that do not exist."""
 
     code = "unknown_picture"
@@ -269,7 +269,7 @@ class WrongCover(ArticleError):
     message = _("The cover has another number of pictures than its mode says.")
 
 
-class WrongMaterial(ArticleError):
+class InvalidImage(ArticleError):
     """What is said about a picture cannot be kept."""
 
     code = "wrong_picture"

@@ -13,28 +13,39 @@ from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import Door, Person, door, reads_articles
+from articles.audit import Actor, Source, reads_articles, source
 from articles.cache import CacheFailed, run_purge
 from articles.distribution import keep_up, ping, topics
-from articles.models import Article, Batch, Release
-from articles.notifications import remove_notices_of_nobody, send_mail, tell_of_trouble
+from articles.models import Article, BulkAction, Release
+from articles.notifications import notify_of_trouble, remove_orphaned_notifications, send_mail
 from articles.publishing import (
     Outcome,
     carry_on,
     conclude,
-    mend_reviews,
-    mend_tasks,
     publish_due,
+    reconcile_reviews,
+    reconcile_tasks,
     review_again,
     sync_tasks,
-    take_off_due,
+    unpublish_due,
     update_due,
 )
-from articles.releases import PATIENCE, mend_releases, release_due
-from articles.search import mend_index
-from articles.task_types import BATCH, MAIL, PING, PUBLISH, PURGE, RELEASE, REVIEW, REVIEW_AGAIN, UNPUBLISH, UPDATE
-from articles.workflow import STEPS, Step
-from scheduling.registry import Drop, Postpone, Verdict, handler, healer
+from articles.releases import PATIENCE, reconcile_releases, release_due
+from articles.search import reconcile_index
+from articles.task_types import (
+    BULK_ACTION,
+    MAIL,
+    PING,
+    PUBLISH,
+    PURGE,
+    RELEASE,
+    REVIEW,
+    REVIEW_AGAIN,
+    UNPUBLISH,
+    UPDATE,
+)
+from articles.workflow import TRANSITIONS, Transition
+from scheduling.registry import Drop, Postpone, Verdict, handler, reconciler
 from scheduling.services import lock_by_ids, retried
 
 if TYPE_CHECKING:
@@ -42,16 +53,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-healer(mend_releases)  # first: a time that a member must not have gets no task
-healer(mend_tasks)
-healer(mend_reviews)
-healer(tell_of_trouble)
-healer(mend_index)
-healer(remove_notices_of_nobody)
-healer(keep_up)
+reconciler(reconcile_releases)  # first: a time that a member must not have gets no task
+reconciler(reconcile_tasks)
+reconciler(reconcile_reviews)
+reconciler(notify_of_trouble)
+reconciler(reconcile_index)
+reconciler(remove_orphaned_notifications)
+reconciler(keep_up)
 
 
-def titles(keys: Collection[str], to: Person) -> Mapping[str, str]:
+def titles(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     """The headlines of the articles whose tasks have these keys, for who may read articles."""
     if not reads_articles(to):
         return {}
@@ -68,7 +79,7 @@ def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
 @handler(UNPUBLISH, label=_("Taking off"), namer=titles, recoverable=True)
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Take the articles off whose time is over."""
-    return _run(take_off_due, tasks, "withdrew")
+    return _run(unpublish_due, tasks, "withdrew")
 
 
 @handler(UPDATE, may_wait=True, label=_("Update"), namer=titles, recoverable=True)
@@ -77,7 +88,7 @@ def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return _run(update_due, tasks, "updated")
 
 
-def names(keys: Collection[str], to: Person) -> Mapping[str, str]:
+def names(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     """The names of the releases whose tasks have these keys, for who may see releases."""
     if not to.has_perm("articles.view_release"):  # type: ignore[union-attr]
         return {}
@@ -89,52 +100,54 @@ def names(keys: Collection[str], to: Person) -> Mapping[str, str]:
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Put releases out, each as a whole or not at all."""
     until = time.monotonic() + PATIENCE
-    with door(Door.WORKER):
+    with source(Source.WORKER):
         verdicts = {task.task_id: release_due(_release(task), until=until) for task in tasks}
     return {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
 
 
-@handler(REVIEW, errand=True, label=_("Review of a long text"), namer=titles)
+@handler(REVIEW, at_least_once=True, label=_("Review of a long text"), namer=titles)
 def review(tasks: Sequence[TaskInfo]) -> None:
     """Have long texts reviewed."""
     for task in tasks:
-        conclude(_subject(task), ask_a_person=bool(dict(task.parameters or {})["ask_a_person"]))
+        conclude(_subject(task), needs_reviewer=bool(dict(task.parameters or {})["needs_reviewer"]))
 
 
-def everything(keys: Collection[str], to: Person) -> Mapping[str, str]:
+def everything(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     """There is one such task, and it is about all that waits."""
     return dict.fromkeys(keys, gettext("everything that waits"))
 
 
-@handler(REVIEW_AGAIN, errand=True, label=_("Review with new words"), namer=everything, recoverable=True)
+@handler(REVIEW_AGAIN, at_least_once=True, label=_("Review with new words"), namer=everything, recoverable=True)
 def review_with_new_words(tasks: Sequence[TaskInfo]) -> None:
     """Have everything that waits reviewed with the new words."""
     review_again()
 
 
-def steps(keys: Collection[str], to: Person) -> Mapping[str, str]:
+def transitions(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     """The steps that the batches take whose tasks have these keys."""
     numbers = {key: key.partition(":")[0] for key in keys}
-    known = dict(Batch.objects.filter(pk__in={n for n in numbers.values() if n.isdecimal()}).values_list("pk", "step"))
+    known = dict(
+        BulkAction.objects.filter(pk__in={n for n in numbers.values() if n.isdecimal()}).values_list("pk", "transition")
+    )
     found = {key: known.get(int(number)) for key, number in numbers.items() if number.isdecimal()}
-    return {key: str(STEPS[Step(step)].label) for key, step in found.items() if step}
+    return {key: str(TRANSITIONS[Transition(transition)].label) for key, transition in found.items() if transition}
 
 
-@handler(BATCH, errand=True, label=_("Step with many articles"), namer=steps)
-def batch(tasks: Sequence[TaskInfo]) -> None:
+@handler(BULK_ACTION, at_least_once=True, label=_("Step with many articles"), namer=transitions)
+def bulk_action(tasks: Sequence[TaskInfo]) -> None:
     """Go on with steps with many articles, also when nobody looks."""
     for task in tasks:
-        carry_on(dict(task.parameters or {})["batch_id"])
+        carry_on(dict(task.parameters or {})["bulk_action_id"])
 
 
-@handler(MAIL, max_attempts=8, errand=True, label=_("Mail"))
-def mail_notice(tasks: Sequence[TaskInfo]) -> None:
+@handler(MAIL, max_attempts=8, at_least_once=True, label=_("Mail"))
+def mail_notification(tasks: Sequence[TaskInfo]) -> None:
     """Send notices by mail."""
     for task in tasks:
         send_mail(dict(task.parameters or {})["notice"])
 
 
-@handler(PING, max_attempts=8, errand=True, label=_("Word to the hub"))
+@handler(PING, max_attempts=8, at_least_once=True, label=_("Word to the hub"))
 def ping_hub(tasks: Sequence[TaskInfo]) -> None:
     """Tell the hub of feeds that changed."""
     for task in tasks:
@@ -146,7 +159,7 @@ _OUTLIVED = 6
 """Attempts after which an answer that was to be purged has ended by itself: they take more than a minute."""
 
 
-@handler(PURGE, max_attempts=8, errand=True, label=_("Word to the proxies"), namer=titles)
+@handler(PURGE, max_attempts=8, at_least_once=True, label=_("Word to the proxies"), namer=titles)
 def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
     """Make sure that proxies forget what was changed."""
     for task in tasks:
@@ -161,7 +174,7 @@ def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:
     began = time.monotonic()
     subjects = {task.task_id: _subject(task) for task in tasks}
-    with door(Door.WORKER):
+    with source(Source.WORKER):
         outcome = effect(set(subjects.values()))
     if outcome.early:
         transaction.on_commit(partial(_give_the_right_task, outcome.early), robust=True)

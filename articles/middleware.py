@@ -14,11 +14,11 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from articles.audit import Door, door
+from articles.audit import Source, source
 from articles.notifications import speaking_to
 
 
-class KeptNowhereMiddleware:
+class NoStoreMiddleware:
     """No cache keeps what does not say how long it stays true: the desk, drafts, forms, addresses of nothing."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -30,15 +30,15 @@ class KeptNowhereMiddleware:
         return response
 
 
-class DoorMiddleware:
+class SourceMiddleware:
     """The newsroom's screens are one door; every other address that changes something is the programs'."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        name = Door.ADMIN if _is_of_the_desk(request) else Door.API
-        with door(name, by=request.user):
+        name = Source.ADMIN if _is_of_the_desk(request) else Source.API
+        with source(name, by=request.user):
             return self.get_response(request)
 
 

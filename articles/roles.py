@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from django.apps.registry import Apps
     from django.db.migrations.state import StateApps
 
-READING = tuple(f"articles.view_{model}" for model in ("article", "channel", "tag", "material", "release"))
+READING = tuple(f"articles.view_{model}" for model in ("article", "channel", "tag", "image", "release"))
 WRITING = (
     *READING,
     "articles.add_article",
     "articles.change_article",
-    *(f"articles.{verb}_material" for verb in ("add", "change", "delete")),
+    *(f"articles.{verb}_image" for verb in ("add", "change", "delete")),
 )
 
 
@@ -35,7 +35,7 @@ ROLES: dict[Role, tuple[str, ...]] = {
     Role.AUTHOR: WRITING,
     Role.EDITOR: (
         *WRITING,
-        *(f"articles.{verb}" for verb in ("edit_any_article", "edit_any_material", "add_tag", "change_tag")),
+        *(f"articles.{verb}" for verb in ("edit_any_article", "edit_any_image", "add_tag", "change_tag")),
     ),
     Role.REVIEWER: (*READING, "articles.review_article"),
     Role.PUBLISHER: (
@@ -74,5 +74,6 @@ def _any_of(rights: tuple[str, ...]) -> Q:
     wanted = Q(pk__in=[])
     for right in rights:
         app, _dot, codename = right.partition(".")
-        wanted |= Q(content_type__app_label=app) & (Q() if codename == "*" else Q(codename=codename))
+        names = {codename, codename.replace("_image", "_material")}  # earlier migrations grant by the former name
+        wanted |= Q(content_type__app_label=app) & (Q() if codename == "*" else Q(codename__in=names))
     return wanted

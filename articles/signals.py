@@ -10,17 +10,17 @@ from django.db.models.signals import m2m_changed, post_delete, post_save, pre_de
 from django.dispatch import receiver
 from django.utils import timezone
 
-from articles.audit import CREATE, DELETE, SAVE, Standing, is_recording, record
+from articles.audit import CREATE, DELETE, SAVE, StateSnapshot, is_recording, record
 from articles.cache import SITE, purge_again, purge_articles, purge_tags, topic_tag
 from articles.distribution import note_renamed, ping_of_vanishing
 from articles.images import note_uses
-from articles.models import Article, Channel, Levels, Material, Release, Tag, Update, rows_changed, words_changed
+from articles.models import Article, Channel, Image, Levels, Release, Tag, Update, rows_changed, words_changed
 from articles.publishing import TIMES, cancel_all_tasks, checked_time, refuse_held, review_again_soon, sync_tasks
 from articles.releases import sync_release_tasks
 from articles.review import record_words
 from articles.search import index
 from articles.task_types import RELEASE
-from articles.workflow import Step
+from articles.workflow import Transition
 from scheduling.services import cancel_keys
 
 
@@ -29,7 +29,7 @@ def refuse_times_of_members(instance: Article, **kwargs: Any) -> None:
     """Before a save by other code than the services, which have asked: a member of a release has no time of its own."""
     gets_a_time = instance.publish_at is not None and "publish_at" in instance.changed_fields()
     if instance.pk and gets_a_time and not is_recording():
-        refuse_held(Step.SCHEDULE, [instance.pk])
+        refuse_held(Transition.SCHEDULE, [instance.pk])
 
 
 @receiver(pre_save, sender=Article)
@@ -60,29 +60,29 @@ def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
     if is_recording() or not (created or changed):
         return
     if created:
-        record(CREATE, article=instance, before=Standing())
+        record(CREATE, article=instance, before=StateSnapshot())
     else:
-        facts: dict[str, Any] = {"changed": changed}
+        details: dict[str, Any] = {"changed": changed}
         if "author" in changed:
-            facts["author"] = [instance.as_loaded("author_id"), instance.author_id]
-        record(SAVE, article=instance, before=Standing.before(instance), **facts)
+            details["author"] = [instance.as_loaded("author_id"), instance.author_id]
+        record(SAVE, article=instance, before=StateSnapshot.before(instance), **details)
 
 
 @receiver(post_save, sender=Article)
-def note_pictures(instance: Article, created: bool, **kwargs: Any) -> None:
+def note_images(instance: Article, created: bool, **kwargs: Any) -> None:
     """What the columns show is in use."""
-    if (instance.cover or instance.pictures) if created else {"body", "cover"} & instance.changed_fields():
+    if (instance.cover or instance.images) if created else {"body", "cover"} & instance.changed_fields():
         note_uses([instance.pk])
 
 
 @receiver(post_save, sender=Update)
-def note_pictures_of_update(instance: Update, **kwargs: Any) -> None:
+def note_images_of_update(instance: Update, **kwargs: Any) -> None:
     """What the newer text shows is in use, too."""
     note_uses([instance.article_id])
 
 
 @receiver(post_delete, sender=Update)
-def forget_pictures_of_update(instance: Update, origin: object, **kwargs: Any) -> None:
+def forget_images_of_update(instance: Update, origin: object, **kwargs: Any) -> None:
     """What the newer text alone showed is in use no longer; an article that is deleted takes its uses along."""
     if origin is instance:
         note_uses([instance.article_id])
@@ -91,7 +91,7 @@ def forget_pictures_of_update(instance: Update, origin: object, **kwargs: Any) -
 @receiver(post_delete, sender=Article)
 def record_deletion(instance: Article, **kwargs: Any) -> None:
     """The record outlives the article, with the times that it had."""
-    times: Any = Standing().other_times_since(Standing.of(instance))
+    times: Any = StateSnapshot().other_times_since(StateSnapshot.of(instance))
     record(DELETE, article=instance, **times)
 
 
@@ -125,7 +125,7 @@ def record_word_change(old: Levels, new: Levels, **kwargs: Any) -> None:
     record_words(old, new)
 
 
-_SHOWN = frozenset({*Article.Status.visible(), Article.Status.KILLED})  # now, or when the clock says so
+_SHOWN = frozenset({*Article.Status.visible(), Article.Status.RETRACTED})  # now, or when the clock says so
 _PLACES = frozenset({"channel", "channel_id", "author", "author_id", "byline"})  # in whose lists an article is
 _UNSEEN = frozenset({"revision", "external_digest"})  # by readers
 _NAMES = frozenset({"first_name", "last_name"})
@@ -179,7 +179,7 @@ def purge_channels(**kwargs: Any) -> None:
 
 
 @receiver(post_save, sender=Tag)
-@receiver(post_save, sender=Material)
+@receiver(post_save, sender=Image)
 def purge_renamed(created: bool, **kwargs: Any) -> None:
     """What any page may show is made anew wherever it stands; nothing shows yet what is new."""
     if not created:
@@ -195,7 +195,7 @@ def purge_signed(created: bool, update_fields: frozenset[str] | None, **kwargs: 
 
 @receiver(post_save, sender=Channel)
 @receiver(post_save, sender=Tag)
-@receiver(post_save, sender=Material)
+@receiver(post_save, sender=Image)
 @receiver(post_save, sender=get_user_model())
 def follow_renamed(instance: Any, created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
     """Who follows the articles hears that they show another name or picture now."""
@@ -205,7 +205,7 @@ def follow_renamed(instance: Any, created: bool, update_fields: frozenset[str] |
 
 @receiver(post_delete, sender=Channel)
 @receiver(post_delete, sender=Tag)
-@receiver(post_delete, sender=Material)
+@receiver(post_delete, sender=Image)
 @receiver(post_delete, sender=get_user_model())
 def purge_nameless(**kwargs: Any) -> None:
     """What is deleted stands nowhere."""

@@ -10,7 +10,7 @@ from django.db import transaction
 from articles.cache import purge_again
 from articles.distribution import ping_soon
 from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, EntriesRecorded, subscribe
-from articles.notifications import tell_authors, tell_of
+from articles.notifications import notify_authors, notify_of_entries
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ subscribe(
             purge_unpublished,
             log_unpublished,
         ),
-        EntriesRecorded: (lambda event: tell_of(event.entries),),
-        DueRecorded: (lambda event: tell_authors(event.action, event.articles),),
+        EntriesRecorded: (lambda event: notify_of_entries(event.entries),),
+        DueRecorded: (lambda event: notify_authors(event.action, event.articles),),
     }
 )

@@ -17,23 +17,23 @@ from articles.models import Article, Release, ReleaseMember
 Status = Article.Status
 
 
-class Step(StrEnum):
+class Transition(StrEnum):
     """What a person can do with an article."""
 
     SUBMIT = "submit"
     APPROVE = "approve"
-    REFUSE = "refuse"
+    REJECT = "reject"
     SCHEDULE = "schedule"
-    MOVE = "move"
-    CANCEL_SCHEDULE = "cancel_schedule"
+    RESCHEDULE = "reschedule"
+    UNSCHEDULE = "unschedule"
     PUBLISH_NOW = "publish_now"
-    WITHDRAW = "withdraw"
-    RESTORE = "restore"
+    UNPUBLISH = "unpublish"
+    REPUBLISH = "republish"
     SET_EMBARGO = "set_embargo"
-    KILL = "kill"
-    REVIVE = "revive"
+    RETRACT = "retract"
+    UNDO_RETRACTION = "undo_retraction"
     SCHEDULE_UPDATE = "schedule_update"
-    CANCEL_UPDATE = "cancel_update"
+    UNSCHEDULE_UPDATE = "unschedule_update"
     PUBLISH_UPDATE = "publish_update"
     DISCARD_UPDATE = "discard_update"
 
@@ -48,7 +48,7 @@ class Subject(Enum):
 
 
 @dataclass(frozen=True)
-class Transition:
+class TransitionRule:
     """Where a step may start, where it leads (None: the status stays), which permission it takes, and whose status
     is meant.
     """
@@ -64,60 +64,72 @@ WAITING = frozenset(Status.waiting())
 UNAPPROVED = frozenset(Status.unapproved())
 TO_COME = UNAPPROVED | WAITING
 
-STEPS: dict[Step, Transition] = {
-    Step.SUBMIT: Transition(
+TRANSITIONS: dict[Transition, TransitionRule] = {
+    Transition.SUBMIT: TransitionRule(
         _("Submit for review"),
         frozenset({Status.DRAFT, Status.REJECTED}),
         Status.SUBMITTED,
         "articles.change_article",
         Subject.TEXT,
     ),
-    Step.APPROVE: Transition(
+    Transition.APPROVE: TransitionRule(
         _("Approve"),
         frozenset({Status.MANUAL_REVIEW}),
         Status.MANUALLY_APPROVED,
         "articles.review_article",
         Subject.TEXT,
     ),
-    Step.REFUSE: Transition(
+    Transition.REJECT: TransitionRule(
         _("Refuse"), frozenset({Status.MANUAL_REVIEW}), Status.REJECTED, "articles.review_article", Subject.TEXT
     ),
-    Step.SCHEDULE: Transition(_("Schedule"), WAITING, None, "articles.schedule_article"),
-    Step.MOVE: Transition(_("Move"), WAITING, None, "articles.schedule_article"),
-    Step.CANCEL_SCHEDULE: Transition(_("Cancel the schedule"), WAITING, None, "articles.schedule_article"),
-    Step.PUBLISH_NOW: Transition(_("Publish now"), WAITING, Status.PUBLISHED, "articles.publish_article"),
-    Step.WITHDRAW: Transition(
-        _("Withdraw"), frozenset({Status.PUBLISHED}), Status.WITHDRAWN, "articles.publish_article"
+    Transition.SCHEDULE: TransitionRule(_("Schedule"), WAITING, None, "articles.schedule_article"),
+    Transition.RESCHEDULE: TransitionRule(_("Move"), WAITING, None, "articles.schedule_article"),
+    Transition.UNSCHEDULE: TransitionRule(_("Cancel the schedule"), WAITING, None, "articles.schedule_article"),
+    Transition.PUBLISH_NOW: TransitionRule(_("Publish now"), WAITING, Status.PUBLISHED, "articles.publish_article"),
+    Transition.UNPUBLISH: TransitionRule(
+        _("Withdraw"), frozenset({Status.PUBLISHED}), Status.UNPUBLISHED, "articles.publish_article"
     ),
-    Step.RESTORE: Transition(_("Restore"), frozenset({Status.WITHDRAWN}), Status.PUBLISHED, "articles.publish_article"),
-    Step.SET_EMBARGO: Transition(
-        _("Set or lift the embargo"), UNAPPROVED | WAITING | {Status.WITHDRAWN}, None, "articles.lift_embargo"
+    Transition.REPUBLISH: TransitionRule(
+        _("Restore"), frozenset({Status.UNPUBLISHED}), Status.PUBLISHED, "articles.publish_article"
     ),
-    Step.KILL: Transition(
-        _("Kill"), WAITING | {Status.PUBLISHED, Status.WITHDRAWN}, Status.KILLED, "articles.kill_article"
+    Transition.SET_EMBARGO: TransitionRule(
+        _("Set or lift the embargo"), UNAPPROVED | WAITING | {Status.UNPUBLISHED}, None, "articles.lift_embargo"
     ),
-    Step.REVIVE: Transition(_("Revive"), frozenset({Status.KILLED}), Status.WITHDRAWN, "articles.kill_article"),
-    Step.SCHEDULE_UPDATE: Transition(
+    Transition.RETRACT: TransitionRule(
+        _("Kill"), WAITING | {Status.PUBLISHED, Status.UNPUBLISHED}, Status.RETRACTED, "articles.retract_article"
+    ),
+    Transition.UNDO_RETRACTION: TransitionRule(
+        _("Revive"), frozenset({Status.RETRACTED}), Status.UNPUBLISHED, "articles.retract_article"
+    ),
+    Transition.SCHEDULE_UPDATE: TransitionRule(
         _("Schedule the update"), UNAPPROVED | WAITING, None, "articles.schedule_article", Subject.NEWER
     ),
-    Step.CANCEL_UPDATE: Transition(
+    Transition.UNSCHEDULE_UPDATE: TransitionRule(
         _("Cancel the update’s time"), UNAPPROVED | WAITING, None, "articles.schedule_article", Subject.NEWER
     ),
-    Step.PUBLISH_UPDATE: Transition(
+    Transition.PUBLISH_UPDATE: TransitionRule(
         _("Publish the update now"), WAITING, None, "articles.publish_article", Subject.UPDATE
     ),
-    Step.DISCARD_UPDATE: Transition(
+    Transition.DISCARD_UPDATE: TransitionRule(
         _("Discard the newer text"), UNAPPROVED | WAITING, None, "articles.change_article", Subject.NEWER
     ),
 }
 
 
-KEPT_BY_RELEASE: dict[ReleaseMember.Action, frozenset[Step]] = {
+HELD_BY_RELEASE: dict[ReleaseMember.Action, frozenset[Transition]] = {
     ReleaseMember.Action.PUBLISH: frozenset(
-        {Step.SCHEDULE, Step.MOVE, Step.CANCEL_SCHEDULE, Step.PUBLISH_NOW, Step.RESTORE}
+        {
+            Transition.SCHEDULE,
+            Transition.RESCHEDULE,
+            Transition.UNSCHEDULE,
+            Transition.PUBLISH_NOW,
+            Transition.REPUBLISH,
+        }
     ),
-    ReleaseMember.Action.UPDATE: frozenset({Step.SCHEDULE_UPDATE, Step.CANCEL_UPDATE, Step.PUBLISH_UPDATE}),
-    ReleaseMember.Action.WITHDRAW: frozenset(),
+    ReleaseMember.Action.UPDATE: frozenset(
+        {Transition.SCHEDULE_UPDATE, Transition.UNSCHEDULE_UPDATE, Transition.PUBLISH_UPDATE}
+    ),
+    ReleaseMember.Action.UNPUBLISH: frozenset(),
 }
 """What a pending release keeps for itself: the steps that would show readers a member before the others.
 
@@ -125,7 +137,7 @@ Whatever takes something away from readers stays possible, and makes the release
 """
 
 
-class ReleaseStep(StrEnum):
+class ReleaseTransition(StrEnum):
     """What a person can do with a release."""
 
     CHANGE = "change_release"
@@ -138,7 +150,7 @@ class ReleaseStep(StrEnum):
 
 
 @dataclass(frozen=True)
-class ReleaseTransition:
+class ReleaseTransitionRule:
     """Where a step of a release may start, and where it leads (None: the status stays)."""
 
     label: Promise
@@ -149,16 +161,16 @@ class ReleaseTransition:
 _PENDING = frozenset(Release.Status.pending())
 _OVER = frozenset({Release.Status.CANCELLED, Release.Status.ROLLED_BACK})
 
-RELEASE_STEPS: dict[ReleaseStep, ReleaseTransition] = {
-    ReleaseStep.CHANGE: ReleaseTransition(_("Change the release"), _PENDING, None),
-    ReleaseStep.SCHEDULE: ReleaseTransition(_("Schedule the release"), _PENDING, Release.Status.SCHEDULED),
-    ReleaseStep.PUBLISH: ReleaseTransition(_("Publish the release now"), _PENDING, Release.Status.PUBLISHED),
-    ReleaseStep.CANCEL: ReleaseTransition(_("Cancel the release"), _PENDING, Release.Status.CANCELLED),
-    ReleaseStep.REOPEN: ReleaseTransition(_("Prepare it again"), _OVER, Release.Status.DRAFT),
-    ReleaseStep.ROLL_BACK: ReleaseTransition(
+RELEASE_TRANSITIONS: dict[ReleaseTransition, ReleaseTransitionRule] = {
+    ReleaseTransition.CHANGE: ReleaseTransitionRule(_("Change the release"), _PENDING, None),
+    ReleaseTransition.SCHEDULE: ReleaseTransitionRule(_("Schedule the release"), _PENDING, Release.Status.SCHEDULED),
+    ReleaseTransition.PUBLISH: ReleaseTransitionRule(_("Publish the release now"), _PENDING, Release.Status.PUBLISHED),
+    ReleaseTransition.CANCEL: ReleaseTransitionRule(_("Cancel the release"), _PENDING, Release.Status.CANCELLED),
+    ReleaseTransition.REOPEN: ReleaseTransitionRule(_("Prepare it again"), _OVER, Release.Status.DRAFT),
+    ReleaseTransition.ROLL_BACK: ReleaseTransitionRule(
         _("Roll the release back"), frozenset({Release.Status.PUBLISHED}), Release.Status.ROLLED_BACK
     ),
-    ReleaseStep.DELETE: ReleaseTransition(
+    ReleaseTransition.DELETE: ReleaseTransitionRule(
         _("Delete the release"),
         frozenset({Release.Status.DRAFT, Release.Status.FAILED, Release.Status.CANCELLED}),
         None,
@@ -199,11 +211,11 @@ class Position:
         return self.update if subject is Subject.UPDATE else self.article
 
 
-def may_start(step: Step, position: Position) -> bool:
+def is_possible(transition: Transition, position: Position) -> bool:
     """Whether an article that stands so can take the step."""
-    return position.of(STEPS[step].subject) in STEPS[step].sources
+    return position.of(TRANSITIONS[transition].subject) in TRANSITIONS[transition].sources
 
 
-def steps_from(position: Position) -> list[Step]:
+def transitions_from(position: Position) -> list[Transition]:
     """The steps open to an article that stands so, in the order of the table."""
-    return [step for step in STEPS if may_start(step, position)]
+    return [transition for transition in TRANSITIONS if is_possible(transition, position)]

@@ -27,9 +27,9 @@ def main() -> None:
     size, repetitions = map(int, sys.argv[1:])
     if not Article.objects.exists():
         load(size)
-    client, person = Client(headers={"host": "127.0.0.1"}), User.objects.get()
-    client.force_login(person)
-    feed = CalendarFeed.objects.renew(person)
+    client, user = Client(headers={"host": "127.0.0.1"}), User.objects.get()
+    client.force_login(user)
+    feed = CalendarFeed.objects.renew(user)
     pages = {view: f"/admin/calendar/?view={view}&date={MONTH:%Y-%m}-15" for view in ("month", "week", "day")}
     pages["feed"] = f"/calendar/{feed.secret}.ics"
     print(json.dumps({name: [cost(client, page) for _ in range(repetitions)] for name, page in pages.items()}))

@@ -16,7 +16,7 @@ django.setup()
 from django.db import connection, transaction  # noqa: E402 (models need a Django that is set up)
 
 from articles.models import Article  # noqa: E402
-from articles.publishing import mend_tasks, publish_due  # noqa: E402
+from articles.publishing import publish_due, reconcile_tasks  # noqa: E402
 from scheduling import registry  # noqa: E402
 from scheduling.services import (  # noqa: E402
     add_tasks,
@@ -70,7 +70,7 @@ WORKS: dict[str, Callable[[], Any]] = {
     "poll": lambda: poll(OUTSIDE, limit=10),
     "sweep": lambda: sweep(grace=0),
     "cancel_keys": lambda: cancel_keys(OUTSIDE, [f"far {n}" for n in range(BATCH)]),
-    "mend_tasks": mend_tasks,
+    "reconcile_tasks": reconcile_tasks,
     "publish_due": publish_some,
     "refresh": refresh,
 }

@@ -20,7 +20,7 @@ from django.core.cache import caches  # noqa: E402
 from django.test import Client  # noqa: E402
 
 from articles.cache.ttl import look_ahead  # noqa: E402
-from articles.listing.cursor import place_of  # noqa: E402
+from articles.listing.cursor import cursor_of  # noqa: E402
 from articles.models import Article  # noqa: E402
 from bench.plans import plans_of  # noqa: E402
 
@@ -48,7 +48,7 @@ def all_works() -> dict[str, Callable[[], object]]:
         "headlines just in": "/latest/",
         "article": channel[0].get_absolute_url(),
         "page of a channel": "/channel/town/",
-        "page of a channel, far on": f"/channel/town/?before={place_of(far)}",
+        "page of a channel, far on": f"/channel/town/?before={cursor_of(far)}",
         "page of a tag of 20": "/tag/seldom/",
         "page of a tag of 1 in 10": "/tag/often/",
         "page of an author": f"/author/{author.pk}/",
@@ -61,7 +61,7 @@ def all_works() -> dict[str, Callable[[], object]]:
         "sitemap of a section": f"/sitemap-{newest.pk // 5000 // 2}.xml",
         "news sitemap": "/news-sitemap.xml",
     }
-    addresses |= lists(quote(middle.isoformat())) | searches(quote(middle.isoformat()), str(place_of(far)))
+    addresses |= lists(quote(middle.isoformat())) | searches(quote(middle.isoformat()), str(cursor_of(far)))
     requests = {name: partial(get, address) for name, address in addresses.items()}
     return {**requests, "next change": look_ahead}
 

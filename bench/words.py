@@ -19,7 +19,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "headline.settings")
 django.setup()
 
-from articles.models import Word  # noqa: E402 (models need a Django that is set up)
+from articles.models import SensitiveWord  # noqa: E402 (models need a Django that is set up)
 from articles.review.words import Matcher  # noqa: E402
 
 WORDS = 50_000
@@ -37,7 +37,7 @@ def main() -> None:
     words = list(dict.fromkeys(_words(chance)))[:WORDS]
     articles = {"as it comes": _article(chance, []), "with 100 words": _article(chance, chance.sample(words, 100))}
     began = time.perf_counter()
-    matcher = Matcher((word, Word.Level.BLOCK) for word in words)
+    matcher = Matcher((word, SensitiveWord.Level.BLOCK) for word in words)
     print(f"built of {len(words):,} words in {time.perf_counter() - began:.2f} s")
     raw = _raw(words)
     for name, text in articles.items():

@@ -70,17 +70,17 @@ def _policy(request: HttpRequest) -> Policy:
     path = request.path
     if path == reverse("api-docs"):
         return _API_PAGE
-    pictures, players = _pictures(), " ".join(players_hosts())
+    images, players = _images(), " ".join(players_hosts())
     if path.startswith(reverse("admin:index")):
         marked = f" 'nonce-{request.__dict__[_NONCE]}'" if _NONCE in request.__dict__ else ""
         return {
             **_DESK,
-            **pictures,
+            **images,
             "script-src": _DESK["script-src"] + marked,
-            "img-src": f"{pictures['img-src']} blob:",
+            "img-src": f"{images['img-src']} blob:",
             "frame-src": f"'self' {players}",
         }
-    return {**_READERS, **pictures, "frame-src": players or "'none'"}
+    return {**_READERS, **images, "frame-src": players or "'none'"}
 
 
 def _embedding(frame_options: str) -> Policy:
@@ -88,7 +88,7 @@ def _embedding(frame_options: str) -> Policy:
     return {"frame-ancestors": _FRAMES.get(frame_options, "'none'")}
 
 
-def _pictures() -> Policy:
+def _images() -> Policy:
     """Texts may show pictures and play recordings of other sites; over http only where the site itself does."""
     elsewhere = "https:" if settings.SITE_URL.startswith("https://") else "https: http:"
     return {"img-src": f"'self' data: {elsewhere}", "media-src": f"'self' {elsewhere}"}

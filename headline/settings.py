@@ -78,13 +78,13 @@ MIDDLEWARE = [
     "headline.probe_middleware.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "articles.middleware.KeptNowhereMiddleware",
+    "articles.middleware.NoStoreMiddleware",
     "headline.languages.ChosenLanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "headline.accounts.middleware.SlidingSessionMiddleware",
-    "articles.middleware.DoorMiddleware",
+    "articles.middleware.SourceMiddleware",
     "articles.middleware.PreferencesMiddleware",
     "articles.middleware.ForgedNumbersMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -167,7 +167,7 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/pipeline.py
 REVIEW_TIMEOUT = 10.0  # seconds all services together may take before a person decides
 REVIEW_AT_ONCE = 50_000  # characters up to which an article is reviewed while the editor waits
-REVIEW_CLAIM = timedelta(minutes=30)  # how long a reviewer's claim of an article counts
+REVIEW_SOFT_LOCK = timedelta(minutes=30)  # how long a reviewer's claim of an article counts
 
 # Language and time
 
@@ -215,7 +215,7 @@ LOGGING = logs.LOGGING
 # The newsroom
 
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
-CALENDAR_CLASH = timedelta(minutes=5)  # two articles of a channel that go live no further apart are marked
+CALENDAR_CONFLICT = timedelta(minutes=5)  # two articles of a channel that go live no further apart are marked
 WEBSUB_HUB = env.address("WEBSUB_HUB")
 
 # Whose players readers see where an address stands alone in its paragraph: the name, what its addresses look like (as

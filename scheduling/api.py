@@ -31,9 +31,9 @@ from scheduling.serializers import (
     FailureSerializer,
     LeasedTaskSerializer,
     LeaseSerializer,
-    MoveSerializer,
     NewTaskSerializer,
     PollSerializer,
+    RescheduleSerializer,
     TaskFilterSerializer,
     TaskSerializer,
 )
@@ -109,10 +109,10 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         task = services.add_task(**values)
         return Response(self._told(task.task_id), status.HTTP_200_OK if is_there else status.HTTP_201_CREATED)
 
-    @extend_schema(summary="Move a pending task to another time", request=MoveSerializer, parameters=_BY_ID)
+    @extend_schema(summary="Move a pending task to another time", request=RescheduleSerializer, parameters=_BY_ID)
     def partial_update(self, request: Request, task_id: int) -> Response:
         """Move a pending task; a program that had leased it loses the lease."""
-        moment = self.checked(MoveSerializer)["execute_time"]
+        moment = self.checked(RescheduleSerializer)["execute_time"]
         self._log(task_id)
         services.reschedule_task(task_id, moment)
         return Response(self._told(task_id))

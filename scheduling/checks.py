@@ -177,16 +177,16 @@ def check_redis(app_configs: object, databases: Collection[str] | None, **option
         return []
     queue = make_queue(conf.REDIS_URL)
     try:
-        facts = queue.facts()
+        info = queue.server_info()
     except QueueUnavailable as error:
         hint = "Tasks run from the database until Redis answers, up to 0.25 s late."
         return [checks.Warning(str(error), hint=hint, id="scheduling.W020")]
     finally:
         queue.close()
     return [
-        *_check_redis_version(facts.get("redis_version", "")),
-        *_check_eviction(facts.get("maxmemory_policy", "")),
-        *_check_neighbours(facts.get("neighbours", "")),
+        *_check_redis_version(info.get("redis_version", "")),
+        *_check_eviction(info.get("maxmemory_policy", "")),
+        *_check_neighbours(info.get("neighbours", "")),
     ]
 
 

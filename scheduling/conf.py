@@ -39,7 +39,7 @@ class Settings:
     SUSPECT_AFTER: float = 2.0  #: seconds overdue after which an attempt is counted before it runs
     MAX_PARAMETERS_BYTES: int = 65_536  #: size of a task's parameters as JSON
     MAX_TOPICS: int = 100  #: types and priorities of pending tasks above which programs may begin no other
-    ERRAND_THREADS: int = 2  #: errands of one type that a worker runs at once; types never wait for each other
+    SIDE_EFFECT_THREADS: int = 2  #: errands of one type that a worker runs at once; types never wait for each other
     STOP_TIMEOUT: float = 5.0  #: seconds the work in hand may take after a worker was told to stop
     SILENCE: float = 30.0  #: seconds without a round after which a worker that hangs is replaced
     HEARTBEAT_INTERVAL: float = 5.0  #: seconds between two signs of life of a worker

@@ -52,7 +52,7 @@ class Postpone:
 
 Verdict = Drop | Postpone
 HandlerFunction = Callable[["Sequence[TaskInfo]"], "Mapping[int, Verdict] | None"]
-Healer = Callable[[], int]
+Reconciler = Callable[[], int]
 Namer = Callable[[Collection[str], "AbstractBaseUser | AnonymousUser"], Mapping[str, str]]
 """Keys of tasks to the names of their subjects, for those that have one and that this user may be told."""
 
@@ -65,7 +65,7 @@ class Handler:
 
     function: HandlerFunction
     max_attempts: int | None = None
-    errand: bool = False
+    at_least_once: bool = False
     may_wait: bool = False
     label: str | Promise = ""
     namer: Namer | None = None
@@ -73,14 +73,14 @@ class Handler:
 
 
 _handlers: dict[str, Handler] = {}
-_healers: list[Healer] = []
+_reconcilers: list[Reconciler] = []
 
 
 def handler(
     task_type: str,
     *,
     max_attempts: int | None = None,
-    errand: bool = False,
+    at_least_once: bool = False,
     may_wait: bool = False,
     label: str | Promise = "",
     namer: Namer | None = None,
@@ -99,16 +99,16 @@ def handler(
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
-        _handlers[task_type] = Handler(function, max_attempts, errand, may_wait, label, namer, recoverable)
+        _handlers[task_type] = Handler(function, max_attempts, at_least_once, may_wait, label, namer, recoverable)
         return function
 
     return register
 
 
-def healer(function: Healer) -> Healer:
+def reconciler(function: Reconciler) -> Reconciler:
     """Register a function that `refresh` calls to mend what bypassed the services; it returns how many it mended."""
-    if function not in _healers:
-        _healers.append(function)
+    if function not in _reconcilers:
+        _reconcilers.append(function)
     return function
 
 
@@ -132,7 +132,7 @@ def names_of(task_type: str, keys: Collection[str], *, to: AbstractBaseUser | An
 
 def task_types() -> frozenset[str]:
     """The types that this process can run in batches."""
-    return frozenset(name for name, found in _handlers.items() if not found.errand)
+    return frozenset(name for name, found in _handlers.items() if not found.at_least_once)
 
 
 def types_that_may_wait() -> frozenset[str]:
@@ -140,9 +140,9 @@ def types_that_may_wait() -> frozenset[str]:
     return frozenset(name for name, found in _handlers.items() if found.may_wait)
 
 
-def errand_types() -> frozenset[str]:
+def at_least_once_types() -> frozenset[str]:
     """The types that this process can run as errands."""
-    return frozenset(name for name, found in _handlers.items() if found.errand)
+    return frozenset(name for name, found in _handlers.items() if found.at_least_once)
 
 
 def is_recoverable(task_type: str) -> bool:
@@ -156,6 +156,6 @@ def recoverable_types() -> frozenset[str]:
     return frozenset(name for name, found in _handlers.items() if found.recoverable)
 
 
-def healers() -> Iterator[Healer]:
+def reconcilers() -> Iterator[Reconciler]:
     """The registered healers, in the order of registration."""
-    return iter(tuple(_healers))
+    return iter(tuple(_reconcilers))

@@ -84,7 +84,7 @@ class NewTaskSerializer(Strict):
     key = serializers.CharField(max_length=KEY_LENGTH, trim_whitespace=False, allow_null=True, default=None)
 
 
-class MoveSerializer(Strict):
+class RescheduleSerializer(Strict):
     """The new time of a pending task."""
 
     execute_time = InstantField(help_text=_("With an offset; now or earlier means at once."))

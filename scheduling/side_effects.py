@@ -30,11 +30,11 @@ from scheduling.transactions import log_failure
 logger = logging.getLogger(__name__)
 
 
-class Errands:
+class SideEffects:
     """Runs due tasks of some types in threads while the `with` block lasts; looks for new ones every `MAX_SLEEP`.
 
-    Each type has `ERRAND_THREADS` of its own, so that none waits for another's to end. What is not done when the block
-    is left has half of `STOP_TIMEOUT` to end; then its lease is given back, and other workers take it up.
+    Each type has `SIDE_EFFECT_THREADS` of its own, so that none waits for another's to end. What is not done when the
+    block is left has half of `STOP_TIMEOUT` to end; then its lease is given back, and other workers take it up.
     """
 
     def __init__(self, task_types: Collection[str]) -> None:
@@ -77,17 +77,17 @@ class Errands:
         connections.close_all()
 
     def _start_due(self) -> None:
-        free = dict.fromkeys(self.task_types, conf.ERRAND_THREADS)
+        free = dict.fromkeys(self.task_types, conf.SIDE_EFFECT_THREADS)
         for task, _ in list(self._running.values()):
             free[task.task_type] -= 1
-        for task in _claim(free):
+        for task in _lease(free):
             thread = threading.Thread(target=self._work, args=[task], name=task.task_type, daemon=True)
             self._running[task.task_id] = task, thread
             thread.start()
 
     def _work(self, task: TaskInfo) -> None:
         try:
-            run_errand(task)
+            run_side_effect(task)
         except Exception as error:
             log_failure(logger, f"the end of {task} was not recorded; it is run again", error)
         finally:
@@ -102,7 +102,7 @@ class Errands:
             del self._running[task.task_id]
 
 
-def _claim(free: Mapping[str, int]) -> Iterator[TaskInfo]:
+def _lease(free: Mapping[str, int]) -> Iterator[TaskInfo]:
     """Lease due tasks, at most so many of each type; each is to be begun before the next is asked for."""
     left = {task_type: count for task_type, count in free.items() if count > 0}
     now = database_now()
@@ -114,10 +114,10 @@ def _claim(free: Mapping[str, int]) -> Iterator[TaskInfo]:
             yield from tasks
 
 
-def run_errands(task_types: Collection[str]) -> None:
+def run_side_effects(task_types: Collection[str]) -> None:
     """Run the errands that are due now, one after the other, until there are none."""
-    while task := next(_claim(dict.fromkeys(task_types, 1)), None):
-        run_errand(task)
+    while task := next(_lease(dict.fromkeys(task_types, 1)), None):
+        run_side_effect(task)
 
 
 def _give_back(task: TaskInfo) -> None:
@@ -153,7 +153,7 @@ def _renew(task: TaskInfo, done: threading.Event) -> None:
     connections.close_all()
 
 
-def run_errand(task: TaskInfo) -> None:
+def run_side_effect(task: TaskInfo) -> None:
     """Run one leased errand, and report how it went."""
     found = registry.get(task.task_type)
     assert found is not None  # noqa: S101 (its type came from the registry)

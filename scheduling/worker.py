@@ -23,7 +23,7 @@ from scheduling.maintenance import Maintenance
 from scheduling.queues import DelayQueue, get_queue, make_queue
 from scheduling.services.refreshing import sweep
 from scheduling.services.running import RunReport, run_once
-from scheduling.side_effects import Errands, run_errands
+from scheduling.side_effects import SideEffects, run_side_effects
 from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,9 @@ class Worker:
         self, *, task_types: Collection[str] = (), batch: int | None = None, queue: DelayQueue | None = None
     ) -> None:
         self.task_types = runnable(task_types)
-        self.errand_types = registry.errand_types() if not task_types else registry.errand_types() & set(task_types)
+        self.at_least_once_types = (
+            registry.at_least_once_types() if not task_types else registry.at_least_once_types() & set(task_types)
+        )
         self.batch = batch or conf.BATCH_SIZE
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self.queue = queue or get_queue()
@@ -63,7 +65,7 @@ class Worker:
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.freeze()  # what is loaded by now stays, so no collection has to walk through it (60 ms) any more
         maintenance = Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers)
-        with maintenance, Errands(self.errand_types), self._patient_one_beside(stopping, deadline):
+        with maintenance, SideEffects(self.at_least_once_types), self._patient_one_beside(stopping, deadline):
             self._loop(stopping, deadline, beat)
         return self.total
 
@@ -116,7 +118,7 @@ class Worker:
                 pass
             sweep(self.queue, grace=0)
             more = self.work()
-        run_errands(self.errand_types)
+        run_side_effects(self.at_least_once_types)
         return self.total
 
     def work(self) -> bool:
@@ -153,7 +155,7 @@ class Worker:
 
 def runnable(task_types: Collection[str]) -> frozenset[str]:
     """Those of these types (none given: of all) that workers run in batches. Raises for one without a handler here."""
-    mine = registry.task_types() | registry.errand_types()
+    mine = registry.task_types() | registry.at_least_once_types()
     if unknown := set(task_types) - mine:
         known = ", ".join(sorted(mine)) or "none"
         raise SchedulingError(f"no handler for {', '.join(sorted(unknown))}; this process can run: {known}")

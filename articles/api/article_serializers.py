@@ -116,7 +116,7 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     correction = serializers.CharField(
         max_length=500, write_only=True, required=False, help_text=_("For readers: what was wrong before.")
     )
-    newer = UpdateSerializer(read_only=True, allow_null=True, help_text=_("Text that readers do not see yet."))
+    pending_update = UpdateSerializer(read_only=True, allow_null=True, help_text=_("Text that readers do not see yet."))
     reviewer = serializers.SerializerMethodField(help_text=_("Who has claimed it for review; null if nobody has."))
 
     class Meta:
@@ -124,16 +124,16 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         fields = [
             "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "cover_mode", "cover",
             "status", "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
-            "updated_at", "revision", "kill_notice", "newer", "reviewer", "seen", "note",
+            "updated_at", "revision", "retraction_notice", "pending_update", "reviewer", "seen", "note",
             "correction",
         ]  # fmt: skip
-        read_only_fields = ["status", "status_reason", "revision", "kill_notice"]
+        read_only_fields = ["status", "status_reason", "revision", "retraction_notice"]
         extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own
 
     def get_reviewer(self, article: Article) -> str | None:
         """Whose claim counts now."""
-        claim = getattr(article, "claim", None)
-        return str(claim.person) if claim and claim.counts_at(self._now) else None
+        soft_lock = getattr(article, "soft_lock", None)
+        return str(soft_lock.user) if soft_lock and soft_lock.counts_at(self._now) else None
 
     @cached_property
     def _now(self) -> datetime:
@@ -177,7 +177,7 @@ class EmbargoSerializer(Strict):
     until = InstantField(allow_null=True, help_text=_("With an offset; null lifts the embargo."))
 
 
-class MoveSerializer(Strict):
+class RescheduleSerializer(Strict):
     """Which articles to move, and how far."""
 
     channel = serializers.SlugRelatedField[Any](
@@ -198,7 +198,7 @@ class MoveSerializer(Strict):
         return attrs
 
 
-class MovedSerializer(serializers.Serializer[Any]):
+class RescheduledSerializer(serializers.Serializer[Any]):
     """How many articles have a new time."""
 
     moved = serializers.IntegerField()
@@ -218,7 +218,7 @@ class ApprovalSerializer(Strict):
     )  # fmt: skip
 
 
-class KillSerializer(Strict):
+class RetractSerializer(Strict):
     """What readers are told."""
 
     notice = serializers.CharField(max_length=500)

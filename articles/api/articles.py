@@ -21,15 +21,15 @@ from articles.api.article_serializers import (
     DeskArticleSerializer,
     DeskFilterSerializer,
     EmbargoSerializer,
-    KillSerializer,
-    MovedSerializer,
-    MoveSerializer,
     RefusalSerializer,
+    RescheduledSerializer,
+    RescheduleSerializer,
+    RetractSerializer,
     ScheduleSerializer,
     UpdateTimeSerializer,
 )
 from articles.api.base import NewsroomView
-from articles.exceptions import NotMoved
+from articles.exceptions import NotRescheduled
 from articles.models import Article, Channel, due_at
 from articles.workflow import WAITING
 from scheduling.services import database_now
@@ -65,7 +65,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
 
     serializer_class = DeskArticleSerializer
     filter_class = DeskFilterSerializer
-    queryset = Article.objects.select_related("channel", "author", "claim__person", *NEWER).prefetch_related("tags")
+    queryset = Article.objects.select_related("channel", "author", "soft_lock__user", *NEWER).prefetch_related("tags")
     lookup_value_converter = "int"
     ordering = ("-id",)
     is_versioned = True
@@ -111,13 +111,13 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     @action(detail=True, methods=["post"])
     def claim(self, request: Request, pk: int) -> Response:
         """Take an article that waits for a reviewer; others leave it alone meanwhile."""
-        return self._take(publishing.claim)
+        return self._take(publishing.soft_lock)
 
-    @extend_schema(operation_id="desk_articles_release", summary="Release a claim", request=None)
+    @extend_schema(operation_id="desk_articles_unclaim", summary="Unclaim", request=None)
     @action(detail=True, methods=["post"])
-    def release(self, request: Request, pk: int) -> Response:
+    def unclaim(self, request: Request, pk: int) -> Response:
         """Let other reviewers have the article."""
-        return self._take(publishing.let_go)
+        return self._take(publishing.release_soft_lock)
 
     @extend_schema(operation_id="desk_articles_approve", summary="Approve", request=ApprovalSerializer)
     @action(detail=True, methods=["post"])
@@ -125,11 +125,11 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         """Let a text pass that a person must decide about."""
         return self._take(publishing.approve, ApprovalSerializer)
 
-    @extend_schema(operation_id="desk_articles_refuse", summary="Refuse", request=RefusalSerializer)
+    @extend_schema(operation_id="desk_articles_reject", summary="Reject", request=RefusalSerializer)
     @action(detail=True, methods=["post"])
-    def refuse(self, request: Request, pk: int) -> Response:
+    def reject(self, request: Request, pk: int) -> Response:
         """Send an article back with a reason."""
-        return self._take(publishing.refuse, RefusalSerializer)
+        return self._take(publishing.reject, RefusalSerializer)
 
     @extend_schema(operation_id="desk_articles_schedule", summary="Schedule", request=ScheduleSerializer)
     @action(detail=True, methods=["post"])
@@ -137,11 +137,11 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         """Have an approved article go live at a time."""
         return self._take(publishing.schedule, ScheduleSerializer)
 
-    @extend_schema(operation_id="desk_articles_cancel", summary="Cancel the schedule", request=None)
+    @extend_schema(operation_id="desk_articles_unschedule", summary="Unschedule", request=None)
     @action(detail=True, methods=["post"])
-    def cancel(self, request: Request, pk: int) -> Response:
+    def unschedule(self, request: Request, pk: int) -> Response:
         """Take the time away; the approval stays."""
-        return self._take(publishing.cancel_schedule)
+        return self._take(publishing.unschedule)
 
     @extend_schema(operation_id="desk_articles_publish", summary="Publish now", request=None)
     @action(detail=True, methods=["post"])
@@ -149,17 +149,17 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         """Put an approved article out at this instant."""
         return self._take(publishing.publish_now)
 
-    @extend_schema(operation_id="desk_articles_withdraw", summary="Withdraw", request=None)
+    @extend_schema(operation_id="desk_articles_unpublish", summary="Unpublish", request=None)
     @action(detail=True, methods=["post"])
-    def withdraw(self, request: Request, pk: int) -> Response:
+    def unpublish(self, request: Request, pk: int) -> Response:
         """Take a published article off."""
-        return self._take(publishing.withdraw)
+        return self._take(publishing.unpublish)
 
-    @extend_schema(operation_id="desk_articles_restore", summary="Restore", request=None)
+    @extend_schema(operation_id="desk_articles_republish", summary="Republish", request=None)
     @action(detail=True, methods=["post"])
-    def restore(self, request: Request, pk: int) -> Response:
+    def republish(self, request: Request, pk: int) -> Response:
         """Put a withdrawn article out again."""
-        return self._take(publishing.restore)
+        return self._take(publishing.republish)
 
     @extend_schema(operation_id="desk_articles_embargo", summary="Set or lift the embargo", request=EmbargoSerializer)
     @action(detail=True, methods=["post"])
@@ -167,17 +167,17 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         """Let nobody see or publish the article before a time."""
         return self._take(publishing.set_embargo, EmbargoSerializer)
 
-    @extend_schema(operation_id="desk_articles_kill", summary="Kill, with a notice", request=KillSerializer)
+    @extend_schema(operation_id="desk_articles_retract", summary="Retract, with a notice", request=RetractSerializer)
     @action(detail=True, methods=["post"])
-    def kill(self, request: Request, pk: int) -> Response:
+    def retract(self, request: Request, pk: int) -> Response:
         """Take an article away at once; its readers are told the notice."""
-        return self._take(publishing.kill, KillSerializer)
+        return self._take(publishing.retract, RetractSerializer)
 
-    @extend_schema(operation_id="desk_articles_revive", summary="Take a kill back", request=None)
-    @action(detail=True, methods=["post"])
-    def revive(self, request: Request, pk: int) -> Response:
+    @extend_schema(operation_id="desk_articles_undo_retraction", summary="Undo the retraction", request=None)
+    @action(detail=True, methods=["post"], url_path="undo-retraction")
+    def undo_retraction(self, request: Request, pk: int) -> Response:
         """The article is withdrawn then, and can be restored."""
-        return self._take(publishing.revive)
+        return self._take(publishing.undo_retraction)
 
     @extend_schema(
         operation_id="desk_articles_update_schedule", summary="Schedule the newer text", request=UpdateTimeSerializer
@@ -187,11 +187,13 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         """Have the newer text, once approved, take the place of the present one at a time."""
         return self._take(publishing.schedule_update, UpdateTimeSerializer)
 
-    @extend_schema(operation_id="desk_articles_update_cancel", summary="Take the newer text's time away", request=None)
-    @action(detail=True, methods=["post"], url_path="update/cancel")
-    def cancel_update(self, request: Request, pk: int) -> Response:
+    @extend_schema(
+        operation_id="desk_articles_update_unschedule", summary="Take the newer text's time away", request=None
+    )
+    @action(detail=True, methods=["post"], url_path="update/unschedule")
+    def unschedule_update(self, request: Request, pk: int) -> Response:
         """The newer text waits."""
-        return self._take(publishing.cancel_update)
+        return self._take(publishing.unschedule_update)
 
     @extend_schema(
         operation_id="desk_articles_update_publish", summary="Publish the approved newer text now", request=None
@@ -208,25 +210,27 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         return self._take(publishing.discard_update)
 
     @extend_schema(
-        operation_id="desk_articles_move", summary="Move many schedules", request=MoveSerializer,
-        responses=MovedSerializer,
+        operation_id="desk_articles_reschedule", summary="Reschedule many articles", request=RescheduleSerializer,
+        responses=RescheduledSerializer,
     )  # fmt: skip
     @action(detail=False, methods=["post"])
-    def move(self, request: Request) -> Response:
+    def reschedule(self, request: Request) -> Response:
         """Move the times of a channel's articles that wait for one, or of these, by the same span: all or none."""
-        wanted = self.checked(MoveSerializer)
+        wanted = self.checked(RescheduleSerializer)
         chosen = _to_be_moved(wanted.get("channel"), wanted.get("articles", ()))
         try:
-            moved = publishing.move_many(chosen, shift=wanted["shift"], at_once=wanted["at_once"], by=request.user)
-        except NotMoved as refusal:
+            moved = publishing.reschedule_many(
+                chosen, shift=wanted["shift"], at_once=wanted["at_once"], by=request.user
+            )
+        except NotRescheduled as refusal:
             named = [f"{pk}: {problem}" for pk, problem in refusal.problems.items()]
             raise ValidationError({"articles": named}, code=refusal.code) from refusal
-        return Response(MovedSerializer({"moved": moved}).data)
+        return Response(RescheduledSerializer({"moved": moved}).data)
 
-    def _take(self, step: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
+    def _take(self, transition: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
         """Take a step with the arguments in the request's body, and show where the article stands then."""
         article, values = self.get_object(), self.checked(body)
-        self.unchanged(article, lambda: step(article, by=self.request.user, **values))
+        self.unchanged(article, lambda: transition(article, by=self.request.user, **values))
         return self.shown(article.pk)
 
 

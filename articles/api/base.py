@@ -20,18 +20,18 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from articles.audit import READ_WITH, come_in
+from articles.audit import READ_WITH, set_actor
 from articles.exceptions import (
     ArticleError,
     ArticleGone,
-    ClaimedByAnother,
-    MaterialGone,
-    MaterialUsed,
+    EditConflict,
+    ImageGone,
+    ImageInUse,
+    LockedByAnother,
     NotAllowed,
     NotStored,
     RevisionChanged,
     RevisionGone,
-    StaleEdit,
     TooLong,
     WrongState,
 )
@@ -44,13 +44,13 @@ STATUS_OF: dict[type[ArticleError], int] = {
     NotAllowed: status.HTTP_403_FORBIDDEN,
     ArticleGone: status.HTTP_404_NOT_FOUND,
     WrongState: status.HTTP_409_CONFLICT,
-    StaleEdit: status.HTTP_409_CONFLICT,
-    ClaimedByAnother: status.HTTP_409_CONFLICT,
+    EditConflict: status.HTTP_409_CONFLICT,
+    LockedByAnother: status.HTTP_409_CONFLICT,
     RevisionChanged: status.HTTP_409_CONFLICT,
     RevisionGone: status.HTTP_404_NOT_FOUND,
     TooLong: status.HTTP_413_REQUEST_ENTITY_TOO_LARGE,
-    MaterialUsed: status.HTTP_409_CONFLICT,
-    MaterialGone: status.HTTP_404_NOT_FOUND,
+    ImageInUse: status.HTTP_409_CONFLICT,
+    ImageGone: status.HTTP_404_NOT_FOUND,
     NotStored: status.HTTP_507_INSUFFICIENT_STORAGE,
     ArticleError: status.HTTP_400_BAD_REQUEST,
 }
@@ -99,7 +99,7 @@ class NewsroomView(StrictView, View):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """The audit record learns who it is, now that the token has been read."""
         super().initial(request, *args, **kwargs)
-        come_in(request.user)
+        set_actor(request.user)
         if IF_MATCH in request.headers and not (self.is_versioned and self.detail):
             raise ValidationError({IF_MATCH: [_("There are no versions here.")]}, code="no_versions")
 

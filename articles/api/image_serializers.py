@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from articles.api.fields import InstantField
 from articles.images import absolute
-from articles.models import MODERN, Material
+from articles.models import MODERN, Image
 from scheduling.unknown_fields import Strict
 
 
@@ -22,31 +22,31 @@ class VersionSerializer(serializers.Serializer[Any]):
     type = serializers.CharField(help_text=_("Such as image/webp."))
 
 
-class PictureSerializer(serializers.ModelSerializer[Material]):
+class ReaderImageSerializer(serializers.ModelSerializer[Image]):
     """A picture as readers see it."""
 
     url = serializers.SerializerMethodField(help_text=_("Of a version for the middle of a page."))
     versions = serializers.SerializerMethodField(help_text=_("In every size and format, the best format first."))
 
     class Meta:
-        model = Material
+        model = Image
         fields = [
             "id", "url", "alt", "caption", "credit", "width", "height", "focus_x", "focus_y", "versions",
         ]  # fmt: skip
         read_only_fields = fields
 
     @extend_schema_field(serializers.URLField())
-    def get_url(self, material: Material) -> str:
+    def get_url(self, image: Image) -> str:
         """An absolute address."""
-        return absolute(material.preview)
+        return absolute(image.preview)
 
     @extend_schema_field(VersionSerializer(many=True))
-    def get_versions(self, material: Material) -> list[dict[str, Any]]:
+    def get_versions(self, image: Image) -> list[dict[str, Any]]:
         """Their absolute addresses."""
         return [
-            {"url": absolute(material.address(f"{width}.{kind}")), "width": width, "type": f"image/{kind}"}
+            {"url": absolute(image.address(f"{width}.{kind}")), "width": width, "type": f"image/{kind}"}
             for kind in MODERN
-            for width in material.widths
+            for width in image.widths
         ]
 
 
@@ -57,7 +57,7 @@ class UserSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
 
 
-class MaterialSerializer(Strict, PictureSerializer):
+class ImageSerializer(Strict, ReaderImageSerializer):
     """A picture as the newsroom sees it."""
 
     title = serializers.CharField(max_length=200, required=False)
@@ -69,21 +69,21 @@ class MaterialSerializer(Strict, PictureSerializer):
         help_text=_("The newest 50; as long as there are any, it is not deleted.")
     )
 
-    class Meta(PictureSerializer.Meta):
+    class Meta(ReaderImageSerializer.Meta):
         fields = [
-            *PictureSerializer.Meta.fields,
+            *ReaderImageSerializer.Meta.fields,
             "title", "format", "size", "uploaded_by", "created_at", "is_favourite", "used_in",
         ]  # fmt: skip
         read_only_fields = ["id", "width", "height", "format", "size"]
 
-    def get_is_favourite(self, material: Material) -> bool:
+    def get_is_favourite(self, image: Image) -> bool:
         """Whether the signed-in user marked it."""
-        return self.context["request"].user in material.favoured_by.all()
+        return self.context["request"].user in image.favoured_by.all()
 
     @extend_schema_field(UserSerializer(many=True))
-    def get_used_in(self, material: Material) -> list[dict[str, Any]]:
+    def get_used_in(self, image: Image) -> list[dict[str, Any]]:
         """The articles' ids and headlines."""
-        return [{"id": use.article_id, "title": use.article.title} for use in material.newest_uses]  # type: ignore[attr-defined]
+        return [{"id": use.article_id, "title": use.article.title} for use in image.newest_uses]  # type: ignore[attr-defined]
 
 
 class UploadSerializer(Strict):

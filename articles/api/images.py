@@ -20,20 +20,20 @@ from articles import images
 from articles.api.base import NewsroomView
 from articles.api.image_serializers import (
     FavouriteSerializer,
-    MaterialSerializer,
+    ImageSerializer,
     ShelfFilterSerializer,
     UploadSerializer,
     UserSerializer,
 )
 from articles.images import ADD, CHANGE, DELETE, VIEW
-from articles.models import Material, MaterialUse
+from articles.models import Image, ImageUse
 from articles.review import MOST_BYTES
 from headline.api.schema import ErrorSerializer
 
 NAMED_USES = 50
 """Articles that are named with a picture."""
 
-_USES = MaterialUse.objects.select_related("article").only("material", "article__title")
+_USES = ImageUse.objects.select_related("article").only("image", "article__title")
 
 
 class FileTooLarge(APIException):
@@ -47,14 +47,14 @@ class FileTooLarge(APIException):
     list=extend_schema(summary="Pictures, newest first", parameters=[ShelfFilterSerializer]),
     retrieve=extend_schema(summary="One picture, and where it is used"),
 )
-class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView):
+class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView):
     """The pictures of the newsroom."""
 
     read_with = (VIEW, ADD, CHANGE, DELETE)
     parser_classes = (*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser)  # type: ignore[arg-type]
-    serializer_class = MaterialSerializer
+    serializer_class = ImageSerializer
     filter_class = ShelfFilterSerializer
-    queryset = Material.objects.select_related("uploaded_by").prefetch_related(
+    queryset = Image.objects.select_related("uploaded_by").prefetch_related(
         Prefetch("uses", _USES.order_by("-article")[:NAMED_USES], to_attr="newest_uses"), "favoured_by"
     )
     lookup_value_converter = "str"
@@ -74,8 +74,8 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         summary="Upload a picture",
         request={"multipart/form-data": UploadSerializer},
         responses={
-            201: MaterialSerializer,
-            200: OpenApiResponse(MaterialSerializer, description=gettext_lazy("The same file was there already.")),
+            201: ImageSerializer,
+            200: OpenApiResponse(ImageSerializer, description=gettext_lazy("The same file was there already.")),
             507: OpenApiResponse(ErrorSerializer, description=gettext_lazy("The storage took nothing.")),
         },
     )
@@ -85,37 +85,37 @@ class MaterialViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
             raise FileTooLarge(_("The file is larger than %d MB.") % (MOST_BYTES // 1_000_000))
         values = self.checked(UploadSerializer)
         made = images.upload(values.pop("file"), by=request.user, **values)
-        shown = self.get_serializer(self.get_queryset().get(pk=made.material.pk)).data
+        shown = self.get_serializer(self.get_queryset().get(pk=made.image.pk)).data
         return Response(shown, status=status.HTTP_201_CREATED if made.is_new else status.HTTP_200_OK)
 
     @extend_schema(summary="Say something else of a picture, or move its focal point")
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change what is sent."""
-        material = self.get_object()
-        form = self.get_serializer(material, data=request.data, partial=True)
+        image = self.get_object()
+        form = self.get_serializer(image, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
-        images.change_material(material, by=request.user, changes=form.validated_data)
+        images.change_image(image, by=request.user, changes=form.validated_data)
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(
-        operation_id="desk_materials_uses",
+        operation_id="desk_images_uses",
         summary="Articles that show a picture, the latest use first",
         responses=UserSerializer(many=True),
     )
     @action(detail=True, methods=["get"], ordering=("-id",), parameters=["cursor", "page_size"])
     def uses(self, request: Request, pk: str) -> Response:
         """All of them, in pages."""
-        page = self.paginate_queryset(_USES.filter(material=self.get_object()))
+        page = self.paginate_queryset(_USES.filter(image=self.get_object()))
         return self.get_paginated_response(UserSerializer([use.article for use in page or ()], many=True).data)
 
     @extend_schema(summary="Delete a picture that nobody shows")
     def destroy(self, request: Request, pk: str) -> Response:
         """409 with the names of the articles that show it, if there are any."""
-        images.delete_material(self.get_object(), by=request.user)
+        images.delete_image(self.get_object(), by=request.user)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
-        operation_id="desk_materials_favourite",
+        operation_id="desk_images_favourite",
         summary="Mark as a favourite, or no longer",
         request=FavouriteSerializer,
     )

@@ -28,7 +28,7 @@ from articles.cache import NEWS, article_tag, cached, tagged
 from articles.distribution import follow
 from articles.exceptions import UnknownCheckpoint
 from articles.images import gather_covers
-from articles.listing import Part, Place
+from articles.listing import Cursor, Part
 from articles.models import Article, ArticleQuerySet, Channel
 from articles.search import RANKED, Query, find
 from headline.api.schema import ErrorSerializer
@@ -38,11 +38,11 @@ from scheduling.unknown_fields import StrictView
 _PARAMETERS = ("author", "channel", "cursor", "older", "page_size", "since", "tag", "until")
 
 
-class Killed(APIException):
+class Retracted(APIException):
     """The article is gone for good; the detail is its kill notice."""
 
     status_code = status.HTTP_410_GONE
-    default_code = "killed"
+    default_code = "retracted"
 
 
 @extend_schema_view(
@@ -73,7 +73,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     filter_class = LiveFilterSerializer
     part: Part | None = None
     query: Query | None = None
-    beyond: Place | None = None
+    beyond: Cursor | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The answer, kept until it changes."""
@@ -115,7 +115,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
             article: Article = super().get_object()
         except Http404:
             if killed := Article.objects.killed().filter(pk=self.kwargs["pk"]).first():
-                raise Killed(killed.kill_notice) from None
+                raise Retracted(killed.retraction_notice) from None
             raise
         return article
 

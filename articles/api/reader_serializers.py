@@ -16,9 +16,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from articles.api.fields import AddressInstantField, InstantField
-from articles.api.image_serializers import PictureSerializer
-from articles.images import absolute, illustrate
-from articles.listing import Place, live_authors, live_tags
+from articles.api.image_serializers import ReaderImageSerializer
+from articles.images import absolute, with_renditions
+from articles.listing import Cursor, live_authors, live_tags
 from articles.models import Article, Channel, Correction, FeedEntry, Tag
 from articles.search import highlighted, snippet
 from articles.text import clean_html
@@ -58,7 +58,9 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
 
     channel = ChannelSerializer(allow_null=True, read_only=True)
     tags = TagSerializer(many=True, read_only=True)
-    cover = PictureSerializer(source="covers", many=True, read_only=True, help_text=_("None, one or three pictures."))
+    cover = ReaderImageSerializer(
+        source="covers", many=True, read_only=True, help_text=_("None, one or three pictures.")
+    )
     byline = serializers.CharField(
         source="signed", read_only=True, help_text=_("Who wrote it; empty when nobody is to be named.")
     )
@@ -89,7 +91,7 @@ class BodyField(serializers.CharField):
 
     def to_representation(self, value: str) -> str:
         """Clean HTML with its pictures."""
-        return illustrate(clean_html(value), address=absolute)
+        return with_renditions(clean_html(value), address=absolute)
 
 
 class HighlightSerializer(serializers.Serializer[Any]):
@@ -136,13 +138,13 @@ class LiveArticleSerializer(HeadlineSerializer):
 
 
 @extend_schema_field(OpenApiTypes.STR)
-class PlaceField(serializers.Field[Place, str, str, Place]):
+class CursorField(serializers.Field[Cursor, str, str, Cursor]):
     """A place between two articles, as addresses name it."""
 
-    def to_internal_value(self, data: str) -> Place:
+    def to_internal_value(self, data: str) -> Cursor:
         """The place. Refuses one that was made by hand."""
         try:
-            return Place.read(data)
+            return Cursor.read(data)
         except BadSignature as error:
             raise serializers.ValidationError(_("Take it from `next`, unchanged.")) from error
 
@@ -204,7 +206,7 @@ class RemovalSerializer(serializers.ModelSerializer[FeedEntry]):
 class LiveFilterSerializer(ArticleFilterSerializer):
     """Which live articles to list. What nothing live names does not exist here, as on the site."""
 
-    older = PlaceField(required=False, help_text=_("Where older ones begin, taken from `next`."))
+    older = CursorField(required=False, help_text=_("Where older ones begin, taken from `next`."))
     updated_since = StartField(
         required=False,
         help_text=_(

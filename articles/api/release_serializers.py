@@ -28,7 +28,7 @@ class ReleaseMemberSerializer(serializers.ModelSerializer[ReleaseMember]):
 class ReleaseSerializer(Strict, serializers.ModelSerializer[Release]):
     """A release with its articles. Its status and time change through the actions alone."""
 
-    made_by = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
+    created_by = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
     publish_at = InstantField(read_only=True, allow_null=True)
     published_at = InstantField(read_only=True, allow_null=True, help_text=_("The one real time of all its articles."))
     created_at = InstantField(read_only=True)
@@ -38,7 +38,7 @@ class ReleaseSerializer(Strict, serializers.ModelSerializer[Release]):
     class Meta:
         model = Release
         fields = [
-            "id", "name", "status", "reason", "publish_at", "published_at", "made_by", "created_at", "updated_at",
+            "id", "name", "status", "reason", "publish_at", "published_at", "created_by", "created_at", "updated_at",
             "members",
         ]  # fmt: skip
         read_only_fields = ["status", "reason"]
@@ -94,7 +94,7 @@ class EffectSerializer(serializers.Serializer[Any]):
     after = serializers.CharField()
 
 
-class RehearsalSerializer(serializers.Serializer[Any]):
+class DryRunSerializer(serializers.Serializer[Any]):
     """What would happen, or what stands in the way."""
 
     problems = ProblemSerializer(many=True)

@@ -16,9 +16,9 @@ from rest_framework.serializers import BaseSerializer, Serializer
 from articles import releases
 from articles.api.base import NewsroomView
 from articles.api.release_serializers import (
+    DryRunSerializer,
     NewMemberSerializer,
     ProblemSerializer,
-    RehearsalSerializer,
     ReleaseFilterSerializer,
     ReleaseMemberSerializer,
     ReleaseSerializer,
@@ -42,7 +42,7 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     read_with = ("articles.view_release",)
     serializer_class = ReleaseSerializer
     filter_class = ReleaseFilterSerializer
-    queryset = Release.objects.select_related("made_by").prefetch_related(
+    queryset = Release.objects.select_related("created_by").prefetch_related(
         Prefetch("members__article", Article.objects.only("title"))
     )
     lookup_value_converter = "int"
@@ -137,18 +137,16 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
         """At the release's time, or now if it has none. Empty: everything is ready."""
         return Response(ProblemSerializer(releases.preflight(self.get_object()), many=True).data)
 
-    @extend_schema(
-        operation_id="desk_releases_rehearse", summary="Dry run", request=None, responses=RehearsalSerializer
-    )
-    @action(detail=True, methods=["post"])
-    def rehearse(self, request: Request, pk: int) -> Response:
+    @extend_schema(operation_id="desk_releases_dry_run", summary="Dry run", request=None, responses=DryRunSerializer)
+    @action(detail=True, methods=["post"], url_path="dry-run")
+    def dry_run(self, request: Request, pk: int) -> Response:
         """Run it, say what happened, and take everything back."""
         release, _nothing = self.get_object(), self.checked(Nothing)
         return self.unchanged(
-            release, lambda: Response(RehearsalSerializer(releases.rehearse_release(release, by=request.user)).data)
+            release, lambda: Response(DryRunSerializer(releases.dry_run_release(release, by=request.user)).data)
         )
 
-    def _take(self, step: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
+    def _take(self, transition: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
         release, values = self.get_object(), self.checked(body)
-        self.unchanged(release, lambda: step(release, by=self.request.user, **values))
+        self.unchanged(release, lambda: transition(release, by=self.request.user, **values))
         return self.shown(release.pk)

@@ -6,7 +6,7 @@ from django.urls import include, path
 from rest_framework.routers import SimpleRouter
 
 from articles.api.articles import DeskArticleViewSet
-from articles.api.images import MaterialViewSet
+from articles.api.images import ImageViewSet
 from articles.api.reader import ChannelViewSet, LiveArticleViewSet
 from articles.api.releases import ReleaseViewSet
 from articles.api.revisions import RevisionViewSet
@@ -15,7 +15,7 @@ router = SimpleRouter(use_regex_path=False)
 router.register("articles", LiveArticleViewSet, basename="live-article")
 router.register("channels", ChannelViewSet, basename="channel")
 router.register("desk/articles", DeskArticleViewSet, basename="desk-article")
-router.register("desk/materials", MaterialViewSet, basename="desk-material")
+router.register("desk/images", ImageViewSet, basename="desk-image")
 router.register("desk/releases", ReleaseViewSet, basename="desk-release")
 router.register("desk/articles/<int:article>/revisions", RevisionViewSet, basename="desk-revision")
 

@@ -13,15 +13,15 @@ from django.db.models import Q
 
 from articles.audit.log import CREATE, EDIT, PULLED_BACK, REVIEWED, SAVE, UNDONE
 from articles.models import Article, AuditEntry, Revision, Text
-from articles.workflow import WAITING, Step
+from articles.workflow import WAITING, Transition
 
 WRITING = (CREATE, EDIT, SAVE)
-DECIDED = (Step.SUBMIT, Step.APPROVE, REVIEWED)
+DECIDED = (Transition.SUBMIT, Transition.APPROVE, REVIEWED)
 """The actions of the audit log that may have let a text pass; the first and the last are the automatic review."""
 
 APPROVED = Q(action__in=DECIDED) & (
-    Q(new_status__in=WAITING, facts__update__isnull=True)
-    | Q(facts__update__in=[status.name.lower() for status in WAITING])
+    Q(new_status__in=WAITING, details__update__isnull=True)
+    | Q(details__update__in=[status.name.lower() for status in WAITING])
 )
 """The entries that say that a text passed."""
 
@@ -38,7 +38,7 @@ def contributors(article: Article) -> set[int]:
     for entry in _since_approval(article):
         if entry.action in WRITING and _changed_text(entry):
             found |= _hands(entry)
-        elif entry.action == Step.SUBMIT and not (revision and revision.author_id):
+        elif entry.action == Transition.SUBMIT and not (revision and revision.author_id):
             found.add(entry.user_id)  # whoever hands in a text without a writer answers for it
     return {pk for pk in found if pk is not None}
 
@@ -53,7 +53,7 @@ def writers(article: Article, revision: Revision) -> set[int]:
 
 
 def _hands(entry: AuditEntry) -> set[int | None]:
-    return {entry.user_id, *entry.facts.get("written_by", ()), *entry.facts.get("author", ())}
+    return {entry.user_id, *entry.details.get("written_by", ()), *entry.details.get("author", ())}
 
 
 def has_writer(revision: Revision) -> bool:
@@ -63,11 +63,11 @@ def has_writer(revision: Revision) -> bool:
     same = Revision.objects.filter(article=revision.article_id, digest=revision.digest)
     numbers = list(same.values_list("number", flat=True))
     entries = AuditEntry.objects.filter(article_id=revision.article_id, revision__in=numbers)
-    return entries.filter(action__in=[*WRITING, Step.SUBMIT], user_id__isnull=False).exists()
+    return entries.filter(action__in=[*WRITING, Transition.SUBMIT], user_id__isnull=False).exists()
 
 
 def _under_review(article: Article) -> Revision | None:
-    newer = article.newer
+    newer = article.pending_update
     number = Q(pk=newer.draft_id) if newer and newer.draft_id else Q(number=article.revision)
     return article.revisions.filter(number).only("author", "number", "article").first()
 
@@ -81,7 +81,7 @@ def _since_approval(article: Article, *, last: int | None = None) -> Iterator[Au
     if last is not None:
         wanted &= Q(revision__lte=last)
     void: int | None = None  # approvals of this revision, and of later ones, have fallen
-    columns = ("action", "user_id", "revision", "old_status", "new_status", "facts")
+    columns = ("action", "user_id", "revision", "old_status", "new_status", "details")
     for entry in AuditEntry.objects.of(article).filter(wanted).only(*columns):
         if _fell(entry):
             void = min(void if void is not None else _NEWEST, entry.revision or 0)
@@ -100,15 +100,15 @@ def _fell(entry: AuditEntry) -> bool:
 
 
 def _approves(entry: AuditEntry) -> bool:
-    by_person = entry.action == Step.APPROVE
-    if entry.action not in DECIDED or (settings.ARTICLES_TWO_PERSON_RULE and not by_person):
+    by_user = entry.action == Transition.APPROVE
+    if entry.action not in DECIDED or (settings.ARTICLES_TWO_PERSON_RULE and not by_user):
         return False
-    update = entry.facts.get("update")
+    update = entry.details.get("update")
     passed: Any = {status.name.lower() for status in WAITING}
     return update in passed if update else entry.new_status in WAITING
 
 
 def _changed_text(entry: AuditEntry) -> bool:
     """Whether it is about more than times; one that lists no changes is if it made a text, or a correction."""
-    changed = entry.facts.get("changed")
+    changed = entry.details.get("changed")
     return not _CONTRIBUTIONS.isdisjoint(changed) if changed else entry.action == CREATE or entry.revision is not None

@@ -21,19 +21,17 @@ from articles.events import DueRecorded, EntriesRecorded, emit
 from articles.models import Article, AuditEntry, Release, insert_for_each
 from scheduling.services import database_now
 
-Person = PermissionsMixin | AbstractBaseUser | AnonymousUser
+Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser
 """Whoever acts: a user of Django's, or of a project's own model with permissions."""
 
-Door = AuditEntry.Door
+Source = AuditEntry.Source
 
 CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
-PUBLISHED, TAKEN_OFF, UPDATED = "published", "taken_off", "updated"
+PUBLISHED, UNPUBLISHED, UPDATED = "published", "unpublished", "updated"
 REVIEWED, PULLED_BACK, UNDONE = "reviewed", "pulled_back", "undone"
 ADD_WORDS, CHANGE_WORDS, DELETE_WORDS = "add_words", "change_words", "delete_words"
 LOGGED_IN, LOG_IN_FAILED, LOCKED_OUT = "logged_in", "log_in_failed", "locked_out"
-ADD_PERSON, CHANGE_PERSON, DELETE_PERSON, CHANGE_PASSWORD = (
-    *("add_person", "change_person", "delete_person", "change_password"),
-)
+ADD_USER, CHANGE_USER, DELETE_USER, CHANGE_PASSWORD = (*("add_user", "change_user", "delete_user", "change_password"),)
 ADD_GROUP, CHANGE_GROUP, DELETE_GROUP = "add_group", "change_group", "delete_group"
 ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
 """What the record calls actions that are no step of a person; a step is called by its name in the workflow.
@@ -44,35 +42,35 @@ ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
 
 
 @dataclass(frozen=True)
-class Entrance:
+class AuditContext:
     """By which door somebody came in, and who that is as far as known."""
 
-    door: AuditEntry.Door = Door.PYTHON
-    person: Person | None = None
+    source: AuditEntry.Source = Source.PYTHON
+    user: Actor | None = None
 
 
-_OPEN = Entrance()
-_entrance: ContextVar[Entrance] = ContextVar("entrance", default=_OPEN)
+_OPEN = AuditContext()
+_context: ContextVar[AuditContext] = ContextVar("entrance", default=_OPEN)
 _is_recording: ContextVar[bool] = ContextVar("is_recording", default=False)
 
 
 @contextmanager
-def door(name: AuditEntry.Door, *, by: Person | None = None) -> Iterator[None]:
+def source(name: AuditEntry.Source, *, by: Actor | None = None) -> Iterator[None]:
     """What is done in this block came in by this door; `by` is who does what names nobody else."""
-    token = _entrance.set(Entrance(name, by))
+    token = _context.set(AuditContext(name, by))
     try:
         yield
     finally:
-        _entrance.reset(token)
+        _context.reset(token)
 
 
-def come_in(by: Person) -> None:
+def set_actor(by: Actor) -> None:
     """Say who it is that came in by the present door, once that is known."""
-    _entrance.set(Entrance(_entrance.get().door, by))
+    _context.set(AuditContext(_context.get().source, by))
 
 
 @dataclass(frozen=True)
-class Standing:
+class StateSnapshot:
     """Where an article stands: what the record shows before and after."""
 
     COLUMNS: ClassVar = ("status", "publish_at", "embargo_until", "unpublish_at", "status_reason")
@@ -94,7 +92,7 @@ class Standing:
         """Where `article` stood when it was loaded."""
         return cls(*(article.as_loaded(name) for name in cls.COLUMNS))
 
-    def other_times_since(self, before: Standing) -> dict[str, list[str | None]]:
+    def other_times_since(self, before: StateSnapshot) -> dict[str, list[str | None]]:
         """The times beside that to go live which differ from `before`, as ISO 8601: old and new."""
         pairs = {name: (getattr(before, name), getattr(self, name)) for name in ("embargo_until", "unpublish_at")}
         return {
@@ -107,19 +105,19 @@ class Notes:
     """What a service adds to the entry it is about to leave."""
 
     revision: int | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 @contextmanager
-def recorded(action: str, article: Article, *, by: Person | None, release: Release | None = None) -> Iterator[Notes]:
+def recorded(action: str, article: Article, *, by: Actor | None, release: Release | None = None) -> Iterator[Notes]:
     """Record, when the block ends well, what it did to `article`, which is locked and loaded, for a `release` if any.
 
     The save hook is silent meanwhile. The block may fill in the `Notes` it is given.
     """
-    before, notes = Standing.of(article), Notes()
+    before, notes = StateSnapshot.of(article), Notes()
     with unrecorded():
         yield notes
-    record(action, article=article, by=by, before=before, revision=notes.revision, release=release, **notes.facts)
+    record(action, article=article, by=by, before=before, revision=notes.revision, release=release, **notes.details)
 
 
 @contextmanager
@@ -141,21 +139,21 @@ def record(
     action: str,
     *,
     article: Article,
-    by: Person | None = None,
-    before: Standing | None = None,
+    by: Actor | None = None,
+    before: StateSnapshot | None = None,
     revision: int | None = None,
     release: Release | None = None,
-    **facts: Any,
+    **details: Any,
 ) -> None:
     """Write one entry in the caller's transaction. `before` is where the article stood; None: as it stands now."""
-    _store([entry(action, article, by=by, before=before, revision=revision, facts=facts, release=release)])
+    _store([entry(action, article, by=by, before=before, revision=revision, details=details, release=release)])
 
 
 def record_many(
     action: str,
-    changes: Iterable[tuple[Article, Standing | None]],
+    changes: Iterable[tuple[Article, StateSnapshot | None]],
     *,
-    by: Person | None = None,
+    by: Actor | None = None,
     release: Release | None = None,
 ) -> None:
     """Write an entry for each article, given with where it stood before, in one statement for hundreds of them."""
@@ -163,16 +161,16 @@ def record_many(
 
 
 def record_release(
-    action: str, release: Release, *, by: Person | None = None, old_time: datetime | None = None, **facts: Any
+    action: str, release: Release, *, by: Actor | None = None, old_time: datetime | None = None, **details: Any
 ) -> None:
     """Write an entry about a release as such. `old_time` is when it was to go out before."""
-    about = {"release_id": release.pk, "release_name": release.name, "reason": release.reason[:500], "facts": facts}
+    about = {"release_id": release.pk, "release_name": release.name, "reason": release.reason[:500], "details": details}
     _store([stamped(action, by=by, **about, old_time=old_time, new_time=release.publish_at)])
 
 
-def record_beside(action: str, *, title: str, by: Person | None = None, **facts: Any) -> None:
+def record_beside(action: str, *, title: str, by: Actor | None = None, **details: Any) -> None:
     """Write an entry about something called `title` that is no article, such as a picture or an account."""
-    _store([stamped(action, by=by, article_title=title[:200], facts=facts)])
+    _store([stamped(action, by=by, article_title=title[:200], details=details)])
 
 
 def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status | None = None) -> None:
@@ -185,7 +183,7 @@ def record_due(action: str, articles: Mapping[int, Article], *, becoming: Articl
         Article.objects.filter(pk__in=articles).order_by("pk"),
         at=database_now(),
         action=Value(action),
-        door=Value(_entrance.get().door),
+        source=Value(_context.get().source),
         user_name=Value(""),
         article_id=F("pk"),
         article_title=F("title"),
@@ -195,7 +193,7 @@ def record_due(action: str, articles: Mapping[int, Article], *, becoming: Articl
         new_time=F("publish_at"),
         revision=F("revision"),
         reason=Value(""),
-        facts=Value("{}"),
+        details=Value("{}"),
     )
     emit(DueRecorded(action, articles))
 
@@ -209,14 +207,14 @@ def entry(
     action: str,
     article: Article,
     *,
-    by: Person | None = None,
-    before: Standing | None = None,
+    by: Actor | None = None,
+    before: StateSnapshot | None = None,
     revision: int | None = None,
-    facts: Mapping[str, Any] | None = None,
+    details: Mapping[str, Any] | None = None,
     release: Release | None = None,
 ) -> AuditEntry:
     """The entry that says so; not stored yet."""
-    after = Standing.of(article)
+    after = StateSnapshot.of(article)
     before = before or after
     return stamped(
         action,
@@ -231,19 +229,19 @@ def entry(
         new_time=after.publish_at,
         revision=revision,
         reason=after.status_reason if after.status_reason != before.status_reason else "",
-        facts={**after.other_times_since(before), **(facts or {})},
+        details={**after.other_times_since(before), **(details or {})},
     )
 
 
-def stamped(action: str, *, by: Person | None = None, **values: Any) -> AuditEntry:
+def stamped(action: str, *, by: Actor | None = None, **values: Any) -> AuditEntry:
     """An entry with who, when and by which door; not stored yet."""
-    entrance = _entrance.get()
-    person = by if by is not None else entrance.person
+    context_of_entry = _context.get()
+    user = by if by is not None else context_of_entry.user
     return AuditEntry(
         at=database_now(),
         action=action,
-        door=entrance.door,
-        user_id=person.pk if person else None,
-        user_name=str(person)[:150] if person and person.pk else "",
+        source=context_of_entry.source,
+        user_id=user.pk if user else None,
+        user_name=str(user)[:150] if user and user.pk else "",
         **values,
     )

@@ -12,39 +12,41 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit.contributors import contributors
-from articles.audit.log import Person
+from articles.audit.log import Actor
 from articles.exceptions import NotAllowed
 from articles.models import Article
-from articles.workflow import STEPS
+from articles.workflow import TRANSITIONS
 
 ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articles.review_article"
 EDIT_ANY = "articles.edit_any_article"
 
-READ_WITH = frozenset({"articles.view_article", ADD, CHANGE, EDIT_ANY, *(way.permission for way in STEPS.values())})
+READ_WITH = frozenset(
+    {"articles.view_article", ADD, CHANGE, EDIT_ANY, *(way.permission for way in TRANSITIONS.values())}
+)
 """Whoever may do anything with articles may read them all; who may but keep tags or pictures reads none."""
 
 
-def reads_articles(by: Person) -> bool:
+def reads_articles(by: Actor) -> bool:
     """Whether `by` may see what articles say, their headlines too."""
     return any(map(by.has_perm, READ_WITH))  # type: ignore[union-attr]
 
 
 Refusal = str | Promise
-Rule = Callable[[Article, Person], Refusal | None]
+Rule = Callable[[Article, Actor], Refusal | None]
 
 
-def require(permission: str, by: Person, article: Article | None = None) -> None:
+def require(permission: str, by: Actor, article: Article | None = None) -> None:
     """Raise `NotAllowed` with the reason unless `by` may: "articles.publish_article", or with this `article`."""
     if reason := refusal(permission, by, article):
         raise NotAllowed(reason)
 
 
-def allows(permission: str, by: Person, article: Article | None = None) -> bool:
+def allows(permission: str, by: Actor, article: Article | None = None) -> bool:
     """Whether `by` may: in general, or with this `article`."""
     return refusal(permission, by, article) is None
 
 
-def refusal(permission: str, by: Person, article: Article | None = None) -> Refusal | None:
+def refusal(permission: str, by: Actor, article: Article | None = None) -> Refusal | None:
     """Why `by` may not, or None. Whoever lacks the permission is told so, whatever the article."""
     if not by.has_perm(permission):  # type: ignore[union-attr]
         return NotAllowed.message
@@ -52,7 +54,7 @@ def refusal(permission: str, by: Person, article: Article | None = None) -> Refu
     return rule(article, by) if rule and article is not None else None
 
 
-def require_edit(article: Article, by: Person, changes: Mapping[str, Any]) -> None:
+def require_edit(article: Article, by: Actor, changes: Mapping[str, Any]) -> None:
     """Raise `NotAllowed` unless `by` may write these changes of an article, apart from its times and its embargo.
 
     The times of something approved, and an embargo, take a right of their own, which is all that they take. No changes
@@ -70,18 +72,18 @@ def require_edit(article: Article, by: Person, changes: Mapping[str, Any]) -> No
             require(REVIEW, by)
 
 
-def _own_draft(article: Article, by: Person) -> Refusal | None:
+def _own_draft(article: Article, by: Actor) -> Refusal | None:
     """Authors change what is theirs, until it is approved; editors change everything."""
     if by.has_perm(EDIT_ANY):  # type: ignore[union-attr]
         return None
     if article.author_id != by.pk:
         return _("This is somebody else's article; you may change your own.")
-    if article.status in (*Article.Status.passed(), Article.Status.KILLED):
+    if article.status in (*Article.Status.passed(), Article.Status.RETRACTED):
         return _("The article has been approved; ask an editor to change it.")
     return None
 
 
-def _written_by_another(article: Article, by: Person) -> Refusal | None:
+def _written_by_another(article: Article, by: Actor) -> Refusal | None:
     """Nobody reviews a text to which they contributed, whoever its author is by now."""
     if article.author_id == by.pk:
         return _("This is your own article; another person must review it.")

@@ -8,7 +8,7 @@ docs/caches.md.
 from articles.cache.backend import CacheFailed
 from articles.cache.cdn import purge_again, run_purge
 from articles.cache.invalidate import purge_articles, purge_tags
-from articles.cache.response import Answer, name_tags, tell_caches
+from articles.cache.response import Answer, name_tags, set_cache_headers
 from articles.cache.tags import NEWS, SITE, article_tag, author_tag, channel_tag, tagged, topic_tag
 from articles.cache.views import ADDRESSES, LARGEST_PAGE, WrongSlug, cached, kept
 
@@ -30,7 +30,7 @@ __all__ = [
     "purge_articles",
     "purge_tags",
     "run_purge",
+    "set_cache_headers",
     "tagged",
-    "tell_caches",
     "topic_tag",
 ]

@@ -59,18 +59,18 @@ def run_purge(articles: Sequence[int], tags: Sequence[str]) -> None:
     """The task: first our own cache, from which proxies would only get the old again. Raises `CacheFailed`."""
     found = {*tags, *(tags_of(articles) if articles else ())}
     is_taken = renew(found)
-    _tell(found)
+    _notify(found)
     if not is_taken:
         raise CacheFailed("The response cache took no purge.")
 
 
-def tell_proxies(tags: Collection[str]) -> None:
+def purge_cdn(tags: Collection[str]) -> None:
     """Tell them at once, without waiting for it; what fails is left to the errand."""
     if settings.CDN_PURGE_URLS:
         _messenger.send(tags)
 
 
-def is_telling() -> bool:
+def is_signalling() -> bool:
     """Whether this process has something to tell yet."""
     return _messenger.is_out
 
@@ -95,7 +95,7 @@ class _Messenger:
     def _run(self) -> None:
         while tags := self._next():
             try:
-                _tell(tags)
+                _notify(tags)
             except Exception as error:  # whatever comes back over a network
                 logger.warning("a proxy was not told at once and is told again: %s", error)
 
@@ -115,7 +115,7 @@ class _Messenger:
 _messenger = _Messenger()
 
 
-def _tell(tags: Collection[str]) -> None:
+def _notify(tags: Collection[str]) -> None:
     """Tell all proxies. If one was not reached or refused, the others are told still, and then that is raised."""
     errors: list[Exception] = []
     for url in settings.CDN_PURGE_URLS:

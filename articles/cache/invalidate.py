@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from django.db import transaction
 
-from articles.cache.cdn import purge_proxies_later, tell_proxies
+from articles.cache.cdn import purge_cdn, purge_proxies_later
 from articles.cache.tags import SITE, tags_of
 from articles.cache.versions import renew
 
@@ -53,4 +53,4 @@ def _purge() -> None:
     if tags:
         tags = {SITE} if SITE in tags else tags
         renew(tags)
-        tell_proxies(tags)
+        purge_cdn(tags)

@@ -35,7 +35,7 @@ class Answer:
     etag: str
     modified: int | None  #: seconds since 1970
     left: float = 0.0
-    guard: str = ""
+    generation: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -102,7 +102,7 @@ def deliver(request: HttpRequest, answer: Answer, left: float) -> HttpResponseBa
     if answer.modified is not None:
         response.headers["Last-Modified"] = http_date(answer.modified)
     name_tags(response, answer.tags)
-    tell_caches(response, left)
+    set_cache_headers(response, left)
     return response
 
 
@@ -111,7 +111,7 @@ def name_tags(response: HttpResponseBase, tags: Sequence[str]) -> None:
     response.headers[HEADER], response.headers["Cache-Tag"] = " ".join(tags), ",".join(tags)
 
 
-def tell_caches(response: HttpResponseBase, left: float, *, browsers: int = 0) -> None:
+def set_cache_headers(response: HttpResponseBase, left: float, *, browsers: int = 0) -> None:
     """Browsers ask each time, or after some seconds, for nobody can purge them. Proxies keep it while it is true, if
     they are purged.
     """

@@ -14,7 +14,7 @@ from prometheus_client import Counter
 
 from articles.cache.backend import CacheFailed, command, responses
 from articles.cache.response import Answer
-from articles.cache.versions import GUARD, claim_versions, keys_of, look_up, versions_of
+from articles.cache.versions import GENERATION, claim_versions, keys_of, look_up, versions_of
 
 Made = tuple[Answer | HttpResponseBase, float]
 """An answer to keep, or a response that is none, such as a redirection; and the end of that, by `time.monotonic()`."""
@@ -51,7 +51,7 @@ class Store:
         answer = Answer.unpacked(found.get(self._key))
         if answer is None or answer.asked != self._asked:
             return None
-        if answer.guard != found[GUARD]:
+        if answer.generation != found[GENERATION]:
             present = look_up(*keys_of(answer.tags))
             if not present or versions_of(answer.tags, present) != answer.versions:
                 return None
@@ -95,7 +95,7 @@ class Store:
                 return kept
             made, ends = self.make()
             if isinstance(made, Answer):
-                return made, ends if self._keep(made, ends, found.get(GUARD)) else time.monotonic()
+                return made, ends if self._keep(made, ends, found.get(GENERATION)) else time.monotonic()
         finally:
             with suppress(CacheFailed), command("delete"):
                 responses.delete(self._lock)
@@ -103,16 +103,16 @@ class Store:
             responses.set(self._lock, "in vain", timeout=min(ends - time.monotonic(), _IN_VAIN))
         return made, ends
 
-    def _keep(self, answer: Answer, ends: float, guard: str | None) -> bool:
+    def _keep(self, answer: Answer, ends: float, generation: str | None) -> bool:
         """Keep an answer until it changes; False if something was purged while it was made, so that it may be old."""
-        if guard is None:
+        if generation is None:
             return False
         try:
-            versions = claim_versions(answer.tags, guard)
+            versions = claim_versions(answer.tags, generation)
             if versions is None:
                 return False
             left = ends - time.monotonic()
-            answer = replace(answer, guard=guard, versions=versions, left=left)
+            answer = replace(answer, generation=generation, versions=versions, left=left)
             with command("set"):
                 responses.set(self._key, answer.packed(), timeout=min(left, settings.PAGE_CACHE_SECONDS))
         except CacheFailed:

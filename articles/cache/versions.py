@@ -23,7 +23,7 @@ from articles.cache.ttl import LONGEST
 
 logger = logging.getLogger(__name__)
 
-GUARD = "pages:guard"
+GENERATION = "pages:guard"
 
 _LIFETIME = 10 * LONGEST.total_seconds()
 
@@ -59,22 +59,22 @@ def look_up(*keys: str) -> dict[str, Any]:
         return {}
     try:
         with command("get"):
-            found: dict[str, Any] = responses.get_many([*keys, GUARD])
-        return found if GUARD in found else found | _first_guard()
+            found: dict[str, Any] = responses.get_many([*keys, GENERATION])
+        return found if GENERATION in found else found | _first_generation()
     except CacheFailed:
         reachable.lost()
         return {}
 
 
-def _first_guard() -> dict[str, Any]:
+def _first_generation() -> dict[str, Any]:
     """The cache was emptied, or nothing was purged for a while."""
     with command("add"):
-        responses.add(GUARD, secrets.token_hex(8), timeout=_LIFETIME)
+        responses.add(GENERATION, secrets.token_hex(8), timeout=_LIFETIME)
     with command("get"):
-        guard = responses.get(GUARD)
-    if guard is None:
+        generation = responses.get(GENERATION)
+    if generation is None:
         raise CacheFailed("it forgot what it was just given")
-    return {GUARD: guard}
+    return {GENERATION: generation}
 
 
 def versions_of(tags: Iterable[str], found: dict[str, Any]) -> Versions:
@@ -87,7 +87,7 @@ def keys_of(tags: Iterable[str]) -> list[str]:
     return [_key(tag) for tag in tags]
 
 
-def claim_versions(tags: Iterable[str], guard: str) -> Versions | None:
+def claim_versions(tags: Iterable[str], generation: str) -> Versions | None:
     """The version of each tag, if nothing was purged since `guard` was read; None if something was.
 
     Those that have none get one. Who gives a tag another version meanwhile makes answers void, never valid.
@@ -95,12 +95,12 @@ def claim_versions(tags: Iterable[str], guard: str) -> Versions | None:
     tags = list(tags)
     found = look_up(*keys_of(tags))
     known = versions_of(tags, found)
-    if found.get(GUARD) != guard:
+    if found.get(GENERATION) != generation:
         return None
     if new := {tag: secrets.token_hex(8) for tag in tags if tag not in known}:
         with command("set"):
             responses.set_many({_key(tag): version for tag, version in new.items()}, timeout=_LIFETIME)
-        if look_up().get(GUARD) != guard:
+        if look_up().get(GENERATION) != generation:
             return None
     return known | new
 
@@ -114,7 +114,7 @@ def _write(tags: Collection[str]) -> bool:
     version = secrets.token_hex(8)
     try:
         with command("purge"):
-            responses.set_many(dict.fromkeys([*keys_of(tags), GUARD], version), timeout=_LIFETIME)
+            responses.set_many(dict.fromkeys([*keys_of(tags), GENERATION], version), timeout=_LIFETIME)
     except CacheFailed as failure:
         logger.warning("the response cache took no purge and is emptied: %s", failure)
         return _empty()

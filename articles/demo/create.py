@@ -16,7 +16,7 @@ from django.utils.dateparse import parse_duration
 
 from articles import images, releases
 from articles.demo.images import painted
-from articles.models import Article, Channel, CoverMode, Material, Release
+from articles.models import Article, Channel, CoverMode, Image, Release
 from articles.publishing import pin_all, tags_named
 from scheduling.services import lock_by_ids, retried
 
@@ -44,7 +44,7 @@ class Member:
 
 def members() -> list[Member]:
     """The newsroom's people, in the order of the log-in table."""
-    return [Member(**person) for person in _source()["people"]]
+    return [Member(**user) for user in _source()["people"]]
 
 
 def is_empty() -> bool:
@@ -67,13 +67,13 @@ def found(*, now: datetime, password: str) -> None:
     source = _source()
     channels = {channel["name"]: _channel(position, **channel) for position, channel in enumerate(source["channels"])}
     hashed = make_password(password)
-    people = {member.name: _person(member, hashed) for member in members()}
-    pictures = {picture["scene"]: _picture(by=people["editor"], **picture) for picture in source["pictures"]}
+    users = {member.name: _user(member, hashed) for member in members()}
+    images = {image["scene"]: _image(by=users["editor"], **image) for image in source["images"]}
     start = now.replace(microsecond=0)
     for text in source["articles"]:
-        _article(text, channels[text["channel"]], people[text["author"]], pictures, start)
+        _article(text, channels[text["channel"]], users[text["author"]], images, start)
     for release in source["releases"]:
-        _release(release, people[release["by"]], start)
+        _release(release, users[release["by"]], start)
 
 
 @retried
@@ -111,7 +111,7 @@ def _channel(position: int, *, name: str, slug: str, description: str) -> Channe
     return Channel.objects.get_or_create(name=name, defaults=values)[0]
 
 
-def _person(member: Member, hashed: str) -> User:
+def _user(member: Member, hashed: str) -> User:
     first, _space, last = member.shown.partition(" ")
     values = {
         "password": hashed,
@@ -120,26 +120,26 @@ def _person(member: Member, hashed: str) -> User:
         "is_staff": True,
         "is_superuser": member.role == ADMINISTRATOR,
     }
-    person, _is_new = User.objects.get_or_create(username=member.name, defaults=values)
-    person.groups.add(*Group.objects.filter(name=member.role))
-    return person
+    user, _is_new = User.objects.get_or_create(username=member.name, defaults=values)
+    user.groups.add(*Group.objects.filter(name=member.role))
+    return user
 
 
-def _picture(*, by: User, scene: str, **said: str) -> Material:
-    return images.upload(ContentFile(painted(scene), f"{scene}.jpg"), by=by, **said).material
+def _image(*, by: User, scene: str, **said: str) -> Image:
+    return images.upload(ContentFile(painted(scene), f"{scene}.jpg"), by=by, **said).image
 
 
-def _body(text: dict[str, Any], pictures: Mapping[str, Material]) -> str:
+def _body(text: dict[str, Any], images: Mapping[str, Image]) -> str:
     paragraphs = [f"<p>{paragraph}</p>" for paragraph in text["body"]]
     if "figure" in text:
-        shown = pictures[text["figure"]]
+        shown = images[text["figure"]]
         image = f'<img src="{shown.in_texts}" alt="{shown.alt}">'
         paragraphs.insert(1, f"<figure>{image}<figcaption>{shown.caption} © {shown.credit}</figcaption></figure>")
     return "\n\n".join(paragraphs)
 
 
 def _article(
-    text: dict[str, Any], channel: Channel, author: User, pictures: Mapping[str, Material], start: datetime
+    text: dict[str, Any], channel: Channel, author: User, images: Mapping[str, Image], start: datetime
 ) -> None:
     status = Status.__members__[text["status"].upper()]
     publish_at = _moment(text.get("at"), start)
@@ -147,15 +147,15 @@ def _article(
         external_id=ORIGIN + text["key"],
         title=text["title"],
         summary=text["summary"],
-        body=_body(text, pictures),
+        body=_body(text, images),
         cover_mode=CoverMode.ONE if "cover" in text else CoverMode.AUTO,
-        cover=[pictures[text["cover"]].pk] if "cover" in text else [],
+        cover=[images[text["cover"]].pk] if "cover" in text else [],
         channel=channel,
         author=author,
         status=status,
         status_reason=text.get("reason", ""),
         publish_at=publish_at,
-        published_at=publish_at if status in {Status.PUBLISHED, Status.WITHDRAWN} else None,
+        published_at=publish_at if status in {Status.PUBLISHED, Status.UNPUBLISHED} else None,
         embargo_until=_moment(text.get("embargo"), start),
         unpublish_at=_moment(text.get("take_off"), start),
     )

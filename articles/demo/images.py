@@ -6,7 +6,8 @@ import io
 from collections.abc import Callable, Mapping
 from random import Random
 
-from PIL import Image, ImageDraw, ImageFilter, ImageOps
+from PIL import Image as PillowImage
+from PIL import ImageDraw, ImageFilter, ImageOps
 
 SIZE = WIDTH, HEIGHT = 1200, 800
 
@@ -18,19 +19,19 @@ def painted(scene: str) -> bytes:
     return file.getvalue()
 
 
-def _sky(top: str, bottom: str) -> Image.Image:
-    return ImageOps.colorize(Image.linear_gradient("L").resize(SIZE), top, bottom)
+def _sky(top: str, bottom: str) -> PillowImage.Image:
+    return ImageOps.colorize(PillowImage.linear_gradient("L").resize(SIZE), top, bottom)
 
 
-def _glow(image: Image.Image, x: float, y: float, radius: float, colour: str) -> None:
+def _glow(image: PillowImage.Image, x: float, y: float, radius: float, colour: str) -> None:
     """A light and its halo."""
-    halo = Image.new("L", SIZE, 0)
+    halo = PillowImage.new("L", SIZE, 0)
     ImageDraw.Draw(halo).circle((x, y), radius * 2.2, 150)
     image.paste(colour, mask=halo.filter(ImageFilter.BoxBlur(radius)))
     ImageDraw.Draw(image).circle((x, y), radius, colour)
 
 
-def _port(dice: Random) -> Image.Image:
+def _port(dice: Random) -> PillowImage.Image:
     image = _sky("#2b2d5b", "#f4a259")
     _glow(image, 860, 470, 60, "#ffd9a0")
     draw = ImageDraw.Draw(image)
@@ -58,9 +59,9 @@ def _crane(draw: ImageDraw.ImageDraw, x: float, scale: float) -> None:
     draw.line((x + 170 * scale, top + 60, x + 170 * scale, top + 160), ink, 3)
 
 
-def _seagrass(dice: Random) -> Image.Image:
+def _seagrass(dice: Random) -> PillowImage.Image:
     image = _sky("#8fd6c8", "#0b3b4f")
-    rays = Image.new("L", SIZE, 0)
+    rays = PillowImage.new("L", SIZE, 0)
     for x in range(-200, WIDTH, 190):
         ImageDraw.Draw(rays).polygon([(x + 120, 0), (x + 190, 0), (x + 480, HEIGHT), (x + 250, HEIGHT)], 46)
     image.paste("#f2fff6", mask=rays.filter(ImageFilter.BoxBlur(24)))
@@ -68,7 +69,7 @@ def _seagrass(dice: Random) -> Image.Image:
     for _blade in range(170):
         foot, height, lean = dice.uniform(-20, WIDTH), dice.uniform(160, 470), dice.uniform(-70, 70)
         colour = dice.choice(["#1e6b52", "#2f8f5b", "#14513f", "#5fb36a"])
-        points = [(foot + lean * (step / 10) ** 2, HEIGHT - height * step / 10) for step in range(11)]
+        points = [(foot + lean * (transition / 10) ** 2, HEIGHT - height * transition / 10) for transition in range(11)]
         draw.line(points, colour, dice.randint(5, 12), joint="curve")
     for x, y, size in ((300, 250, 30), (390, 300, 22), (470, 235, 26), (880, 330, 34)):
         draw.ellipse((x - size * 1.6, y - size * 0.6, x + size * 1.6, y + size * 0.6), "#e9c46a")
@@ -78,7 +79,7 @@ def _seagrass(dice: Random) -> Image.Image:
     return image
 
 
-def _lanterns(dice: Random) -> Image.Image:
+def _lanterns(dice: Random) -> PillowImage.Image:
     image = _sky("#0d1030", "#4a2545")
     draw = ImageDraw.Draw(image)
     for number in range(9):
@@ -95,5 +96,9 @@ def _lanterns(dice: Random) -> Image.Image:
     return image
 
 
-SCENES: Mapping[str, Callable[[Random], Image.Image]] = {"port": _port, "seagrass": _seagrass, "lanterns": _lanterns}
+SCENES: Mapping[str, Callable[[Random], PillowImage.Image]] = {
+    "port": _port,
+    "seagrass": _seagrass,
+    "lanterns": _lanterns,
+}
 """What there is to paint."""

@@ -13,15 +13,17 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from articles.desk.editor.autosave import window_of
-from articles.desk.transitions import pressed, step_button
+from articles.desk.transitions import pressed, transition_button
 from articles.exceptions import ArticleError
 from articles.models import Article, Text
-from articles.publishing import keep_copy
+from articles.publishing import save_autosave
 from articles.text import spoken_exactly
-from articles.workflow import STEPS, Step
+from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 
-ASKING = frozenset({Step.PUBLISH_NOW, Step.PUBLISH_UPDATE, Step.WITHDRAW, Step.RESTORE, Step.KILL})
+ASKING = frozenset(
+    {Transition.PUBLISH_NOW, Transition.PUBLISH_UPDATE, Transition.UNPUBLISH, Transition.REPUBLISH, Transition.RETRACT}
+)
 """The steps that readers notice at once."""
 
 CONFIRMED = "confirmed"
@@ -47,27 +49,27 @@ def ask_first(request: HttpRequest, article: Article, before: Article | None, ch
     """
     if request.POST.get(_button(request)) == CONFIRMED:
         return
-    step = next((step for step in pressed(request) if step in ASKING), None)
-    if step is None and not _goes_live(article, before):
+    transition = next((transition for transition in pressed(request) if transition in ASKING), None)
+    if transition is None and not _goes_live(article, before):
         return
-    told = list(_consequences(step, before, request.POST.get("reason", "")))
-    if step is Step.PUBLISH_NOW and _leaves_a_draft(before, changed):
+    told = list(_consequences(transition, before, request.POST.get("reason", "")))
+    if transition is Transition.PUBLISH_NOW and _leaves_a_draft(before, changed):
         told.append(_("They see the approved text: what was written since has to be approved first."))
     raise Unconfirmed(told, typed=bool(changed))
 
 
 def question(request: HttpRequest, article: Article | None, asked: Unconfirmed) -> HttpResponse:
     """The page that says what happens and asks. It sends what was typed again; who goes back finds it in the form."""
-    button, steps = _button(request), pressed(request)
+    button, transitions = _button(request), pressed(request)
     context = {
         **admin.site.each_context(request),
         "opts": Article._meta,
-        "title": STEPS[steps[0]].label if steps else _("Save"),
+        "title": TRANSITIONS[transitions[0]].label if transitions else _("Save"),
         "article": article or request.POST.get("title", ""),
         "consequences": asked.consequences,
         "button": button,
         "confirmed": CONFIRMED,
-        "is_dangerous": not {Step.WITHDRAW, Step.KILL}.isdisjoint(steps),
+        "is_dangerous": not {Transition.UNPUBLISH, Transition.RETRACT}.isdisjoint(transitions),
         "sent": [
             (name, value)
             for name, values in request.POST.lists()
@@ -80,7 +82,7 @@ def question(request: HttpRequest, article: Article | None, asked: Unconfirmed) 
 
 
 def _button(request: HttpRequest) -> str:
-    names = [*map(step_button, pressed(request)), "_continue", "_addanother"]
+    names = [*map(transition_button, pressed(request)), "_continue", "_addanother"]
     return next((name for name in names if name in request.POST), "_save")
 
 
@@ -92,20 +94,20 @@ def _goes_live(article: Article, before: Article | None) -> bool:
     return Article.objects.live(now).filter(pk=article.pk).exists()
 
 
-def _consequences(step: Step | None, before: Article | None, notice: str) -> Iterator[str]:
+def _consequences(transition: Transition | None, before: Article | None, notice: str) -> Iterator[str]:
     """What happens, a sentence each."""
-    newer = before.newer if before else None
-    if step is Step.PUBLISH_NOW:
+    pending_update = before.pending_update if before else None
+    if transition is Transition.PUBLISH_NOW:
         yield _("Readers see it from this moment on.")
         yield from _instead_of(before.goes_live_at if before else None)
-    elif step is Step.PUBLISH_UPDATE:
+    elif transition is Transition.PUBLISH_UPDATE:
         yield _("The newer text takes the place of the present one at this moment.")
-        yield from _instead_of(newer.publish_at if newer else None)
-    elif step is Step.WITHDRAW:
+        yield from _instead_of(pending_update.publish_at if pending_update else None)
+    elif transition is Transition.UNPUBLISH:
         yield _("Readers do not see it from this moment on. It can be republished.")
-    elif step is Step.RESTORE:
+    elif transition is Transition.REPUBLISH:
         yield _("Readers see it again from this moment on, with the date it had.")
-    elif step is Step.KILL:
+    elif transition is Transition.RETRACT:
         yield _("From this moment on readers see nothing but this notice: “%s”") % notice.strip()
         yield from _discarded(before)
     else:
@@ -119,18 +121,18 @@ def _instead_of(planned: datetime | None) -> Iterator[str]:
 
 def _discarded(before: Article | None) -> Iterator[str]:
     """What killing an article takes along."""
-    newer = before.newer if before else None
-    if newer and newer.approved_id:
-        when = spoken_exactly(newer.publish_at) if newer.publish_at else _("without a time")
+    pending_update = before.pending_update if before else None
+    if pending_update and pending_update.approved_id:
+        when = spoken_exactly(pending_update.publish_at) if pending_update.publish_at else _("without a time")
         yield _("Its approved newer text (%s) is discarded; it stays among the revisions.") % when
-    if newer and newer.draft_id:
+    if pending_update and pending_update.draft_id:
         yield _("The draft of its newer text is discarded; it stays among the revisions.")
 
 
 def _leaves_a_draft(before: Article | None, changed: Sequence[str]) -> bool:
     """Whether there is text that the step does not show to readers."""
-    newer = before.newer if before else None
-    return bool(newer and newer.draft_id) or not Text.NAMES.isdisjoint(changed)
+    pending_update = before.pending_update if before else None
+    return bool(pending_update and pending_update.draft_id) or not Text.NAMES.isdisjoint(changed)
 
 
 def _way_back(request: HttpRequest, article: Article | None, *, is_kept: bool) -> str:
@@ -145,7 +147,7 @@ def _way_back(request: HttpRequest, article: Article | None, *, is_kept: bool) -
         if name not in _NEVER_KEPT and not name.startswith(("_", "keep_"))
     }
     try:
-        keep_copy(window, article, by=request.user, typed=typed, number=time.time_ns() // 1_000_000)
+        save_autosave(window, article, by=request.user, typed=typed, number=time.time_ns() // 1_000_000)
     except ArticleError:
         return form
     return f"{form}?restore={window}"

@@ -9,19 +9,19 @@ from django import forms
 from django.forms.widgets import Script
 from js_asset import Media
 
-from articles.models import Material
+from articles.models import Image
 
 
 class CoverWidget(forms.Widget):
     """The chosen pictures, a button that opens the picker, and the picker itself."""
 
-    template_name = "articles/desk/pictures/cover.html"
+    template_name = "articles/desk/images/cover.html"
     use_fieldset = True
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         """Adds the pictures themselves."""
         context: dict[str, Any] = super().get_context(name, value, attrs)
-        return {**context, "chosen": Material.objects.named(value or []), "value": ",".join(map(str, value or []))}
+        return {**context, "chosen": Image.objects.named(value or []), "value": ",".join(map(str, value or []))}
 
     def format_value(self, value: Any) -> Any:
         """A list stays one."""
@@ -38,8 +38,8 @@ class CoverWidget(forms.Widget):
     @property
     def media(self) -> forms.Media:
         """The scripts of the picker, of uploads in it, and of the cover."""
-        scripts = [Script(f"articles/pictures/{name}.js", defer=True) for name in ("upload", "picker", "cover")]
-        return cast(forms.Media, Media(css={"all": ["articles/pictures/pictures.css"]}, js=scripts))
+        scripts = [Script(f"articles/images/{name}.js", defer=True) for name in ("upload", "picker", "cover")]
+        return cast(forms.Media, Media(css={"all": ["articles/images/images.css"]}, js=scripts))
 
 
 class CoverField(forms.Field):

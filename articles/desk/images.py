@@ -21,9 +21,9 @@ from django.views.decorators.http import require_POST, require_safe
 from articles import images
 from articles.audit import allows, reads_articles, require
 from articles.desk.retry import RetriedScreens
-from articles.exceptions import ArticleError, MaterialUsed, NoPicture, NotAllowed, NotStored
+from articles.exceptions import ArticleError, ImageInUse, InvalidImageFile, NotAllowed, NotStored
 from articles.images import ADD, CHANGE, DELETE, EDITABLE, may_change, too_many_bytes
-from articles.models import Article, Material
+from articles.models import Article, Image
 from articles.review import MOST_BYTES
 
 PER_PAGE = 48
@@ -65,13 +65,13 @@ class ShelfFilter(admin.SimpleListFilter):
         return queryset.filter(**chosen.get(self.value() or "", {}))
 
 
-class MaterialForm(forms.ModelForm):  # type: ignore[type-arg]
+class ImageForm(forms.ModelForm):  # type: ignore[type-arg]
     """What is said of a picture. `refusal` is why the services refused it the first time; nothing typed is lost."""
 
     refusal: ArticleError | None = None
 
     class Meta:
-        model = Material
+        model = Image
         fields = ["alt", "title", "caption", "credit", "focus_x", "focus_y"]
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -87,11 +87,11 @@ class MaterialForm(forms.ModelForm):  # type: ignore[type-arg]
         return cleaned
 
 
-@admin.register(Material)
-class MaterialAdmin(RetriedScreens):
+@admin.register(Image)
+class ImageAdmin(RetriedScreens):
     """The shelf, and one picture of it."""
 
-    form = MaterialForm
+    form = ImageForm
     list_filter = [ShelfFilter]
     list_per_page = PER_PAGE
     search_fields = ["title"]
@@ -99,10 +99,10 @@ class MaterialAdmin(RetriedScreens):
     show_full_result_count = False
     ordering = ["-created_at", "-id"]
     actions = None
-    change_list_template = "articles/desk/pictures/shelf.html"
-    list_before_template = "articles/desk/pictures/upload.html"  # type: ignore[assignment]
-    change_form_before_template = "articles/desk/pictures/focus.html"  # type: ignore[assignment]
-    change_form_after_template = "articles/desk/pictures/uses.html"  # type: ignore[assignment]
+    change_list_template = "articles/desk/images/shelf.html"
+    list_before_template = "articles/desk/images/upload.html"  # type: ignore[assignment]
+    change_form_before_template = "articles/desk/images/focus.html"  # type: ignore[assignment]
+    change_form_after_template = "articles/desk/images/uses.html"  # type: ignore[assignment]
     warn_unsaved_form = True
     fieldsets = [
         (None, {"fields": ["alt", "caption", "credit", "title"]}),
@@ -110,43 +110,41 @@ class MaterialAdmin(RetriedScreens):
     ]
 
     class Media:
-        css = {"all": ["articles/pictures/pictures.css"]}  # noqa: RUF012 (Django's own form)
-        js = ["articles/pictures/upload.js", "articles/pictures/focus.js"]  # noqa: RUF012 (Django's own form)
+        css = {"all": ["articles/images/images.css"]}  # noqa: RUF012 (Django's own form)
+        js = ["articles/images/upload.js", "articles/images/focus.js"]  # noqa: RUF012 (Django's own form)
 
     def get_urls(self) -> list[URLPattern]:
         """Addresses for uploads and the picker, before those of the pictures themselves."""
         view = self.admin_site.admin_view
         own = [
-            path("upload/", view(require_POST(self.upload)), name="articles_material_upload"),
-            path("picker/", view(require_safe(self.picker)), name="articles_material_picker"),
-            path("<uuid:pk>/describe/", view(require_POST(self.describe)), name="articles_material_describe"),
-            path("<uuid:pk>/favour/", view(require_POST(self.favour)), name="articles_material_favour"),
+            path("upload/", view(require_POST(self.upload)), name="articles_image_upload"),
+            path("picker/", view(require_safe(self.picker)), name="articles_image_picker"),
+            path("<uuid:pk>/describe/", view(require_POST(self.describe)), name="articles_image_describe"),
+            path("<uuid:pk>/favour/", view(require_POST(self.favour)), name="articles_image_favour"),
         ]
         return [*own, *super().get_urls()]
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Material]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Image]:
         """With what a tile says."""
-        mine = Material.favoured_by.through.objects.filter(material=OuterRef("pk"), user=request.user.pk)
-        rows: QuerySet[Material] = super().get_queryset(request)
+        mine = Image.favoured_by.through.objects.filter(image=OuterRef("pk"), user=request.user.pk)
+        rows: QuerySet[Image] = super().get_queryset(request)
         return rows.select_related("uploaded_by").annotate(
             articles=Count("uses", distinct=True), is_favourite=Exists(mine)
         )
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: Any, search_term: str
-    ) -> tuple[QuerySet[Material], bool]:
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[QuerySet[Image], bool]:
         """By all the words typed."""
         return queryset.about(search_term), False
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """The shelf is where files are dropped."""
-        return redirect("admin:articles_material_changelist")
+        return redirect("admin:articles_image_changelist")
 
-    def has_change_permission(self, request: HttpRequest, obj: Material | None = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Image | None = None) -> bool:
         """Whether this person may describe the picture."""
         return allows(CHANGE, request.user) if obj is None else may_change(obj, request.user)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Material | None = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Image | None = None) -> bool:
         """Whether this person may delete the picture, if nobody shows it."""
         return obj is not None and may_change(obj, request.user, DELETE)
 
@@ -168,8 +166,8 @@ class MaterialAdmin(RetriedScreens):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any) -> Any:
         """Add where the picture is used."""
-        material = context["original"]
-        users = Article.objects.filter(material_uses__material=material).order_by("-pk").defer("body")
+        image = context["original"]
+        users = Article.objects.filter(image_uses__image=image).order_by("-pk").defer("body")
         hidden = 0 if reads_articles(request.user) else users.count()
         uses = Paginator(users.none() if hidden else users, USERS_PER_PAGE).get_page(request.GET.get("page"))
         is_used = bool(hidden or uses)
@@ -179,22 +177,22 @@ class MaterialAdmin(RetriedScreens):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Write what was typed."""
         typed = {name: form.cleaned_data[name] for name in form.changed_data if name in EDITABLE}
-        images.change_material(obj, by=request.user, changes=typed)
+        images.change_image(obj, by=request.user, changes=typed)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         """Refuse, with their names, while articles show the picture."""
-        material = self.get_object(request, object_id)
-        if material is not None and not self.has_delete_permission(request, material):
+        image = self.get_object(request, object_id)
+        if image is not None and not self.has_delete_permission(request, image):
             raise PermissionDenied
-        if material is not None and (titles := material.used_in()):
+        if image is not None and (titles := image.used_in()):
             shown = titles if reads_articles(request.user) else []
-            self.message_user(request, str(MaterialUsed(shown)), messages.ERROR)
-            return redirect("admin:articles_material_change", object_id)
+            self.message_user(request, str(ImageInUse(shown)), messages.ERROR)
+            return redirect("admin:articles_image_change", object_id)
         return super().delete_view(request, object_id, extra_context)
 
-    def delete_model(self, request: HttpRequest, obj: Material) -> None:
+    def delete_model(self, request: HttpRequest, obj: Image) -> None:
         """Delete it with its files."""
-        images.delete_material(obj, by=request.user)
+        images.delete_image(obj, by=request.user)
 
     def upload(self, request: HttpRequest) -> JsonResponse:
         """Take one file in; the answer tells its picture, or why it was refused."""
@@ -207,26 +205,26 @@ class MaterialAdmin(RetriedScreens):
         except ArticleError as refusal:
             status = STATUS_OF.get(type(refusal), HTTPStatus.BAD_REQUEST)
             return JsonResponse({"error": str(refusal)}, status=status)
-        return JsonResponse({**_told(made.material), "remark": made.remark}, status=HTTPStatus.CREATED)
+        return JsonResponse({**_told(made.image), "remark": made.remark}, status=HTTPStatus.CREATED)
 
     def describe(self, request: HttpRequest, pk: Any) -> JsonResponse:
         """Say what is to be seen."""
-        material = get_object_or_404(Material, pk=pk)
+        image = get_object_or_404(Image, pk=pk)
         try:
-            images.change_material(material, by=request.user, changes={"alt": request.POST.get("alt", "")})
+            images.change_image(image, by=request.user, changes={"alt": request.POST.get("alt", "")})
         except ArticleError as refusal:
             return JsonResponse({"error": str(refusal)}, status=HTTPStatus.BAD_REQUEST)
-        return JsonResponse(_told(material))
+        return JsonResponse(_told(image))
 
     def favour(self, request: HttpRequest, pk: Any) -> HttpResponse:
         """Mark as a favourite, or no longer, and go back to the shelf."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         is_favourite = request.POST.get("is_favourite") == "1"
-        images.favour(get_object_or_404(Material, pk=pk), by=request.user, is_favourite=is_favourite)
+        images.favour(get_object_or_404(Image, pk=pk), by=request.user, is_favourite=is_favourite)
         back = request.POST.get("back", "")
         is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
-        return redirect(back if is_ours else "admin:articles_material_changelist")
+        return redirect(back if is_ours else "admin:articles_image_changelist")
 
     def picker(self, request: HttpRequest) -> HttpResponse:
         """A page of pictures to choose from, favourites first."""
@@ -235,23 +233,23 @@ class MaterialAdmin(RetriedScreens):
         found = self.get_queryset(request).about(request.GET.get("q", "")[:100])  # type: ignore[attr-defined]
         rows = Paginator(found.order_by("-is_favourite", "-created_at", "-pk"), PICKED_FROM)
         page = rows.get_page(request.GET.get("page"))
-        return TemplateResponse(request, "articles/desk/pictures/choices.html", {"page": page})
+        return TemplateResponse(request, "articles/desk/images/choices.html", {"page": page})
 
 
-def _told(material: Material) -> dict[str, str]:
+def _told(image: Image) -> dict[str, str]:
     """What scripts need to know of a picture."""
     return {
-        "id": str(material.pk),
-        "title": material.title,
-        "alt": material.alt,
-        "caption": material.caption,
-        "credit": material.credit,
-        "thumbnail": material.thumbnail,
-        "address": material.in_texts,
+        "id": str(image.pk),
+        "title": image.title,
+        "alt": image.alt,
+        "caption": image.caption,
+        "credit": image.credit,
+        "thumbnail": image.thumbnail,
+        "address": image.in_texts,
     }
 
 
 def _nothing(request: HttpRequest) -> ArticleError:
     """Why no file arrived: none was sent, or one that is larger than any picture may be."""
     is_large = int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES
-    return too_many_bytes() if is_large else NoPicture(_("No file has arrived; send it again."))
+    return too_many_bytes() if is_large else InvalidImageFile(_("No file has arrived; send it again."))

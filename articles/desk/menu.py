@@ -18,9 +18,9 @@ from articles.desk.review.queue import ReviewQueueAdmin
 from articles.models import QueuedArticle
 
 GROUPS: list[tuple[str | Promise, list[str]]] = [
-    ("", ["Notice"]),
-    (_("Write"), ["Article", "Material", "Tag"]),
-    (_("Review"), ["QueuedArticle", "Word", "ReviewPolicy"]),
+    ("", ["Notification"]),
+    (_("Write"), ["Article", "Image", "Tag"]),
+    (_("Review"), ["QueuedArticle", "SensitiveWord", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
     (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("People"), ["User", "Group", "ApiToken", "AuditEntry"]),
@@ -32,13 +32,13 @@ ICONS = {
     "AuditEntry": "policy",
     "Calendar": "calendar_month",
     "Channel": "category",
-    "Material": "photo_library",
-    "Notice": "notifications",
+    "Image": "photo_library",
+    "Notification": "notifications",
     "Tag": "sell",
     "QueuedArticle": "rate_review",
     "Release": "package_2",
     "ReviewPolicy": "verified_user",
-    "Word": "shield",
+    "SensitiveWord": "shield",
     "TaskInfo": "schedule",
     "TaskInfoLog": "history",
     "WorkerHeartbeat": "monitor_heart",
@@ -53,7 +53,7 @@ def queue_length(request: HttpRequest) -> int:
     return ReviewQueueAdmin(QueuedArticle, admin.site).get_queryset(request).count()
 
 
-COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notice": unread_count, "QueuedArticle": queue_length}
+COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notification": unread_count, "QueuedArticle": queue_length}
 """What stands beside a name, unless it is 0."""
 
 

@@ -21,15 +21,15 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.widgets import CHECKBOX_CLASSES
 
-from articles.models import Notice, NoticeChoice
+from articles.models import Notification, NotificationPreference
 from articles.text import spoken
 from scheduling.services import database_now
 
-Kind = Notice.Kind
+Kind = Notification.Kind
 F = TypeVar("F", bound=Callable[..., Any])
 
 BADGES = {
-    Kind.REFUSED: "warning",
+    Kind.REJECTED: "warning",
     Kind.APPROVED: "primary",
     Kind.PUBLISHED: "success",
     Kind.FAILED: "danger",
@@ -46,7 +46,7 @@ def button(label: Any, path: str, icon: str) -> Callable[[F], F]:
 
 def unread_count(request: HttpRequest) -> int:
     """How many notices this person has not read."""
-    return Notice.objects.in_desk_of(request.user).unread().count()
+    return Notification.objects.in_desk_of(request.user).unread().count()
 
 
 class Boxes(forms.CheckboxSelectMultiple):
@@ -63,7 +63,7 @@ class ChoiceForm(forms.ModelForm):  # type: ignore[type-arg]
     mail = forms.MultipleChoiceField(label=_("By mail"), choices=Kind.choices, required=False, widget=Boxes)
 
     class Meta:
-        model = NoticeChoice
+        model = NotificationPreference
         fields = ["desk", "mail"]
 
     def rows(self) -> list[tuple[str, BoundWidget, BoundWidget]]:
@@ -72,14 +72,14 @@ class ChoiceForm(forms.ModelForm):  # type: ignore[type-arg]
         return [(desk.choice_label, desk, mail) for desk, mail in boxes]
 
 
-@admin.register(Notice)
-class NoticeAdmin(ModelAdmin):
+@admin.register(Notification)
+class NotificationAdmin(ModelAdmin):
     """One's own notices, the latest first; opening one marks it read and leads to the article or release."""
 
     nothing_yet = _("You are told here what becomes of your articles, and what goes wrong.")
     actions = ["mark_read"]
     actions_list = ["choose"]  # type: ignore[assignment]
-    list_before_template = "articles/desk/notices_before.html"  # type: ignore[assignment]
+    list_before_template = "articles/desk/notifications_before.html"  # type: ignore[assignment]
     list_display = ["article_title", "badge", "reason", "moment", "is_new"]
     list_filter = ["kind", ("read_at", admin.EmptyFieldListFilter)]
     list_per_page = 50
@@ -89,37 +89,37 @@ class NoticeAdmin(ModelAdmin):
     def get_urls(self) -> list[URLPattern]:
         """With the address that marks all as read."""
         view = self.admin_site.admin_view(require_POST(self.mark_all_read))
-        return [path("read/", view, name="articles_notice_read"), *super().get_urls()]
+        return [path("read/", view, name="articles_notification_read"), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """With the button that marks all as read, as long as one is unread."""
         context: dict[str, Any] = {"unread": unread_count(request), **(extra_context or {})}
         return super().changelist_view(request, context)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Notice]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Notification]:
         """One's own, and of those the ones that shall come here."""
-        notices: QuerySet[Notice] = super().get_queryset(request)
-        return notices.filter(person=request.user.pk, in_desk=True)
+        notifications: QuerySet[Notification] = super().get_queryset(request)
+        return notifications.filter(user=request.user.pk, in_desk=True)
 
     @display(label={kind.value: colour for kind, colour in BADGES.items()})
     @admin.display(description=_("about"), ordering="kind")
-    def badge(self, notice: Notice) -> tuple[str, str]:
+    def badge(self, notification: Notification) -> tuple[str, str]:
         """The kind in its colour."""
-        return notice.kind, notice.get_kind_display()
+        return notification.kind, notification.get_kind_display()
 
     @admin.display(description=_("time"), ordering="at")
-    def moment(self, notice: Notice) -> str:
+    def moment(self, notification: Notification) -> str:
         """When it happened."""
-        return spoken(notice.at)
+        return spoken(notification.at)
 
     @display(label={"new": "primary"})
     @admin.display(description=_("new"), ordering="read_at", empty_value="")
-    def is_new(self, notice: Notice) -> tuple[str, str] | None:
+    def is_new(self, notification: Notification) -> tuple[str, str] | None:
         """A mark on what is unread."""
-        return ("new", gettext("new")) if notice.read_at is None else None
+        return ("new", gettext("new")) if notification.read_at is None else None
 
     @admin.action(description=_("Mark as read"), permissions=["view"])
-    def mark_read(self, request: HttpRequest, chosen: QuerySet[Notice]) -> None:
+    def mark_read(self, request: HttpRequest, chosen: QuerySet[Notification]) -> None:
         """The chosen ones are read."""
         chosen.filter(read_at=None).update(read_at=database_now())
 
@@ -128,17 +128,19 @@ class NoticeAdmin(ModelAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         self.mark_read(request, self.get_queryset(request))
-        return redirect("admin:articles_notice_changelist")
+        return redirect("admin:articles_notification_changelist")
 
     @button(_("Choose notices"), "choices", "tune")
     def choose(self, request: HttpRequest) -> HttpResponse:
         """Ask which notices come in the desk and which by mail."""
-        choice = NoticeChoice.objects.filter(pk=request.user.pk).first() or NoticeChoice(pk=request.user.pk)
+        choice = NotificationPreference.objects.filter(pk=request.user.pk).first() or NotificationPreference(
+            pk=request.user.pk
+        )
         form = ChoiceForm(request.POST or None, instance=choice)
         if request.method == "POST" and form.is_valid():
             form.save()
             self.message_user(request, gettext("Your choice is kept."), messages.SUCCESS)
-            return redirect("admin:articles_notice_changelist")
+            return redirect("admin:articles_notification_changelist")
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Which notices do you want, and where?"),
@@ -146,26 +148,26 @@ class NoticeAdmin(ModelAdmin):
             "opts": self.model._meta,
             "has_address": bool(getattr(request.user, "email", "")),
         }
-        return TemplateResponse(request, "articles/desk/notice_choice.html", context)
+        return TemplateResponse(request, "articles/desk/notification_preference.html", context)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **options: Any) -> HttpResponse:
         """Mark it read, and go where it is about."""
-        notice = self.get_object(request, object_id)
-        if notice is None:
-            return redirect("admin:articles_notice_changelist")
-        self.mark_read(request, self.get_queryset(request).filter(pk=notice.pk))
-        if notice.release_id is not None:
-            return redirect("admin:articles_release_change", notice.release_id)
-        if notice.article_id is None:
+        notification = self.get_object(request, object_id)
+        if notification is None:
+            return redirect("admin:articles_notification_changelist")
+        self.mark_read(request, self.get_queryset(request).filter(pk=notification.pk))
+        if notification.release_id is not None:
+            return redirect("admin:articles_release_change", notification.release_id)
+        if notification.article_id is None:
             self.message_user(request, gettext("What it was about has been deleted."), messages.WARNING)
-            return redirect("admin:articles_notice_changelist")
-        return redirect("admin:articles_article_change", notice.article_id)
+            return redirect("admin:articles_notification_changelist")
+        return redirect("admin:articles_article_change", notification.article_id)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Everybody here has notices of his own."""
         return bool(request.user.is_active and request.user.is_staff)
 
-    def has_view_permission(self, request: HttpRequest, obj: Notice | None = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: Notification | None = None) -> bool:
         """One's own: the list has no others."""
         return self.has_module_permission(request)
 
@@ -173,10 +175,10 @@ class NoticeAdmin(ModelAdmin):
         """They are written with what they tell."""
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Notice | None = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Notification | None = None) -> bool:
         """They are not changed."""
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Notice | None = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Notification | None = None) -> bool:
         """They are not deleted."""
         return False

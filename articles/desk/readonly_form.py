@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext, gettext_lazy
 
-from articles.models import Article, Channel, CoverMode, Material, Text, named
+from articles.models import Article, Channel, CoverMode, Image, Text, named
 from articles.pages import newest_text
 from articles.templatetags.newsroom import prose
 
@@ -33,7 +33,7 @@ def _channel(text: Text) -> Channel | None:
 
 
 def _cover(text: Text) -> str:
-    return gettext(", ").join(map(str, Material.objects.named(text.cover)))
+    return gettext(", ").join(map(str, Image.objects.named(text.cover)))
 
 
 READING: Mapping[str, Row] = {

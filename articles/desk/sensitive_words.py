@@ -18,20 +18,24 @@ from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, 
 
 from articles.desk.retry import RetriedScreens
 from articles.desk.review.policy import who_approves
-from articles.models import Word
+from articles.models import SensitiveWord
 from articles.review import add_words, fault_of
 from articles.text import plain_form, spoken
 
-BADGES = {Word.Level.BLOCK.value: "danger", Word.Level.REVIEW.value: "warning", Word.Level.ALLOW.value: "success"}
+BADGES = {
+    SensitiveWord.Level.BLOCK.value: "danger",
+    SensitiveWord.Level.REVIEW.value: "warning",
+    SensitiveWord.Level.ALLOW.value: "success",
+}
 VIEW_POLICY = "articles.view_reviewpolicy"
 MOST_PASTED = 5_000_000  # characters; larger lists go through `import_words`
 
 
-class WordForm(forms.ModelForm):  # type: ignore[type-arg]
+class SensitiveWordForm(forms.ModelForm):  # type: ignore[type-arg]
     """One word. Its text is judged here, so that the editor reads why it cannot be one."""
 
     class Meta:
-        model = Word
+        model = SensitiveWord
         fields = ["text", "level"]
 
     def clean_text(self) -> str:
@@ -39,22 +43,22 @@ class WordForm(forms.ModelForm):  # type: ignore[type-arg]
         text: str = self.cleaned_data["text"].strip()
         if fault := fault_of(text):
             raise ValidationError(_("This cannot be a word: %(fault)s.") % {"fault": fault})
-        others = Word.objects.filter(normalised=plain_form(text)).exclude(pk=self.instance.pk)
+        others = SensitiveWord.objects.filter(normalised=plain_form(text)).exclude(pk=self.instance.pk)
         if there := others.first():
             text = _("“%(word)s” is in the list already, as “%(level)s”.")
             raise ValidationError(text % {"word": there, "level": there.get_level_display()})
         return text
 
 
-class ManyWordsForm(forms.Form):
+class SensitiveWordsForm(forms.Form):
     """Many words of one level, pasted or in a file; `lines` holds them once the form is valid."""
 
     lines: list[str]
 
     level = forms.ChoiceField(
         label=gettext_lazy("Level"),
-        choices=Word.Level.choices,
-        initial=Word.Level.REVIEW,
+        choices=SensitiveWord.Level.choices,
+        initial=SensitiveWord.Level.REVIEW,
         widget=UnfoldAdminSelectWidget,
     )
     words = forms.CharField(
@@ -85,12 +89,12 @@ class ManyWordsForm(forms.Form):
         return values
 
 
-@admin.register(Word)
-class WordAdmin(RetriedScreens):
+@admin.register(SensitiveWord)
+class SensitiveWordAdmin(RetriedScreens):
     """Words with what finding them means."""
 
     nothing_yet = gettext_lazy("Articles with a word of this list are blocked, or read by a person first.")
-    form = WordForm
+    form = SensitiveWordForm
     list_display = ["text", "badge", "added"]
     list_filter = ["level"]
     search_fields = ["text"]
@@ -99,7 +103,7 @@ class WordAdmin(RetriedScreens):
     list_per_page = 100
     show_full_result_count = False
     actions_list = ("add_many",)  # type: ignore[assignment]
-    list_before_template = "articles/desk/words_before.html"  # type: ignore[assignment]
+    list_before_template = "articles/desk/sensitive_words_before.html"  # type: ignore[assignment]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """With who approves a text in which no word is found."""
@@ -108,18 +112,18 @@ class WordAdmin(RetriedScreens):
 
     @display(label=BADGES)
     @admin.display(description=gettext_lazy("level"), ordering="level")
-    def badge(self, word: Word) -> tuple[str, str]:
+    def badge(self, word: SensitiveWord) -> tuple[str, str]:
         """The level in its colour."""
         return word.level, word.get_level_display()
 
     @admin.display(description=gettext_lazy("added"), ordering="created_at")
-    def added(self, word: Word) -> str:
+    def added(self, word: SensitiveWord) -> str:
         """When, with the zone."""
         return spoken(word.created_at)
 
     def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Word], search_term: str
-    ) -> tuple[QuerySet[Word], bool]:
+        self, request: HttpRequest, queryset: QuerySet[SensitiveWord], search_term: str
+    ) -> tuple[QuerySet[SensitiveWord], bool]:
         """By what words are once their disguise is off."""
         term = plain_form(search_term)
         return queryset.filter(Q(normalised__contains=term) | Q(text__contains=search_term.strip())), False
@@ -132,29 +136,33 @@ class WordAdmin(RetriedScreens):
     )
     def add_many(self, request: HttpRequest) -> HttpResponse:
         """Paste or send a list, read what came of it; fetch the lists that there are."""
-        form = ManyWordsForm(request.POST or None, request.FILES or None)
-        report = add_words(form.lines, level=Word.Level(form.cleaned_data["level"])) if form.is_valid() else None
+        form = SensitiveWordsForm(request.POST or None, request.FILES or None)
+        report = (
+            add_words(form.lines, level=SensitiveWord.Level(form.cleaned_data["level"])) if form.is_valid() else None
+        )
         context: dict[str, Any] = {
             **self.admin_site.each_context(request),
             "title": _("Add many words"),
             "form": form,
             "report": report,
-            "levels": Word.Level.choices,
+            "levels": SensitiveWord.Level.choices,
             "opts": self.model._meta,
         }
-        return TemplateResponse(request, "articles/desk/words.html", context)
+        return TemplateResponse(request, "articles/desk/sensitive_words.html", context)
 
     def get_urls(self) -> list[URLPattern]:
         """The lists as files, besides the usual screens."""
         export = self.admin_site.admin_view(self.export)
-        return [path("export/<slug:level>/", export, name="articles_word_export"), *super().get_urls()]
+        return [path("export/<slug:level>/", export, name="articles_sensitiveword_export"), *super().get_urls()]
 
     def export(self, request: HttpRequest, level: str) -> HttpResponse:
         """The words of a level as a file that can be sent in again."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        if level not in Word.Level.values:
+        if level not in SensitiveWord.Level.values:
             raise Http404
-        file = HttpResponse(Word.objects.filter(level=level).as_lines(), content_type="text/plain; charset=utf-8")
+        file = HttpResponse(
+            SensitiveWord.objects.filter(level=level).as_lines(), content_type="text/plain; charset=utf-8"
+        )
         file["Content-Disposition"] = f'attachment; filename="words-{level}.txt"'
         return file

@@ -18,7 +18,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from articles.audit import EDIT_ANY
 from articles.desk.retry import RetriedScreens
-from articles.models import Notice, named
+from articles.models import Notification, named
 from articles.text import spoken_briefly
 
 admin.site.unregister(User)
@@ -105,7 +105,7 @@ class RightsAdmin(RetriedScreens):
         return super().has_delete_permission(request, obj) and (obj is None or may_administer(request.user, obj))
 
 
-class NewPersonForm(UserCreationForm):
+class NewUserForm(UserCreationForm):
     """Somebody new: of the newsroom, unless told otherwise."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -115,11 +115,11 @@ class NewPersonForm(UserCreationForm):
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
+class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     """Who may log in, and what they may do."""
 
     form = UserChangeForm
-    add_form = NewPersonForm
+    add_form = NewUserForm
     add_fieldsets = (  # type: ignore[assignment]
         (None, {"fields": ("username", "first_name", "last_name", "email")}),
         (_("Role"), {"fields": ("is_staff", "groups")}),
@@ -147,8 +147,8 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """With the groups."""
-        people: QuerySet[User] = super().get_queryset(request)
-        return people.prefetch_related("groups")
+        users: QuerySet[User] = super().get_queryset(request)
+        return users.prefetch_related("groups")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Whoever may choose an article's author may also look for people while doing so."""
@@ -158,29 +158,29 @@ class PersonAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Who goes, by name; that settings and the like go along needs no saying, and articles stay."""
         _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
-        people = [named(person) for person in objs]
-        asked = permissions - {Notice._meta.verbose_name}  # which nobody may delete by itself
-        return people, {User._meta.verbose_name_plural: len(people)}, asked, protected
+        users = [named(user) for user in objs]
+        asked = permissions - {Notification._meta.verbose_name}  # which nobody may delete by itself
+        return users, {User._meta.verbose_name_plural: len(users)}, asked, protected
 
     @admin.display(description=pgettext_lazy("of a person", "name"), ordering="first_name")
-    def full_name(self, person: User) -> str:
+    def full_name(self, user: User) -> str:
         """What people call him or her."""
-        return person.get_full_name()
+        return user.get_full_name()
 
     @admin.display(description=_("roles"))
-    def roles(self, person: User) -> str:
+    def roles(self, user: User) -> str:
         """The groups, or that he or she may do everything."""
-        groups = [right_named(group) for group in person.groups.all()]
-        return gettext(", ").join([*([str(_("Administrator"))] if person.is_superuser else []), *groups])
+        groups = [right_named(group) for group in user.groups.all()]
+        return gettext(", ").join([*([str(_("Administrator"))] if user.is_superuser else []), *groups])
 
     @admin.display(description=_("last log-in"), ordering="last_login")
-    def last_seen(self, person: User) -> str | None:
+    def last_seen(self, user: User) -> str | None:
         """When he or she last logged in."""
-        return spoken_briefly(person.last_login) if person.last_login else None
+        return spoken_briefly(user.last_login) if user.last_login else None
 
 
 @admin.register(Group)
-class PeopleGroupAdmin(GroupAdmin, RightsAdmin):  # type: ignore[misc]
+class StaffGroupAdmin(GroupAdmin, RightsAdmin):  # type: ignore[misc]
     """What the members of a group may do."""
 
     list_display = ["title"]

@@ -12,87 +12,92 @@ from articles import publishing
 from articles.audit import allows
 from articles.exceptions import InvalidSchedule, RevisionMissing
 from articles.models import Article
-from articles.publishing import Person, open_steps
+from articles.publishing import Actor, possible_transitions
 from articles.text import spoken_exactly
-from articles.workflow import STEPS, Step
+from articles.workflow import TRANSITIONS, Transition
 
-SIMPLE_STEPS: Mapping[Step, Callable[..., None]] = {
-    Step.SUBMIT: publishing.submit,
-    Step.CANCEL_SCHEDULE: publishing.cancel_schedule,
-    Step.PUBLISH_NOW: publishing.publish_now,
-    Step.WITHDRAW: publishing.withdraw,
-    Step.RESTORE: publishing.restore,
-    Step.REVIVE: publishing.revive,
-    Step.CANCEL_UPDATE: publishing.cancel_update,
-    Step.PUBLISH_UPDATE: publishing.publish_update,
-    Step.DISCARD_UPDATE: publishing.discard_update,
+SIMPLE_TRANSITIONS: Mapping[Transition, Callable[..., None]] = {
+    Transition.SUBMIT: publishing.submit,
+    Transition.UNSCHEDULE: publishing.unschedule,
+    Transition.PUBLISH_NOW: publishing.publish_now,
+    Transition.UNPUBLISH: publishing.unpublish,
+    Transition.REPUBLISH: publishing.republish,
+    Transition.UNDO_RETRACTION: publishing.undo_retraction,
+    Transition.UNSCHEDULE_UPDATE: publishing.unschedule_update,
+    Transition.PUBLISH_UPDATE: publishing.publish_update,
+    Transition.DISCARD_UPDATE: publishing.discard_update,
 }
 """The steps that need nothing but the article."""
 
-TIMED_STEPS: Mapping[Step, Callable[..., None]] = {
-    Step.SCHEDULE: publishing.schedule,
-    Step.SCHEDULE_UPDATE: publishing.schedule_update,
+TIMED_TRANSITIONS: Mapping[Transition, Callable[..., None]] = {
+    Transition.SCHEDULE: publishing.schedule,
+    Transition.SCHEDULE_UPDATE: publishing.schedule_update,
 }
 """The steps that need a time."""
 
-TAKING_AWAY = frozenset({Step.CANCEL_SCHEDULE, Step.CANCEL_UPDATE, Step.WITHDRAW, Step.KILL})
+TAKING_AWAY = frozenset({Transition.UNSCHEDULE, Transition.UNSCHEDULE_UPDATE, Transition.UNPUBLISH, Transition.RETRACT})
 """The steps that show readers nothing new: whatever was written, or went live, since the form was opened."""
 
 
-def step_button(step: Step) -> str:
+def transition_button(transition: Transition) -> str:
     """The name of a step's button in the article's form."""
-    return f"_step_{step}"
+    return f"_step_{transition}"
 
 
-def pressed(request: HttpRequest) -> list[Step]:
+def pressed(request: HttpRequest) -> list[Transition]:
     """The steps whose buttons were pressed."""
-    return [step for step in Step if step_button(step) in request.POST]
+    return [transition for transition in Transition if transition_button(transition) in request.POST]
 
 
-def offered(article: Article, by: Person, now: datetime) -> list[Step]:
+def offered(article: Article, by: Actor, now: datetime) -> list[Transition]:
     """The steps that make sense for this article and that this person may take."""
-    senseless = {Step.MOVE, Step.SET_EMBARGO}  # the form has a field for each
+    senseless = {Transition.RESCHEDULE, Transition.SET_EMBARGO}  # the form has a field for each
     if article.publish_at is None:
-        senseless.add(Step.CANCEL_SCHEDULE)
-    if article.newer is None or article.newer.publish_at is None:
-        senseless.add(Step.CANCEL_UPDATE)
-    steps = open_steps(article, now)
-    has_draft = article.newer is not None and article.newer.draft_id is not None
+        senseless.add(Transition.UNSCHEDULE)
+    if article.pending_update is None or article.pending_update.publish_at is None:
+        senseless.add(Transition.UNSCHEDULE_UPDATE)
+    transitions = possible_transitions(article, now)
+    has_draft = article.pending_update is not None and article.pending_update.draft_id is not None
     if article.status in Article.Status.passed() and not has_draft:
-        steps = [Step.SUBMIT, *steps]  # what is typed becomes the newer text, which can be handed in at once
-    return [step for step in steps if may_take(step, by, article) and step not in senseless]
+        transitions = [
+            Transition.SUBMIT,
+            *transitions,
+        ]  # what is typed becomes the newer text, which can be handed in at once
+    return [
+        transition for transition in transitions if may_take(transition, by, article) and transition not in senseless
+    ]
 
 
-def may_take(step: Step, by: Person, article: Article | None = None) -> bool:
+def may_take(transition: Transition, by: Actor, article: Article | None = None) -> bool:
     """Whether this person may take the step: in general, or with this article."""
-    return allows(STEPS[step].permission, by, article)
+    return allows(TRANSITIONS[transition].permission, by, article)
 
 
 def take(
-    step: Step,
+    transition: Transition,
     article: Article,
     *,
-    by: Person,
+    by: Actor,
     publish_at: datetime | None = None,
     reason: str = "",
     revision: int | None = None,
     override: str | None = None,
 ) -> None:
     """Take a step; the other arguments are for those that need them. Raises `ArticleError`."""
-    if step in TIMED_STEPS:
+    if transition in TIMED_TRANSITIONS:
         if publish_at is None:
             raise InvalidSchedule(_("Choose the time at which the article goes live."))
-        TIMED_STEPS[step](article, publish_at=publish_at, by=by, at_once=False)
-    elif step == Step.APPROVE:
+        TIMED_TRANSITIONS[transition](article, publish_at=publish_at, by=by, at_once=False)
+    elif transition == Transition.APPROVE:
         if revision is None:
             raise RevisionMissing
         publishing.approve(article, by=by, revision=revision, override=override)
-    elif step == Step.REFUSE:
-        publishing.refuse(article, by=by, reason=reason, revision=revision)
-    elif step == Step.KILL:
-        publishing.kill(article, by=by, notice=reason)
+    elif transition == Transition.REJECT:
+        publishing.reject(article, by=by, reason=reason, revision=revision)
+    elif transition == Transition.RETRACT:
+        publishing.retract(article, by=by, notice=reason)
     else:
-        SIMPLE_STEPS[step](article, by=by)
+        SIMPLE_TRANSITIONS[transition](article, by=by)
 
 
 def stage_of(article: Article) -> str:
@@ -100,7 +105,7 @@ def stage_of(article: Article) -> str:
     return _("Scheduled") if article.is_waiting and article.publish_at else article.get_status_display()
 
 
-def standing(article: Article, now: datetime) -> str:
+def state(article: Article, now: datetime) -> str:
     """One sentence that says where the article stands and what happens next."""
     due = article.goes_live_at
     if article.is_waiting and due is not None:
@@ -118,20 +123,20 @@ def limits(article: Article, now: datetime) -> list[str]:
         told.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
     if article.unpublish_at and article.unpublish_at > now:
         told.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
-    if article.status == Article.Status.KILLED:
-        told.append(f"“{article.kill_notice}”")
+    if article.status == Article.Status.RETRACTED:
+        told.append(f"“{article.retraction_notice}”")
     return told
 
 
-def standing_of_newer(article: Article) -> str:
+def state_of_update(article: Article) -> str:
     """One sentence about the newer text of an article; empty without one."""
-    newer = article.newer
-    if newer is None:
+    pending_update = article.pending_update
+    if pending_update is None:
         return ""
-    when = spoken_exactly(newer.publish_at) if newer.publish_at else None
-    if newer.draft is not None:
+    when = spoken_exactly(pending_update.publish_at) if pending_update.publish_at else None
+    if pending_update.draft is not None:
         text = _("Readers do not see the newer text in this form: it is “%(status)s”.")
-        return text % {"status": newer.get_status_display()}
+        return text % {"status": pending_update.get_status_display()}
     if when:
         return _("The newer text is approved and takes its place on %(time)s.") % {"time": when}
     return _("The newer text is approved and has no time yet. Schedule or publish the update.")
@@ -145,6 +150,6 @@ _SENTENCES: Mapping[int, Callable[[], str]] = {
     Article.Status.MANUALLY_APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
     Article.Status.APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
     Article.Status.PUBLISHED: lambda: _("It is out."),
-    Article.Status.WITHDRAWN: lambda: _("Readers no longer see it."),
-    Article.Status.KILLED: lambda: _("It was killed: readers are told why."),
+    Article.Status.UNPUBLISHED: lambda: _("Readers no longer see it."),
+    Article.Status.RETRACTED: lambda: _("It was killed: readers are told why."),
 }

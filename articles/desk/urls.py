@@ -19,8 +19,8 @@ urlpatterns = [
     path("views/<int:pk>/", view(saved_views.change), name="desk_change_view"),
     path("views/<int:pk>/delete/", view(saved_views.delete), name="desk_delete_view"),
     path("views/<int:pk>/move/", view(saved_views.move), name="desk_move_view"),
-    path("batches/", view(screens.mine), name="desk_batches"),
-    path("batches/<int:pk>/", view(screens.show), name="desk_batch"),
-    path("batches/<int:pk>/advance/", view(screens.advance), name="desk_advance_batch"),
-    path("batches/<int:pk>/undo/", view(screens.undo), name="desk_undo_batch"),
+    path("bulk-actions/", view(screens.mine), name="desk_bulk_actions"),
+    path("bulk-actions/<int:pk>/", view(screens.show), name="desk_bulk_action"),
+    path("bulk-actions/<int:pk>/advance/", view(screens.advance), name="desk_advance_bulk_action"),
+    path("bulk-actions/<int:pk>/undo/", view(screens.undo), name="desk_undo_bulk_action"),
 ]

@@ -14,7 +14,7 @@ from datetime import datetime
 from django.db.models import F, Max, Model, Q, Value
 
 from articles.exceptions import UnknownCheckpoint
-from articles.models import Article, Channel, FeedEntry, FeedHead, Material, PendingChange, Tag, insert_for_each
+from articles.models import Article, Channel, FeedEntry, FeedHead, Image, PendingChange, Tag, insert_for_each
 from scheduling.services import EARLIEST, database_now, delete_by_ids, lock_by_ids, read_database_clock, retried
 
 State = FeedEntry.State
@@ -23,7 +23,7 @@ MOST = 2_000  # written articles that are looked at under one lock
 _ROUNDS = 100  # of those in one go of the reconciler
 _TIMES = ("publish_at", "embargo_until", "unpublish_at")
 _HEAD = 1
-_SHOWN_BY: Mapping[type[Model], str] = {Channel: "channel", Tag: "tags", Material: "material_uses__material"}
+_SHOWN_BY: Mapping[type[Model], str] = {Channel: "channel", Tag: "tags", Image: "image_uses__image"}
 
 
 def catch_up() -> FeedHead:
@@ -149,7 +149,7 @@ def _look(ids: Collection[int], written: Mapping[int, datetime], now: datetime) 
 def _absence(status: int | None) -> FeedEntry.State:
     if status is None:
         return State.DELETED
-    return State.RETRACTED if status == Article.Status.KILLED else State.UNPUBLISHED
+    return State.RETRACTED if status == Article.Status.RETRACTED else State.UNPUBLISHED
 
 
 def _enter(head: FeedHead, sights: Sequence[Sight], now: datetime) -> None:

@@ -11,7 +11,7 @@ from articles.models import Article, CoverMode
 from articles.text import references
 
 STATE = ("status", "publish_at", "unpublish_at", "embargo_until")
-AROUND = ("published_at", "status_reason", "kill_notice")
+AROUND = ("published_at", "status_reason", "retraction_notice")
 """What comes with a state, but is none of what editors choose."""
 
 
@@ -28,7 +28,7 @@ class ImportedArticle:
     body: str
     status: Article.Status
     status_reason: str
-    kill_notice: str
+    retraction_notice: str
     publish_at: datetime | None
     published_at: datetime | None
     embargo_until: datetime | None

@@ -20,7 +20,7 @@ PAGE = 200
 """Articles that are read with one statement."""
 
 Status = Article.Status
-TAKEN_OFF = (Status.WITHDRAWN, Status.KILLED)
+UNPUBLISHED = (Status.UNPUBLISHED, Status.RETRACTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Item:
             "body_format": "html",
             "status": status.name.lower(),
             "status_reason": article.status_reason,
-            "kill_notice": article.kill_notice if status == Status.KILLED else "",
+            "retraction_notice": article.retraction_notice if status == Status.RETRACTED else "",
             "publish_at": _moment(article.publish_at),
             "published_at": _moment(self._went_live_at(status)),
             "embargo_until": _moment(article.embargo_until),
@@ -65,7 +65,7 @@ class Item:
         """Its own time if it is live and no worker has stamped it; nothing if it waits."""
         if status == Status.PUBLISHED:
             return self.article.published_at or self.article.goes_live_at
-        return self.article.published_at if status in TAKEN_OFF else None
+        return self.article.published_at if status in UNPUBLISHED else None
 
     def _text_changed_at(self) -> datetime | None:
         """An import stamps what has none; what readers are told of an article that was never changed stays so."""
@@ -111,7 +111,7 @@ class Export:
         """Those that the articles are in."""
         return Channel.objects.filter(pk__in=self.articles.order_by().values("channel"))
 
-    def people(self) -> models.QuerySet[Any]:
+    def users(self) -> models.QuerySet[Any]:
         """Those who wrote the articles."""
         authors = self.articles.order_by().values("author")
         return get_user_model()._default_manager.filter(pk__in=authors).order_by("pk")

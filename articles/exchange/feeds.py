@@ -56,7 +56,7 @@ _ATOM_AUTHOR = "{http://www.w3.org/2005/Atom}author"
 _MARKUP = re.compile(r"</?(?:a|b|br|code|em|i|mark|q|s|small|span|strong|sub|sup|u)\b[^<>]*>", re.IGNORECASE)
 
 
-class Person(NamedTuple):
+class Actor(NamedTuple):
     """Who wrote it, as far as the feed says."""
 
     name: str
@@ -124,8 +124,8 @@ class Entry:
 
     def fields(self) -> dict[str, object]:
         """What it says, by our names. Raises `Refused`."""
-        people, terms = self._people(), self._terms()
-        names = [person.name for person in people if person.name]
+        users, terms = self._users(), self._terms()
+        names = [user.name for user in users if user.name]
         summary, body = self._summary_and_body()
         return {
             "external_id": self.id,
@@ -135,7 +135,7 @@ class Entry:
             "status": "published",
             "publish_at": moment(self._text(*DATES)),
             "text_changed_at": moment(changed) if (changed := self._text("atom:updated")) else None,
-            "author": people[0].email or people[0].name if people else "",
+            "author": users[0].email or users[0].name if users else "",
             "author_name": names[0] if names else "",
             "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
             "channel": terms[0] if terms else "",
@@ -158,12 +158,12 @@ class Entry:
         base = complete(self._base, element.get(_BASE, ""))
         return clean_html(html, base=base) if base else html
 
-    def _people(self) -> list[Person]:
+    def _users(self) -> list[Actor]:
         around = next((one for one in self._feed if one.find(_ATOM_AUTHOR) is not None), None)
-        found = [person for child in self._element if (person := _person(child))]
+        found = [user for child in self._element if (user := _user(child))]
         if found or around is None:
             return found
-        return [person for child in around if (person := _person(child))]
+        return [user for child in around if (user := _user(child))]
 
     def _terms(self) -> list[str]:
         found = [_term(child) for child in self._element if _short(child.tag) in TERMS]
@@ -216,17 +216,17 @@ def _serialised(element: Element) -> str:
     return str(tostring(element, encoding="unicode", method="html"))
 
 
-def _person(element: Element) -> Person | None:
+def _user(element: Element) -> Actor | None:
     name, text = _short(element.tag), (element.text or "").strip()
     if name == "atom:author":
         said = {_short(child.tag): (child.text or "").strip() for child in element}
-        return Person(said.get("atom:name", ""), said.get("atom:email", ""))
+        return Actor(said.get("atom:name", ""), said.get("atom:email", ""))
     if name == "author" and text.endswith(")") and "(" in text:  # "mei@gazette.example (Mei Li)"
         email, _bracket, shown = text[:-1].partition("(")
-        return Person(shown.strip(), email.strip())
+        return Actor(shown.strip(), email.strip())
     if name == "author" and "@" in text:
-        return Person("", text)
-    return Person(text) if name in ("dc:creator", "author") and text else None
+        return Actor("", text)
+    return Actor(text) if name in ("dc:creator", "author") and text else None
 
 
 def _term(element: Element) -> str:

@@ -48,24 +48,24 @@ class Site:
     """What the posts refer to, by id."""
 
     tags: dict[str, Row] = field(default_factory=dict)
-    people: dict[str, Row] = field(default_factory=dict)
+    users: dict[str, Row] = field(default_factory=dict)
     meta: dict[str, Row] = field(default_factory=dict)
     tags_of: dict[str, list[Reference]] = field(default_factory=dict)
-    people_of: dict[str, list[Reference]] = field(default_factory=dict)
+    users_of: dict[str, list[Reference]] = field(default_factory=dict)
 
     def learn(self, table: str, row: Row) -> None:
         """Take in one row of any table but the posts."""
         if table == "tags":
             self.tags[_id(row)] = _some(row, "name", "visibility")
         elif table == "users":
-            self.people[_id(row)] = _some(row, "name", "email")
+            self.users[_id(row)] = _some(row, "name", "email")
         elif table == "posts_meta":
             if said := _some(row, "feature_image_alt", "feature_image_caption", "email_only"):
                 self.meta[_id(row, "post_id")] = said
         elif table == "posts_tags":
             _refer(self.tags_of, row, "tag_id")
         elif table == "posts_authors":
-            _refer(self.people_of, row, "author_id")
+            _refer(self.users_of, row, "author_id")
 
     def names_of_tags(self, post: Row) -> list[str]:
         """Those that readers see, in their order."""
@@ -75,8 +75,8 @@ class Site:
 
     def authors(self, post: Row) -> list[Row]:
         """In their order; old exports have one, in the post itself."""
-        listed = sorted(self.people_of.get(_id(post), []), key=_place) or [(0, _id(post, "author_id"))]
-        return [self.people[pk] for _order, pk in listed if pk in self.people]
+        listed = sorted(self.users_of.get(_id(post), []), key=_place) or [(0, _id(post, "author_id"))]
+        return [self.users[pk] for _order, pk in listed if pk in self.users]
 
 
 def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:

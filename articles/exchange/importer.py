@@ -52,7 +52,7 @@ class Importer:
         self.misspelt: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
         self._checker = checker
-        self._tell = tell
+        self._notify = tell
         self._dry_run = dry_run
         self._seen: set[int] = set()
 
@@ -81,7 +81,7 @@ class Importer:
         self.misspelt.update(unknown_fields(record))
         self.notes.update(record.notes)
         if note:
-            self._tell(Remark(Kind.NOTED, record.place, note))
+            self._notify(Remark(Kind.NOTED, record.place, note))
         if is_new:
             chunk.add(article, record.place)
         else:
@@ -125,4 +125,4 @@ class Importer:
 
     def _fail(self, place: str, message: str, count: int) -> None:
         self.tally.failed += count
-        self._tell(Remark(Kind.FAILED, place, message))
+        self._notify(Remark(Kind.FAILED, place, message))

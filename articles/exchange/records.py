@@ -21,7 +21,7 @@ FIELDS = {
     "body_format",
     "status",
     "status_reason",
-    "kill_notice",
+    "retraction_notice",
     "publish_at",
     "unpublish_at",
     "embargo_until",

@@ -85,7 +85,7 @@ class Timetable:
             return self._wait(status, times, needs_a_time=word in NEEDS_A_TIME)
         if status == Status.PUBLISHED:
             return self._published(times)
-        if status in (Status.WITHDRAWN, Status.KILLED):
+        if status in (Status.UNPUBLISHED, Status.RETRACTED):
             return Outcome(status, times.publish_at or times.published_at, times.published_at)
         note = _("not for all to read; imported as a draft") if word == "private" else ""
         return Outcome(status, times.publish_at, note=note)

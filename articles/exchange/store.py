@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, prefetch_related_objects
 from django.utils.translation import gettext as _
 
-from articles.audit import IMPORT, Standing, record_many
+from articles.audit import IMPORT, StateSnapshot, record_many
 from articles.exchange.digest import AROUND, STATE, ImportedArticle, Imprint, signature
 from articles.exchange.external_id import at_home
 from articles.images import note_uses
@@ -22,12 +22,12 @@ from articles.publishing import (
     add_revisions,
     channels_named,
     held,
-    people_named,
     pin_all,
     sync_tasks,
     tag_all,
     tags_named,
     take_in,
+    users_named,
 )
 from articles.search import index
 from articles.text import references
@@ -104,7 +104,7 @@ class Change:
         file does not vouch for the text.
         """
         vouched = self.item.status in Status.passed() and self.article.status in Status.passed()
-        under_way = self.article.status in (*Status.passed(), *IN_REVIEW, Status.KILLED)
+        under_way = self.article.status in (*Status.passed(), *IN_REVIEW, Status.RETRACTED)
         return self.content and not self.state and under_way and not vouched
 
 
@@ -143,8 +143,8 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change], context: C
     written = [article.pk for article in created] + [change.article.pk for change in changes]
     sync_tasks(written)
     index(written)
-    illustrated = [article.pk for article in created if article.pictures or article.cover]
-    note_uses(illustrated + [change.article.pk for change in changes if change.content])
+    with_renditions_html = [article.pk for article in created if article.images or article.cover]
+    note_uses(with_renditions_html + [change.article.pk for change in changes if change.content])
     _record(created, changes)
 
 
@@ -177,9 +177,9 @@ def _apply(changes: Sequence[Change], context: Context) -> None:
 
 
 def _record(created: Iterable[Article], changes: Iterable[Change]) -> None:
-    entries = [(article, Standing()) for article in created]
+    entries = [(article, StateSnapshot()) for article in created]
     for change in changes:
-        before = Standing.of(change.article)
+        before = StateSnapshot.of(change.article)
         for name in STATE if change.state else ():
             setattr(change.article, name, getattr(change.item, name))
         entries.append((change.article, before))
@@ -191,7 +191,7 @@ class Context:
     """What the items of one chunk refer to, by name."""
 
     channels: dict[str, Channel]
-    people: dict[str, AbstractBaseUser]
+    users: dict[str, AbstractBaseUser]
     tags: dict[str, Tag]
 
     @classmethod
@@ -199,7 +199,7 @@ class Context:
         """Find or make the channels and find the people."""
         return cls(
             channels_named({item.channel: item.new_channel for item in items if item.channel}),
-            people_named({item.author for item in items if item.author}),
+            users_named({item.author for item in items if item.author}),
             tags_named({name for item in items for name in item.tags}),
         )
 
@@ -229,7 +229,7 @@ class Context:
 
     def content(self, item: ImportedArticle) -> dict[str, Any]:
         """The text, and who wrote it for which channel. A name that nobody here has becomes the byline."""
-        author = self.people.get(item.author)
+        author = self.users.get(item.author)
         name = item.author_name or ("" if author or "@" in item.author else item.author)
         is_named = author is not None and bool(author.get_full_name())  # type: ignore[attr-defined]
         return {

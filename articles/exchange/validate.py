@@ -11,12 +11,12 @@ from django.conf import settings
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.exceptions import UnknownMaterial
+from articles.exceptions import UnknownImage
 from articles.exchange import fields as read
 from articles.exchange.digest import ImportedArticle
 from articles.exchange.records import FIELDS, Record, Refused
 from articles.exchange.statuses import Outcome, Times, Timetable
-from articles.images import unknown_pictures
+from articles.images import unknown_images
 from articles.models import Article, Channel, CoverMode, Tag
 from articles.text import add_paragraphs, clean_html, references
 
@@ -34,7 +34,7 @@ TITLE, SLUG, SUMMARY, BYLINE, EXTERNAL_ID, REASON = (
 )
 CHANNEL, CHANNEL_SLUG, CHANNEL_DESCRIPTION = (length_of(Channel, name) for name in ("name", "slug", "description"))
 TAG = length_of(Tag, "name")
-PERSON = 254
+USER = 254
 
 
 class Checker:
@@ -72,7 +72,7 @@ class Checker:
             body=_body(source),
             status=outcome.status,
             status_reason=read.line(source, "status_reason", REASON),
-            kill_notice=_kill_notice(source, outcome),
+            retraction_notice=_retraction_notice(source, outcome),
             publish_at=outcome.publish_at,
             published_at=outcome.published_at,
             embargo_until=times.embargo_until,
@@ -80,8 +80,8 @@ class Checker:
             text_changed_at=self._past(read.moment(source, "text_changed_at")),
             cover_mode=cover_mode,
             cover=cover,
-            author=read.line(source, "author", PERSON),
-            author_name=read.line(source, "author_name", PERSON),
+            author=read.line(source, "author", USER),
+            author_name=read.line(source, "author_name", USER),
             byline=read.line(source, "byline", BYLINE),
             channel=read.line(source, "channel", CHANNEL),
             channel_slug=read.valid_slug(source, "channel_slug", CHANNEL_SLUG),
@@ -108,7 +108,7 @@ def _cover(source: read.Fields) -> tuple[str, tuple[str, ...]]:
         raise Refused(
             "cover", _("has %(found)d pictures instead of %(wanted)d") % {"found": len(cover), "wanted": wanted}
         )
-    return (CoverMode.AUTO, ()) if unknown_pictures(cover) else (mode, cover)
+    return (CoverMode.AUTO, ()) if unknown_images(cover) else (mode, cover)
 
 
 def _body(source: read.Fields) -> str:
@@ -116,8 +116,8 @@ def _body(source: read.Fields) -> str:
     if not _is_html(source):
         body = add_paragraphs(body)
     body = _at_home(clean_html(body))
-    if unknown := unknown_pictures(references(body)):
-        raise Refused("body", str(UnknownMaterial(unknown)))
+    if unknown := unknown_images(references(body)):
+        raise Refused("body", str(UnknownImage(unknown)))
     return body
 
 
@@ -135,10 +135,10 @@ def _is_html(source: read.Fields) -> bool:
     return word == "html"
 
 
-def _kill_notice(source: read.Fields, outcome: Outcome) -> str:
+def _retraction_notice(source: read.Fields, outcome: Outcome) -> str:
     """What readers are told in its place; nothing of an article that is not killed."""
-    notice = read.line(source, "kill_notice", REASON)
-    return notice if outcome.status == Article.Status.KILLED else ""
+    notice = read.line(source, "retraction_notice", REASON)
+    return notice if outcome.status == Article.Status.RETRACTED else ""
 
 
 def _unpublish_at(source: read.Fields, times: Times, outcome: Outcome) -> datetime | None:

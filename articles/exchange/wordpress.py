@@ -62,7 +62,7 @@ _USUAL = {
 _UNTITLED_LENGTH = 80
 
 
-class Person(NamedTuple):
+class Actor(NamedTuple):
     """An author over there."""
 
     email: str
@@ -84,7 +84,7 @@ class Site:
     prefixes: dict[str, str]
     version: str = ""
     address: str = ""
-    people: dict[str, Person] = field(default_factory=dict)  #: by log-in name
+    users: dict[str, Actor] = field(default_factory=dict)  #: by log-in name
     categories: dict[str, Category] = field(default_factory=dict)  #: by slug
     library: Library = field(default_factory=Library)
 
@@ -95,15 +95,15 @@ class Site:
         elif name == "wp:base_blog_url" or (name == "wp:base_site_url" and not self.address):
             self.address = (element.text or "").strip()
         elif name == "wp:author":
-            self._learn_person(self.children(element))
+            self._learn_user(self.children(element))
         elif name == "wp:category":
             self._learn_category(self.children(element))
         elif name == "item":
             self._learn_attachment(element)
 
-    def _learn_person(self, person: dict[str, str]) -> None:
-        name = plain(person.get("wp:author_display_name", ""))
-        self.people[person.get("wp:author_login", "")] = Person(person.get("wp:author_email", ""), name)
+    def _learn_user(self, user: dict[str, str]) -> None:
+        name = plain(user.get("wp:author_display_name", ""))
+        self.users[user.get("wp:author_login", "")] = Actor(user.get("wp:author_email", ""), name)
 
     def _learn_category(self, category: dict[str, str]) -> None:
         self.categories[unquote(category.get("wp:category_nicename", ""))] = Category(
@@ -212,7 +212,7 @@ def _body(post: dict[str, str], custom: dict[str, str], site: Site) -> Body:
 
 def _fields(post: dict[str, str], body: Body, site: Site) -> dict[str, object]:
     login = post.get("dc:creator", "")
-    email, shown = site.people.get(login, Person("", ""))
+    email, shown = site.users.get(login, Actor("", ""))
     return {
         "external_id": post.get("guid") or f"{site.address.removesuffix('/')}?p={post.get('wp:post_id', '')}",
         "title": plain(post.get("title", "")),

@@ -39,8 +39,8 @@ Status = Article.Status
 def write(export: Export) -> Iterator[str]:
     """Yield the head, an item for each article, and the foot."""
     yield _HEAD + _about_the_site(export.now)
-    for person in export.people().iterator():
-        yield _person(person)
+    for user in export.users().iterator():
+        yield _user(user)
     for channel in export.channels():
         yield _channel(channel)
     for item in export.items():
@@ -74,17 +74,17 @@ def _about_the_site(now: datetime) -> str:
     )
 
 
-def _person(person: Any) -> str:
-    name = person.get_full_name() or person.get_username()
+def _user(user: Any) -> str:
+    name = user.get_full_name() or user.get_username()
     return _group(
         "wp:author",
         {
-            "wp:author_id": person.pk,
-            "wp:author_login": person.get_username(),
-            "wp:author_email": person.email,
+            "wp:author_id": user.pk,
+            "wp:author_login": user.get_username(),
+            "wp:author_email": user.email,
             "wp:author_display_name": escape(name, quote=False),
-            "wp:author_first_name": person.first_name,
-            "wp:author_last_name": person.last_name,
+            "wp:author_first_name": user.first_name,
+            "wp:author_last_name": user.last_name,
         },
     )
 

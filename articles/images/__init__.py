@@ -1,46 +1,46 @@
 """The image library: uploads, renditions, which articles use an image, and images in HTML."""
 
-from articles.images.html import IN_A_COLUMN, absolute, gather_covers, gather_pictures, illustrate, markup
+from articles.images.html import IN_A_COLUMN, absolute, gather_covers, gather_images, markup, with_renditions
 from articles.images.library import (
     ADD,
     CHANGE,
-    CHANGE_PICTURE,
+    CHANGE_IMAGE,
     DELETE,
-    DELETE_PICTURE,
+    DELETE_IMAGE,
     EDITABLE,
     UPLOAD,
     VIEW,
-    change_material,
-    delete_material,
+    change_image,
+    delete_image,
     favour,
     may_change,
     upload,
 )
-from articles.images.references import note_uses, refuse_pictures, unknown_pictures
+from articles.images.references import note_uses, refuse_images, unknown_images
 from articles.images.resize import too_many_bytes
 
 __all__ = [
     "ADD",
     "CHANGE",
-    "CHANGE_PICTURE",
+    "CHANGE_IMAGE",
     "DELETE",
-    "DELETE_PICTURE",
+    "DELETE_IMAGE",
     "EDITABLE",
     "IN_A_COLUMN",
     "UPLOAD",
     "VIEW",
     "absolute",
-    "change_material",
-    "delete_material",
+    "change_image",
+    "delete_image",
     "favour",
     "gather_covers",
-    "gather_pictures",
-    "illustrate",
+    "gather_images",
     "markup",
     "may_change",
     "note_uses",
-    "refuse_pictures",
+    "refuse_images",
     "too_many_bytes",
-    "unknown_pictures",
+    "unknown_images",
     "upload",
+    "with_renditions",
 ]

@@ -9,7 +9,7 @@ from html import unescape
 from django.conf import settings
 from django.template.loader import render_to_string
 
-from articles.models import MODERN, Article, Material
+from articles.models import MODERN, Article, Image
 from articles.text import ATTRIBUTE, reference, references
 
 IMAGE = re.compile(r'<img((?:\s+[\w-]+="[^"]*")*)\s*/?>')
@@ -19,7 +19,7 @@ IN_A_COLUMN = "(min-width: 44rem) 42rem, 92vw"
 """How wide a picture in a text stands."""
 
 
-def illustrate(html: str, found: Mapping[str, Material] | None = None, *, address: Callable[[str], str] = str) -> str:
+def with_renditions(html: str, found: Mapping[str, Image] | None = None, *, address: Callable[[str], str] = str) -> str:
     """Cleaned `html` with each picture of the newsroom in all its sizes; one that is gone is left out.
 
     `found` holds the pictures by their ids; without it they are looked up. `address` is given each address of a picture
@@ -31,7 +31,7 @@ def illustrate(html: str, found: Mapping[str, Material] | None = None, *, addres
 
 
 def markup(
-    material: Material,
+    image: Image,
     *,
     alt: str = "",
     sizes: str = IN_A_COLUMN,
@@ -43,11 +43,11 @@ def markup(
     once, `is_small` that it is one of many: few versions in the best format, and one for older browsers. `alt` is what
     the text says of it instead of what the newsroom does.
     """
-    kinds, widths = (MODERN[:1], material.widths[:3]) if is_small else (MODERN, material.widths)
-    sources = [(f"image/{kind}", _srcset(material, widths, kind, address)) for kind in kinds]
-    values = {"picture": material, "alt": alt or material.alt, "sizes": sizes, "is_first": is_first}
-    values |= {"sources": sources, "preview": address(material.preview)}
-    return render_to_string("articles/picture.html", values).strip()
+    kinds, widths = (MODERN[:1], image.widths[:3]) if is_small else (MODERN, image.widths)
+    sources = [(f"image/{kind}", _srcset(image, widths, kind, address)) for kind in kinds]
+    values = {"image": image, "alt": alt or image.alt, "sizes": sizes, "is_first": is_first}
+    values |= {"sources": sources, "preview": address(image.preview)}
+    return render_to_string("articles/image.html", values).strip()
 
 
 def absolute(address: str) -> str:
@@ -61,32 +61,32 @@ def gather_covers(articles: Iterable[Article]) -> None:
     _give_covers(rows, _found({pk for row in rows for pk in row.cover}))
 
 
-def gather_pictures(article: Article, others: Iterable[Article]) -> None:
+def gather_images(article: Article, others: Iterable[Article]) -> None:
     """Look the pictures of an article's text up, and with the same statement its covers and those of `others`."""
-    rows, shown = [article, *others], article.pictures
+    rows, shown = [article, *others], article.images
     found = _found({*shown, *(pk for row in rows for pk in row.cover)})
-    article.illustrations = {pk: found[pk] for pk in shown if pk in found}
+    article.renditions_of = {pk: found[pk] for pk in shown if pk in found}
     _give_covers(rows, found)
 
 
-def _found(ids: Iterable[str]) -> dict[str, Material]:
-    return {str(material.pk): material for material in Material.objects.named(ids)}
+def _found(ids: Iterable[str]) -> dict[str, Image]:
+    return {str(image.pk): image for image in Image.objects.named(ids)}
 
 
-def _give_covers(articles: Iterable[Article], found: Mapping[str, Material]) -> None:
+def _give_covers(articles: Iterable[Article], found: Mapping[str, Image]) -> None:
     for article in articles:
         article.covers = [found[pk] for pk in article.cover if pk in found]
 
 
-def _srcset(material: Material, widths: Iterable[int], kind: str, address: Callable[[str], str]) -> str:
-    return ", ".join(f"{address(material.address(f'{width}.{kind}'))} {width}w" for width in widths)
+def _srcset(image: Image, widths: Iterable[int], kind: str, address: Callable[[str], str]) -> str:
+    return ", ".join(f"{address(image.address(f'{width}.{kind}'))} {width}w" for width in widths)
 
 
-def _shown(tag: re.Match[str], found: Mapping[str, Material], address: Callable[[str], str]) -> str:
+def _shown(tag: re.Match[str], found: Mapping[str, Image], address: Callable[[str], str]) -> str:
     attributes = {name: unescape(value) for name, value in ATTRIBUTE.findall(tag[1])}
     pk = reference(attributes.get("src", ""))
     if pk is None:
         return tag[0]
-    if (material := found.get(pk)) is None:
+    if (image := found.get(pk)) is None:
         return ""
-    return markup(material, alt=attributes.get("alt", ""), address=address)
+    return markup(image, alt=attributes.get("alt", ""), address=address)

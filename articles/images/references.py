@@ -8,12 +8,12 @@ from uuid import UUID
 from django.db.models import F
 from django.utils.translation import ngettext
 
-from articles.exceptions import AltMissing, UnknownMaterial, WrongCover
+from articles.exceptions import AltMissing, UnknownImage, WrongCover
 from articles.models import (
     Article,
     CoverMode,
-    Material,
-    MaterialUse,
+    Image,
+    ImageUse,
     Release,
     ReleaseMember,
     Revision,
@@ -25,7 +25,7 @@ from articles.text import references
 from scheduling.services import delete_by_ids, lock_by_ids
 
 
-def refuse_pictures(text: Text, *, before: Text | None = None) -> None:
+def refuse_images(text: Text, *, before: Text | None = None) -> None:
     """Raise `WrongCover`, `UnknownMaterial` or `AltMissing` if a text shows what it cannot.
 
     What it showed `before` is left alone, so that an old fault keeps nobody from correcting a comma. The pictures stay
@@ -33,27 +33,27 @@ def refuse_pictures(text: Text, *, before: Text | None = None) -> None:
     """
     _refuse_cover(text)
     new = [pk for pk in text.shown if before is None or pk not in before.shown]
-    list(lock_by_ids(Material, [pk for pk in map(as_id, new) if pk]).values_list("pk"))
-    if unknown := unknown_pictures(new):
-        raise UnknownMaterial(unknown)
-    if silent := [material.title for material in Material.objects.named(new) if not material.alt]:
+    list(lock_by_ids(Image, [pk for pk in map(as_id, new) if pk]).values_list("pk"))
+    if unknown := unknown_images(new):
+        raise UnknownImage(unknown)
+    if silent := [image.title for image in Image.objects.named(new) if not image.alt]:
         raise AltMissing(silent)
 
 
-def unknown_pictures(ids: Sequence[str]) -> list[str]:
+def unknown_images(ids: Sequence[str]) -> list[str]:
     """Those of these ids that are no picture's."""
-    found = {str(material.pk) for material in Material.objects.named(ids)}
+    found = {str(image.pk) for image in Image.objects.named(ids)}
     return [pk for pk in ids if pk not in found]
 
 
 def note_uses(article_ids: Collection[int]) -> None:
     """Set right what is known of the pictures of these articles, from what is stored of them."""
     wanted = _shown_by(article_ids)
-    uses = MaterialUse.objects.filter(article__in=article_ids)
-    there = {(use.material_id, use.article_id): use.pk for use in uses}
-    delete_by_ids(MaterialUse, [pk for pair, pk in there.items() if pair not in wanted])
+    uses = ImageUse.objects.filter(article__in=article_ids)
+    there = {(use.image_id, use.article_id): use.pk for use in uses}
+    delete_by_ids(ImageUse, [pk for pair, pk in there.items() if pair not in wanted])
     new = sorted(wanted - there.keys())
-    MaterialUse.objects.bulk_create([MaterialUse(material_id=pk, article_id=article) for pk, article in new])
+    ImageUse.objects.bulk_create([ImageUse(image_id=pk, article_id=article) for pk, article in new])
 
 
 def _refuse_cover(text: Text) -> None:
@@ -80,5 +80,5 @@ def _shown_by(article_ids: Collection[int]) -> set[tuple[UUID, int]]:
     old = [row for rows in (kept, before) for row in rows.values_list("article_id", "body", "cover")]
     texts = [*columns, *old]
     named = {(as_id(pk), article) for article, body, cover in texts for pk in [*cover, *references(body)]}
-    there = set(Material.objects.filter(pk__in={pk for pk, _article in named if pk}).values_list("pk", flat=True))
+    there = set(Image.objects.filter(pk__in={pk for pk, _article in named if pk}).values_list("pk", flat=True))
     return {(pk, article) for pk, article in named if pk is not None and pk in there}

@@ -15,10 +15,11 @@ from threading import BoundedSemaphore
 from typing import Any
 
 from django.utils.translation import gettext as _
-from PIL import Image, ImageCms, ImageOps
+from PIL import Image as PillowImage
+from PIL import ImageCms, ImageOps
 
-from articles.exceptions import NoPicture
-from articles.models import MODERN, WIDTHS, Material
+from articles.exceptions import InvalidImageFile
+from articles.models import MODERN, WIDTHS, Image
 from articles.review import MOST_BYTES, MOST_PIXELS, inspect
 from articles.workflow import Verdict
 
@@ -79,48 +80,48 @@ def crop(data: bytes, *, x: int, y: int) -> bytes:
         return _cut(_decoded(data), x, y)
 
 
-def _decoded(data: bytes) -> Image.Image:
+def _decoded(data: bytes) -> PillowImage.Image:
     """The pixels of a picture of any kind, upright, in a plain colour mode. Raises `NoPicture`."""
     if len(data) > MOST_BYTES:
         raise too_many_bytes()
     try:
-        with warnings.catch_warnings(), Image.open(io.BytesIO(data), formats=READ) as image:
+        with warnings.catch_warnings(), PillowImage.open(io.BytesIO(data), formats=READ) as image:
             _refuse_extremes(image)
             return _plain(ImageOps.exif_transpose(image), "JPEG" if image.format == "MPO" else str(image.format))
-    except NoPicture:
+    except InvalidImageFile:
         raise
-    except Image.DecompressionBombError as error:
+    except PillowImage.DecompressionBombError as error:
         raise _too_many_pixels() from error
     except Exception as error:  # Pillow's readers raise almost anything on broken files
-        raise NoPicture(_reason(data)) from error
+        raise InvalidImageFile(_reason(data)) from error
 
 
-def _cut(image: Image.Image, x: int, y: int) -> bytes:
-    wide, high = Material.SHARED
+def _cut(image: PillowImage.Image, x: int, y: int) -> bytes:
+    wide, high = Image.SHARED
     share = min(1, image.width / wide, image.height / high)
     size = max(1, round(wide * share)), max(1, round(high * share))
-    cut = ImageOps.fit(image, size, Image.Resampling.LANCZOS, centering=(x / 100, y / 100))
+    cut = ImageOps.fit(image, size, PillowImage.Resampling.LANCZOS, centering=(x / 100, y / 100))
     return _written(cut, "jpeg")
 
 
-def _refuse_extremes(image: Image.Image) -> None:
+def _refuse_extremes(image: PillowImage.Image) -> None:
     """Before anything is decoded: what would take all memory, and what moves."""
     if image.width * image.height > MOST_PIXELS or max(image.size) > MOST_SIDE:
         raise _too_many_pixels()
     if max(image.size) > MOST_RATIO * min(image.size):
-        raise NoPicture(_("It is a line rather than a picture."))
+        raise InvalidImageFile(_("It is a line rather than a picture."))
     if image.format != "MPO" and getattr(image, "n_frames", 1) > 1:
-        raise NoPicture(_("It is animated or has several pages; send a still picture."))
+        raise InvalidImageFile(_("It is animated or has several pages; send a still picture."))
 
 
-def too_many_bytes() -> NoPicture:
+def too_many_bytes() -> InvalidImageFile:
     """Why a file that is too large is refused."""
-    return NoPicture(_("It is larger than %d MB; send a smaller version.") % (MOST_BYTES // 1_000_000))
+    return InvalidImageFile(_("It is larger than %d MB; send a smaller version.") % (MOST_BYTES // 1_000_000))
 
 
-def _too_many_pixels() -> NoPicture:
+def _too_many_pixels() -> InvalidImageFile:
     limits = {"most": MOST_PIXELS // 1_000_000, "side": MOST_SIDE}
-    return NoPicture(_("It has more than %(most)d million pixels, or %(side)d on one side; send less.") % limits)
+    return InvalidImageFile(_("It has more than %(most)d million pixels, or %(side)d on one side; send less.") % limits)
 
 
 def _reason(data: bytes) -> str:
@@ -132,7 +133,7 @@ def _reason(data: bytes) -> str:
     return _("It is no picture that can be read, or only a part of one; send it again as JPEG, PNG or WebP.")
 
 
-def _plain(image: Image.Image, kind: str) -> Image.Image:
+def _plain(image: PillowImage.Image, kind: str) -> PillowImage.Image:
     """The same in grey, RGB or RGBA of 8 bits, with no metadata but its kind and colour profile."""
     profile = _profile(image)
     if image.mode.startswith("I") or image.mode == "F":
@@ -141,12 +142,12 @@ def _plain(image: Image.Image, kind: str) -> Image.Image:
         image, profile = _to_rgb(image, profile), None
     elif image.mode not in ("L", "RGB", "RGBA"):
         image = image.convert("RGBA" if image.has_transparency_data else "RGB")
-    plain = Image.frombytes(image.mode, image.size, image.tobytes())
+    plain = PillowImage.frombytes(image.mode, image.size, image.tobytes())
     plain.info = {"kind": kind, "icc_profile": profile}
     return plain
 
 
-def _profile(image: Image.Image) -> bytes | None:
+def _profile(image: PillowImage.Image) -> bytes | None:
     profile: bytes | None = image.info.get("icc_profile")
     try:
         ImageCms.ImageCmsProfile(io.BytesIO(profile or b""))
@@ -155,7 +156,7 @@ def _profile(image: Image.Image) -> bytes | None:
     return profile
 
 
-def _to_rgb(image: Image.Image, profile: bytes | None) -> Image.Image:
+def _to_rgb(image: PillowImage.Image, profile: bytes | None) -> PillowImage.Image:
     """From the inks of a printer to the light of a screen."""
     if profile is None:
         return image.convert("RGB")
@@ -163,21 +164,21 @@ def _to_rgb(image: Image.Image, profile: bytes | None) -> Image.Image:
     return ImageCms.profileToProfile(image, source, target, outputMode="RGB") or image.convert("RGB")
 
 
-def _resized(image: Image.Image, widths: list[int]) -> Iterator[tuple[int, Image.Image]]:
+def _resized(image: PillowImage.Image, widths: list[int]) -> Iterator[tuple[int, PillowImage.Image]]:
     """From the largest to the smallest, each from the one before."""
     info = image.info
     for width in reversed(widths):
         size = width, max(1, round(image.height * width / image.width))
-        image = image if image.size == size else image.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
+        image = image if image.size == size else image.resize(size, PillowImage.Resampling.LANCZOS, reducing_gap=3.0)
         image.info = info
         yield width, image
 
 
-def _written(image: Image.Image, form: str) -> bytes:
+def _written(image: PillowImage.Image, form: str) -> bytes:
     profile = image.info.get("icc_profile")
     if form == "jpeg" and image.mode == "RGBA":
-        paper = Image.new("RGBA", image.size, "white")
-        image = Image.alpha_composite(paper, image).convert("RGB")
+        paper = PillowImage.new("RGBA", image.size, "white")
+        image = PillowImage.alpha_composite(paper, image).convert("RGB")
     file = io.BytesIO()
     image.save(file, form, icc_profile=profile, **OPTIONS[form])
     return file.getvalue()
@@ -189,7 +190,7 @@ def _refuse_survivors(files: dict[str, bytes]) -> None:
         kind = name.rpartition(".")[2]
         faults = [] if kind == "avif" else inspect(content, claimed=f"image/{kind}")
         if any(fault.verdict is Verdict.BLOCKED for fault in faults):
-            raise NoPicture(_("It carries other content, such as a script or an archive."))
+            raise InvalidImageFile(_("It carries other content, such as a script or an archive."))
 
 
 def _remark(kind: str, name: str) -> str:

@@ -18,7 +18,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 
 
-class Place(NamedTuple):
+class Cursor(NamedTuple):
     """Beside the article of this time and number."""
 
     moment: datetime
@@ -29,7 +29,7 @@ class Place(NamedTuple):
         return _signer().sign(f"{(self.moment - _EPOCH) // _TICK}.{self.pk}")
 
     @classmethod
-    def read(cls, text: str) -> Place:
+    def read(cls, text: str) -> Cursor:
         """The place that an address names. Raises `BadSignature`."""
         ticks, pk = _signer().unsign(text).split(".")
         return cls(_EPOCH + int(ticks) * _TICK, int(pk))
@@ -45,9 +45,9 @@ class Place(NamedTuple):
         return Q(publish_at__gte=self.moment) & (Q(publish_at__gt=self.moment) | Q(pk__gt=self.pk))
 
 
-def place_of(article: Article) -> Place:
+def cursor_of(article: Article) -> Cursor:
     """The place of `article` in every list."""
-    return Place(article.publish_at or _EPOCH, article.pk)  # what is live has a time
+    return Cursor(article.publish_at or _EPOCH, article.pk)  # what is live has a time
 
 
 def _signer() -> Signer:

@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
-from articles.listing.cursor import Place
+from articles.listing.cursor import Cursor
 from articles.models import Article, ArticleQuerySet, Channel, Tag, in_any
 from scheduling.services import database_now
 
@@ -29,7 +29,7 @@ class Part:
     author: int | None = None
     since: datetime | None = None
     until: datetime | None = None
-    older: Place | None = None
+    older: Cursor | None = None
 
     @property
     def is_newest(self) -> bool:

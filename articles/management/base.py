@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from articles.audit import Door, Person, door
+from articles.audit import Actor, Source, source
 
 
 class NewsroomCommand(BaseCommand):
@@ -16,12 +16,12 @@ class NewsroomCommand(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """Run it behind its door."""
-        with door(Door.COMMAND):
+        with source(Source.COMMAND):
             return super().execute(*args, **options)
 
-    def person(self, name: str) -> Person:
+    def user(self, name: str) -> Actor:
         """Who has this log-in. Raises `CommandError`."""
-        person = get_user_model()._default_manager.filter(username=name, is_active=True).first()
-        if person is None:
+        user = get_user_model()._default_manager.filter(username=name, is_active=True).first()
+        if user is None:
             raise CommandError(_("Nobody here is called “%(name)s”.") % {"name": name})
-        return person
+        return user

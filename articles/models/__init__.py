@@ -5,23 +5,23 @@ from articles.models.audit import AuditEntry, AuditQuerySet
 from articles.models.base.bulk_signals import rows_changed
 from articles.models.base.insert_select import NewId, insert_for_each
 from articles.models.base.limited_union import in_any
-from articles.models.bulk_action import Batch, BatchItem
+from articles.models.bulk_action import BulkAction, BulkActionItem
 from articles.models.calendar_feed import CalendarFeed
 from articles.models.change_feed import FeedEntry, FeedHead, PendingChange
 from articles.models.channel import Channel, ChannelQuerySet
 from articles.models.correction import Correction
 from articles.models.cover import CoverMode
-from articles.models.drafts import Presence, WorkingCopy
-from articles.models.image import MODERN, WIDTHS, Material, MaterialUse, as_id
-from articles.models.notification import Notice, NoticeChoice
+from articles.models.drafts import Autosave, Presence
+from articles.models.image import MODERN, WIDTHS, Image, ImageUse, as_id
+from articles.models.notification import Notification, NotificationPreference
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
-from articles.models.review import Claim, QueuedArticle, Review, ReviewPolicy
+from articles.models.review import QueuedArticle, Review, ReviewPolicy, SoftLock
 from articles.models.revision import CONTEXT_TIMES, Revision, Text, context_of
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
-from articles.models.sensitive_word import LONGEST_WORD, Levels, Word, WordList, words_changed
+from articles.models.sensitive_word import LONGEST_WORD, Levels, SensitiveWord, WordListVersion, words_changed
 from articles.models.staff import named, named_among_all, named_apart
 from articles.models.tag import Tag
 from articles.models.tagging import Tagging
@@ -33,27 +33,27 @@ __all__ = [
     "ArticleQuerySet",
     "AuditEntry",
     "AuditQuerySet",
+    "Autosave",
     "BODY_LENGTH",
-    "Batch",
-    "BatchItem",
+    "BulkAction",
+    "BulkActionItem",
     "CONTEXT_TIMES",
     "CalendarFeed",
     "Channel",
     "ChannelQuerySet",
-    "Claim",
     "Correction",
     "CoverMode",
     "FeedEntry",
     "FeedHead",
+    "Image",
+    "ImageUse",
     "LONGEST_WORD",
     "Levels",
     "MAX_MEMBERS",
     "MODERN",
-    "Material",
-    "MaterialUse",
     "NewId",
-    "Notice",
-    "NoticeChoice",
+    "Notification",
+    "NotificationPreference",
     "PendingChange",
     "Preferences",
     "Presence",
@@ -66,14 +66,14 @@ __all__ = [
     "Revision",
     "SavedView",
     "SearchEntry",
+    "SensitiveWord",
+    "SoftLock",
     "Tag",
     "Tagging",
     "Text",
     "Update",
     "WIDTHS",
-    "Word",
-    "WordList",
-    "WorkingCopy",
+    "WordListVersion",
     "as_id",
     "context_of",
     "due_at",

@@ -48,7 +48,7 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
 
     def killed(self) -> Self:
         """What readers saw and shall see no more: they are told why."""
-        return self.filter(status=Article.Status.KILLED, published_at__isnull=False)
+        return self.filter(status=Article.Status.RETRACTED, published_at__isnull=False)
 
     def at_risk(self, now: datetime) -> Self:
         """What has a time within `AT_RISK_WITHIN` that it will miss unless it is approved."""
@@ -123,8 +123,8 @@ class Article(Covered, Dated):
         MANUALLY_APPROVED = 4, _("Approved by a person")
         APPROVED = 8, _("Approved")
         PUBLISHED = 9, _("Published")
-        WITHDRAWN = 10, _("Withdrawn")
-        KILLED = 11, _("Killed")
+        UNPUBLISHED = 10, _("Withdrawn")
+        RETRACTED = 11, _("Killed")
 
         @classmethod
         def waiting(cls) -> tuple[Article.Status, ...]:
@@ -149,7 +149,7 @@ class Article(Covered, Dated):
         @classmethod
         def passed(cls) -> tuple[Article.Status, ...]:
             """Its text was approved: another one needs an approval of its own."""
-            return *cls.visible(), cls.WITHDRAWN
+            return *cls.visible(), cls.UNPUBLISHED
 
     title = models.CharField(_("headline"), max_length=200)
     slug = models.SlugField(
@@ -190,7 +190,7 @@ class Article(Covered, Dated):
     revision = models.PositiveIntegerField(
         _("revision"), default=0, editable=False, help_text=_("The number of the text in these columns.")
     )
-    kill_notice = models.CharField(
+    retraction_notice = models.CharField(
         _("kill notice"), max_length=500, blank=True, editable=False, help_text=_("Shown to readers instead of it.")
     )
     external_id = ExactCharField(  # noqa: DJ001 (unique unless null)
@@ -213,7 +213,7 @@ class Article(Covered, Dated):
             ("schedule_article", _("Can schedule articles")),
             ("publish_article", _("Can publish, withdraw and restore articles")),
             ("lift_embargo", _("Can set and lift embargoes")),
-            ("kill_article", _("Can kill articles, and revive them")),
+            ("retract_article", _("Can kill articles, and revive them")),
         ]
         indexes = [
             models.Index(fields=["status", "publish_at"], name="article_waiting"),
@@ -295,14 +295,14 @@ class Article(Covered, Dated):
         return self.byline or (self.author.get_full_name() if self.author else "")
 
     @property
-    def newer(self) -> Update | None:
+    def pending_update(self) -> Update | None:
         """The newer text on its way, if there is one."""
         return getattr(self, "update", None)
 
     @property
     def changed_at(self) -> datetime:
         """When the newsroom last changed it, or its newer text."""
-        return max(self.updated_at, self.newer.updated_at) if self.newer else self.updated_at
+        return max(self.updated_at, self.pending_update.updated_at) if self.pending_update else self.updated_at
 
     def is_out_at(self, now: datetime) -> bool:
         """Whether readers see it, by the clock: a worker may not have noticed yet."""

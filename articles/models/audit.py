@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.models.article import Article
 from articles.models.release import Release
 from articles.models.review import ReviewPolicy
-from articles.models.sensitive_word import Word
+from articles.models.sensitive_word import SensitiveWord
 from articles.text import spoken_briefly, spoken_exactly
 
 SHOWN_WORDS = 5
@@ -45,9 +45,9 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
 
     def with_names(self) -> Self:
         """With what the people are called now: the record keeps the names by which they logged in then."""
-        person = get_user_model()._default_manager.filter(pk=models.OuterRef("user_id"))
+        user = get_user_model()._default_manager.filter(pk=models.OuterRef("user_id"))
         name = Trim(Concat("first_name", models.Value(" "), "last_name"))
-        return self.annotate(full_name=models.Subquery(person.values(name=name)[:1]))
+        return self.annotate(full_name=models.Subquery(user.values(name=name)[:1]))
 
     def update(self, **values: Any) -> NoReturn:
         """Refused. Raises `AppendOnly`."""
@@ -65,7 +65,7 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
 class AuditEntry(models.Model):
     """One thing that somebody, or the clock, did to an article or to the sensitive words."""
 
-    class Door(models.TextChoices):
+    class Source(models.TextChoices):
         """The way in which it was asked for."""
 
         ADMIN = "admin", _("the newsroom's screens")
@@ -76,9 +76,9 @@ class AuditEntry(models.Model):
 
     at = models.DateTimeField(_("time"), help_text=_("By the database's clock."))
     action = models.CharField(_("action"), max_length=40)
-    door = models.CharField(_("by way of"), max_length=10, choices=Door.choices)
+    source = models.CharField(_("by way of"), max_length=10, choices=Source.choices)
     user_id = models.BigIntegerField(_("person's id"), null=True, blank=True)
-    user_name = models.CharField(_("person"), max_length=150, blank=True, help_text=_("Empty: nobody, it was due."))
+    user_name = models.CharField(_("user"), max_length=150, blank=True, help_text=_("Empty: nobody, it was due."))
     article_id = models.BigIntegerField(_("article's id"), null=True, blank=True)
     article_title = models.CharField(_("article"), max_length=200, blank=True)
     release_id = models.BigIntegerField(_("release's id"), null=True, blank=True)
@@ -89,7 +89,7 @@ class AuditEntry(models.Model):
     new_time = models.DateTimeField(_("time to go live after"), null=True, blank=True)
     revision = models.PositiveIntegerField(_("revision of the text"), null=True, blank=True)
     reason = models.CharField(_("reason"), max_length=500, blank=True)
-    facts = models.JSONField(_("more"), default=dict, blank=True)
+    details = models.JSONField(_("more"), default=dict, blank=True)
 
     objects = AuditQuerySet.as_manager()
 
@@ -105,7 +105,7 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{spoken_exactly(self.at)} · {self.article_title or self.release_name or self.get_door_display()}"
+        return f"{spoken_exactly(self.at)} · {self.article_title or self.release_name or self.get_source_display()}"
 
     def save(self, *args: Any, **options: Any) -> None:
         """Add the entry. Raises `AppendOnly` for one that is there already."""
@@ -120,7 +120,7 @@ class AuditEntry(models.Model):
     @property
     def who(self) -> str:
         """Whose deed it is; what nobody did was done by the clock, or by a program."""
-        return getattr(self, "full_name", "") or self.user_name or self.get_door_display()
+        return getattr(self, "full_name", "") or self.user_name or self.get_source_display()
 
     def differences(self) -> list[str]:
         """The status, the time to go live, the words and so on, each as "before → after", where they differ.
@@ -129,23 +129,23 @@ class AuditEntry(models.Model):
         """
         statuses = self.get_old_status_display(), self.get_new_status_display()
         times = tuple(moment and spoken_briefly(moment) for moment in (self.old_time, self.new_time))
-        policy = tuple(str(ReviewPolicy.Machine(value).label) for value in self.facts.get("machine", ())) or ("", "")
-        words = tuple(_words(self.facts.get(name) or {}) for name in ("old", "new"))
+        policy = tuple(str(ReviewPolicy.Machine(value).label) for value in self.details.get("machine", ())) or ("", "")
+        words = tuple(_words(self.details.get(name) or {}) for name in ("old", "new"))
         changes = [f"{old or '—'} → {new or '—'}" for old, new in (statuses, times, words, policy) if old != new]
         return [*changes, *self._approval()]
 
     def _approval(self) -> Iterator[str]:
         """Whose an approval was, if it was not simply that of the person who gave it."""
-        if self.facts.get("approved_by"):
+        if self.details.get("approved_by"):
             yield gettext("approved by the automatic review")
-        if reason := self.facts.get("override"):
+        if reason := self.details.get("override"):
             yield gettext("override by an administrator: %(reason)s") % {"reason": reason}
 
 
 def _words(levels: dict[str, str]) -> str:
     """Some words with what finding them means, and how many more there are."""
     shown = [
-        gettext("%(word)s (%(level)s)") % {"word": word, "level": Word.Level(level).label}
+        gettext("%(word)s (%(level)s)") % {"word": word, "level": SensitiveWord.Level(level).label}
         for word, level in list(levels.items())[:SHOWN_WORDS]
     ]
     if (more := len(levels) - SHOWN_WORDS) > 0:

@@ -11,20 +11,20 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext_lazy as _
 
 
-class BatchQuerySet(models.QuerySet["Batch"]):
+class BulkActionQuerySet(models.QuerySet["BulkAction"]):
     """The words in which the house asks for batches."""
 
-    def of(self, person: Any) -> Self:
+    def of(self, user: Any) -> Self:
         """One's own, the latest first."""
-        return self.filter(person=person.pk).order_by("-pk")
+        return self.filter(user=user.pk).order_by("-pk")
 
     def outdated(self, now: datetime) -> Self:
         """Chosen the day before but never begun, or so old that nobody asks any more."""
         forgotten = Q(started_at__isnull=True, created_at__lt=now - timedelta(days=1))
-        return self.filter(forgotten | Q(created_at__lt=now - Batch.KEPT_FOR))
+        return self.filter(forgotten | Q(created_at__lt=now - BulkAction.KEPT_FOR))
 
 
-class Batch(models.Model):
+class BulkAction(models.Model):
     """A step that one person takes with many articles, or takes back."""
 
     UNDO_WITHIN = timedelta(hours=1)
@@ -33,8 +33,8 @@ class Batch(models.Model):
     KEPT_FOR = timedelta(days=30)
     """How long people can look it up; the audit record keeps what was done."""
 
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="batches")
-    step = models.CharField(max_length=32)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="bulk_actions")
+    transition = models.CharField(max_length=32)
     parameters = models.JSONField(default=dict, help_text=_("A time or a span, for the steps that need one."))
     language = models.CharField(max_length=16, blank=True)
     created_at = models.DateTimeField()
@@ -42,7 +42,7 @@ class Batch(models.Model):
     finished_at = models.DateTimeField(null=True)
     undoes = models.OneToOneField("self", on_delete=models.CASCADE, null=True, related_name="undone_by")
 
-    objects = BatchQuerySet.as_manager()
+    objects = BulkActionQuerySet.as_manager()
 
     class Meta:
         default_permissions = ()
@@ -50,7 +50,7 @@ class Batch(models.Model):
         verbose_name_plural = _("steps with many articles")
 
     def __str__(self) -> str:
-        return f"{self.step} {self.pk}"
+        return f"{self.transition} {self.pk}"
 
     @property
     def is_undo(self) -> bool:
@@ -59,7 +59,7 @@ class Batch(models.Model):
 
     def counts(self) -> dict[str, int]:
         """How many articles it has, and with how many it is done or was refused."""
-        states = BatchItem.State
+        states = BulkActionItem.State
         return self.items.aggregate(
             total=Count("pk"),
             done=Count("pk", filter=Q(state=states.DONE)),
@@ -67,7 +67,7 @@ class Batch(models.Model):
         )
 
 
-class BatchItem(models.Model):
+class BulkActionItem(models.Model):
     """One article of a batch. Its id and title are kept as they were, because it may be deleted meanwhile."""
 
     class State(models.IntegerChoices):
@@ -77,7 +77,7 @@ class BatchItem(models.Model):
         DONE = 1, _("Done")
         REFUSED = 2, _("Refused")
 
-    batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="items")
+    bulk_action = models.ForeignKey(BulkAction, on_delete=models.CASCADE, related_name="items")
     article_id = models.BigIntegerField()
     title = models.CharField(max_length=200)
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
@@ -90,7 +90,7 @@ class BatchItem(models.Model):
         default_permissions = ()
         verbose_name = _("article of a step")
         verbose_name_plural = _("articles of a step")
-        indexes = [models.Index(fields=["batch", "state", "article_id"], name="batch_item_next")]
+        indexes = [models.Index(fields=["bulk_action", "state", "article_id"], name="bulk_action_item_next")]
 
     def __str__(self) -> str:
         return self.title

@@ -16,23 +16,21 @@ NONCE_BYTES = 16
 class CalendarFeedQuerySet(models.QuerySet["CalendarFeed"]):
     """The words in which the house asks for feeds."""
 
-    def renew(self, person: Any) -> CalendarFeed:
+    def renew(self, user: Any) -> CalendarFeed:
         """Give `person` a new address; the old one, if there was one, leads nowhere from now on."""
         nonce = secrets.token_hex(NONCE_BYTES)
-        return self.update_or_create(person_id=person.pk, defaults={"nonce": nonce})[0]
+        return self.update_or_create(user_id=user.pk, defaults={"nonce": nonce})[0]
 
-    def revoke(self, person: Any) -> None:
+    def revoke(self, user: Any) -> None:
         """Take the address away."""
-        self.filter(person_id=person.pk).delete()
+        self.filter(user_id=user.pk).delete()
 
     def with_secret(self, secret: str) -> CalendarFeed | None:
         """The feed of this secret, if it still counts and its person still works here."""
         number = secret.partition("-")[0]
         if not (number.isascii() and number.isdecimal() and len(number) < 19):
             return None
-        feed = (
-            self.select_related("person").filter(pk=int(number), person__is_active=True, person__is_staff=True).first()
-        )
+        feed = self.select_related("user").filter(pk=int(number), user__is_active=True, user__is_staff=True).first()
         if feed is None:
             return None
         keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
@@ -45,12 +43,12 @@ class CalendarFeed(models.Model):
     The secret is made of this row and the site's secret key: the row alone, from a copy of the database, opens nothing.
     """
 
-    person = models.OneToOneField(
+    user = models.OneToOneField(
         settings.AUTH_USER_MODEL,
         on_delete=models.CASCADE,
         primary_key=True,
         related_name="calendar_feed",
-        verbose_name=_("person"),
+        verbose_name=_("user"),
     )
     nonce = models.CharField(max_length=2 * NONCE_BYTES)
     renewed_at = models.DateTimeField(_("renewed"), auto_now=True)
@@ -63,7 +61,7 @@ class CalendarFeed(models.Model):
         verbose_name_plural = _("calendar feeds")
 
     def __str__(self) -> str:
-        return str(self.person)
+        return str(self.user)
 
     @property
     def secret(self) -> str:

@@ -10,12 +10,12 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.base.bulk_signals import TellingQuerySet
+from articles.models.base.bulk_signals import SignallingQuerySet
 from articles.models.slugs import slug_of
 from articles.models.update import Update
 
 
-class ChannelQuerySet(TellingQuerySet["Channel"]):
+class ChannelQuerySet(SignallingQuerySet["Channel"]):
     """The words in which the house asks for channels."""
 
     def enabled(self) -> Self:
@@ -66,5 +66,5 @@ class Channel(models.Model):
 
     def is_used(self) -> bool:
         """Whether any article is in this channel, or will be when its newer text goes out."""
-        newer = Update.objects.filter(Q(draft__channel=self.pk) | Q(approved__channel=self.pk))
-        return self.pk is not None and (self.articles.exists() or newer.exists())
+        pending_update = Update.objects.filter(Q(draft__channel=self.pk) | Q(approved__channel=self.pk))
+        return self.pk is not None and (self.articles.exists() or pending_update.exists())

@@ -8,7 +8,7 @@ from django.db import models
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.image import Material
+from articles.models.image import Image
 from articles.text import references
 
 
@@ -46,20 +46,20 @@ class Covered(models.Model):
         abstract = True
 
     @property
-    def pictures(self) -> list[str]:
+    def images(self) -> list[str]:
         """The ids of the pictures in the body."""
         return references(self.body)
 
     @cached_property
-    def covers(self) -> list[Material]:
+    def covers(self) -> list[Image]:
         """The pictures of the cover; `articles.images.html.gather_covers` looks those of many articles up at once."""
-        return Material.objects.named(self.cover)
+        return Image.objects.named(self.cover)
 
     @cached_property
-    def illustrations(self) -> dict[str, Material]:
+    def renditions_of(self) -> dict[str, Image]:
         """The pictures in the body by their ids; `articles.images.html.gather_pictures` looks them up with others."""
-        return {str(material.pk): material for material in Material.objects.named(self.pictures)}
+        return {str(image.pk): image for image in Image.objects.named(self.images)}
 
     def choose_cover(self) -> None:
         """Take the cover from the body, if that decides."""
-        self.cover = CoverMode(self.cover_mode).cover(self.cover, self.pictures)
+        self.cover = CoverMode(self.cover_mode).cover(self.cover, self.images)

@@ -12,37 +12,37 @@ from django.db import models
 from articles.models.article import Article, Instant
 
 
-class WorkingCopyQuerySet(models.QuerySet["WorkingCopy"]):
+class AutosaveQuerySet(models.QuerySet["Autosave"]):
     """The words in which the house asks for unsaved work."""
 
-    def left_by(self, person: Any, article: Article | None) -> Self:
+    def left_by(self, user: Any, article: Article | None) -> Self:
         """What this person wrote in the form of an article (None: of new articles) and never saved, latest first."""
-        return self.filter(person=person.pk, article=article).order_by("-kept_at")
+        return self.filter(user=user.pk, article=article).order_by("-saved_at")
 
     def forgotten(self, now: datetime) -> Self:
         """What has been lying for so long that nobody will come back for it."""
-        return self.filter(kept_at__lt=now - WorkingCopy.KEPT_FOR)
+        return self.filter(saved_at__lt=now - Autosave.KEPT_FOR)
 
 
-class WorkingCopy(models.Model):
+class Autosave(models.Model):
     """One window's form as it was typed, kept for the person until the article is saved or the copy thrown away."""
 
     KEPT_FOR = timedelta(days=30)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     article = models.ForeignKey(Article, on_delete=models.CASCADE, null=True, related_name="+")
     typed = models.JSONField(default=dict)  # field name to list of texts, as a browser sends a form
     number = models.BigIntegerField(default=0)  # grows with each version that the window sends
-    kept_at = models.DateTimeField()
+    saved_at = models.DateTimeField()
 
-    objects = WorkingCopyQuerySet.as_manager()
+    objects = AutosaveQuerySet.as_manager()
 
     class Meta:
         default_permissions = ()
         indexes = [
-            models.Index(fields=["person", "article", "kept_at"], name="working_copy_left"),
-            models.Index(fields=["kept_at"], name="working_copy_age"),
+            models.Index(fields=["user", "article", "saved_at"], name="autosave_latest"),
+            models.Index(fields=["saved_at"], name="autosave_age"),
         ]
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class Presence(models.Model):
 
     window = models.UUIDField(primary_key=True)
     article = models.ForeignKey(Article, on_delete=models.CASCADE, related_name="+")
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     since = models.DateTimeField()
     until = models.DateTimeField()
 
@@ -80,4 +80,4 @@ class Presence(models.Model):
         indexes = [models.Index(fields=["article", "until"], name="presence_article")]
 
     def __str__(self) -> str:
-        return str(self.person)
+        return str(self.user)

@@ -25,10 +25,10 @@ MODERN = ("avif", "webp")
 """The formats of the versions, the best first; the last is what every browser of today shows."""
 
 
-class MaterialQuerySet(models.QuerySet["Material"]):
+class ImageQuerySet(models.QuerySet["Image"]):
     """The words in which the house asks for pictures."""
 
-    def named(self, ids: Iterable[str]) -> list[Material]:
+    def named(self, ids: Iterable[str]) -> list[Image]:
         """The pictures with these ids, in this order; whatever is no id, or nobody's, is left out."""
         wanted = [pk for pk in map(as_id, ids) if pk is not None]
         found = self.in_bulk(wanted) if wanted else {}
@@ -51,7 +51,7 @@ class MaterialQuerySet(models.QuerySet["Material"]):
         return self.order_by("-created_at", "-pk")
 
 
-class Material(models.Model):
+class Image(models.Model):
     """A picture. Its id is random and part of every address, so that nobody guesses one before it is published."""
 
     SHOWN: ClassVar = ("alt", "caption", "credit")
@@ -88,21 +88,21 @@ class Material(models.Model):
         on_delete=models.SET_NULL,
         null=True,
         editable=False,
-        related_name="materials",
+        related_name="images",
         verbose_name=_("uploaded by"),
     )
     created_at = models.DateTimeField(_("uploaded"), auto_now_add=True)
     favoured_by = models.ManyToManyField(
-        settings.AUTH_USER_MODEL, related_name="favourite_materials", blank=True, editable=False
+        settings.AUTH_USER_MODEL, related_name="favourite_images", blank=True, editable=False
     )
 
-    objects = MaterialQuerySet.as_manager()
+    objects = ImageQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("picture")
-        verbose_name_plural = _("pictures")
-        permissions = [("edit_any_material", _("Can change and delete the pictures of others"))]
-        indexes = [models.Index(fields=["created_at", "id"], name="material_newest")]
+        verbose_name = _("image")
+        verbose_name_plural = _("images")
+        permissions = [("edit_any_image", _("Can change and delete the pictures of others"))]
+        indexes = [models.Index(fields=["created_at", "id"], name="image_newest")]
 
     def __str__(self) -> str:
         return self.title
@@ -178,20 +178,20 @@ class Material(models.Model):
         return f"focus-x-{5 * round(self.focus_x / 5)} focus-y-{5 * round(self.focus_y / 5)}"
 
 
-class MaterialUse(models.Model):
+class ImageUse(models.Model):
     """An article that shows a picture, or may yet show it: in its columns, or in its newer text."""
 
-    material = models.ForeignKey(Material, on_delete=models.PROTECT, related_name="uses")
-    article = models.ForeignKey("articles.Article", on_delete=models.CASCADE, related_name="material_uses")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="uses")
+    article = models.ForeignKey("articles.Article", on_delete=models.CASCADE, related_name="image_uses")
 
     class Meta:
         verbose_name = _("use of a picture")
         verbose_name_plural = _("uses of pictures")
         default_permissions = ()
-        constraints = [models.UniqueConstraint(fields=["material", "article"], name="material_use")]
+        constraints = [models.UniqueConstraint(fields=["image", "article"], name="image_use")]
 
     def __str__(self) -> str:
-        return f"{self.material_id}: {self.article_id}"
+        return f"{self.image_id}: {self.article_id}"
 
 
 def as_id(text: object) -> UUID | None:

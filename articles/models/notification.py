@@ -13,19 +13,19 @@ from articles.models.article import Article
 from articles.models.release import Release
 
 
-class NoticeQuerySet(models.QuerySet["Notice"]):
+class NotificationQuerySet(models.QuerySet["Notification"]):
     """The words in which the house asks for notices."""
 
-    def in_desk_of(self, person: Any) -> Self:
+    def in_desk_of(self, user: Any) -> Self:
         """Those that this person wants to see in the desk."""
-        return self.filter(person=person.pk, in_desk=True)
+        return self.filter(user=user.pk, in_desk=True)
 
     def unread(self) -> Self:
         """Those that nobody has looked at yet."""
         return self.filter(read_at__isnull=True)
 
 
-class Notice(models.Model):
+class Notification(models.Model):
     """One thing one person is told.
 
     Written while articles go live, which wait for no row of a person: the database checks no foreign key here. What a
@@ -35,7 +35,7 @@ class Notice(models.Model):
     class Kind(models.TextChoices):
         """What a notice may be about."""
 
-        REFUSED = "refused", _("Refused")
+        REJECTED = "rejected", _("Rejected")
         APPROVED = "approved", _("Approved")
         PUBLISHED = "published", _("Published")
         FAILED = "failed", _("Failed")
@@ -44,7 +44,7 @@ class Notice(models.Model):
         ROLLED_BACK = "rolled_back", _("Rolled back")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    person = models.ForeignKey(
+    user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices", db_constraint=False
     )
     kind = models.CharField(_("about"), max_length=20, choices=Kind.choices)
@@ -72,15 +72,15 @@ class Notice(models.Model):
     read_at = models.DateTimeField(_("read"), null=True, blank=True)
     mailed_at = models.DateTimeField(_("mailed"), null=True, blank=True)
 
-    objects = NoticeQuerySet.as_manager()
+    objects = NotificationQuerySet.as_manager()
 
     class Meta:
         default_permissions = ()
         verbose_name = _("notice")
         verbose_name_plural = _("notices")
         indexes = [
-            models.Index(fields=["person", "in_desk", "read_at", "at"], name="notice_inbox"),
-            models.Index(fields=["article", "kind"], name="notice_article"),
+            models.Index(fields=["user", "in_desk", "read_at", "at"], name="notification_inbox"),
+            models.Index(fields=["article", "kind"], name="notification_article"),
         ]
 
     def __str__(self) -> str:
@@ -89,21 +89,21 @@ class Notice(models.Model):
 
 def by_default_in_desk() -> list[str]:
     """Everything is shown in the desk."""
-    return list(Notice.Kind.values)
+    return list(Notification.Kind.values)
 
 
 def by_default_mailed() -> list[str]:
     """Mails are for what needs somebody."""
-    Kind = Notice.Kind  # noqa: N806 (it is a class)
-    mailed = [Kind.REFUSED, Kind.FAILED, Kind.OVERDUE, Kind.PULLED_BACK, Kind.ROLLED_BACK]
+    Kind = Notification.Kind  # noqa: N806 (it is a class)
+    mailed = [Kind.REJECTED, Kind.FAILED, Kind.OVERDUE, Kind.PULLED_BACK, Kind.ROLLED_BACK]
     return [kind.value for kind in mailed]
 
 
-class NoticeChoice(models.Model):
+class NotificationPreference(models.Model):
     """Which notices a person wants, and where."""
 
-    person = models.OneToOneField(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="notice_choice"
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="notification_preference"
     )
     desk = models.JSONField(_("in the desk"), default=by_default_in_desk, blank=True)
     mail = models.JSONField(_("by mail"), default=by_default_mailed, blank=True)
@@ -114,4 +114,4 @@ class NoticeChoice(models.Model):
         verbose_name_plural = _("choices of notices")
 
     def __str__(self) -> str:
-        return str(self.person)
+        return str(self.user)

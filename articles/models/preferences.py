@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 class Preferences(models.Model):
     """How the screens speak to one person. Without a choice it is `TIME_ZONE`, and the browser's language."""
 
-    person = models.OneToOneField(
+    user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="preferences"
     )
     time_zone = models.CharField(_("time zone"), max_length=64, blank=True)
@@ -22,4 +22,4 @@ class Preferences(models.Model):
         verbose_name_plural = _("my settings")
 
     def __str__(self) -> str:
-        return str(self.person)
+        return str(self.user)

@@ -23,7 +23,7 @@ class PreviewLinkQuerySet(models.QuerySet["PreviewLink"]):
 
     def open_at(self, now: Instant) -> Self:
         """Those that lead somewhere at `now`."""
-        killed = Article.Status.KILLED
+        killed = Article.Status.RETRACTED
         return self.filter(expires_at__gt=now, revoked_at__isnull=True).exclude(article__status=killed)
 
     def with_text(self) -> Self:
@@ -50,8 +50,8 @@ class PreviewLink(models.Model):
         Revision, on_delete=models.CASCADE, null=True, related_name="+", help_text=_("None: always the newest text.")
     )
     note = models.CharField(_("for whom"), max_length=120, blank=True)
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    made_at = models.DateTimeField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
 

@@ -55,7 +55,7 @@ class Release(models.Model):
     published_at = models.DateTimeField(
         _("went live"), null=True, blank=True, editable=False, help_text=_("The one real time of all its articles.")
     )
-    made_by = models.ForeignKey(
+    created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
         null=True,
@@ -115,7 +115,7 @@ class ReleaseMember(models.Model):
 
         PUBLISH = "publish", _("Publish")
         UPDATE = "update", _("Put the newer text out")
-        WITHDRAW = "withdraw", _("Take off")
+        UNPUBLISH = "unpublish", _("Take off")
 
     release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="members", verbose_name=_("release"))
     article = models.ForeignKey(

@@ -60,12 +60,12 @@ class ReviewPolicy(models.Model):
         return cls.Machine(found or cls.Machine.NEVER)
 
 
-class Claim(models.Model):
-    """Which reviewer is on an article, so that no two read the same; it counts for `REVIEW_CLAIM`."""
+class SoftLock(models.Model):
+    """Which reviewer is on an article, so that no two read the same; it counts for `REVIEW_SOFT_LOCK`."""
 
-    article = models.OneToOneField(Article, on_delete=models.CASCADE, primary_key=True, related_name="claim")
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    claimed_at = models.DateTimeField()
+    article = models.OneToOneField(Article, on_delete=models.CASCADE, primary_key=True, related_name="soft_lock")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    locked_at = models.DateTimeField()
 
     class Meta:
         verbose_name = _("claim")
@@ -73,11 +73,11 @@ class Claim(models.Model):
         default_permissions = ()
 
     def __str__(self) -> str:
-        return f"{self.person}: {self.article}"
+        return f"{self.user}: {self.article}"
 
     def counts_at(self, now: datetime) -> bool:
         """Whether it is not over yet."""
-        return now < self.claimed_at + settings.REVIEW_CLAIM
+        return now < self.locked_at + settings.REVIEW_SOFT_LOCK
 
 
 class QueuedArticle(Article):

@@ -16,7 +16,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.cover import Covered, CoverMode
-from articles.models.image import Material
+from articles.models.image import Image
 from articles.text import references
 
 if TYPE_CHECKING:
@@ -80,21 +80,21 @@ class Text:
         if "tags" in changes:
             values["tags"] = tuple(sorted(tag.name for tag in changes["tags"]))
         text = replace(self, **values)
-        return replace(text, cover=CoverMode(text.cover_mode).cover(text.cover, text.pictures))
+        return replace(text, cover=CoverMode(text.cover_mode).cover(text.cover, text.images))
 
     def looks_like(self, other: Text) -> bool:
         """Whether readers cannot tell them apart: how the cover was chosen is the newsroom's business."""
         return replace(self, cover_mode=other.cover_mode) == other
 
     @property
-    def pictures(self) -> list[str]:
+    def images(self) -> list[str]:
         """The ids of the pictures in the body."""
         return references(self.body)
 
     @property
     def shown(self) -> list[str]:
         """The ids of all pictures: those of the cover, then those of the body."""
-        return list(dict.fromkeys([*self.cover, *self.pictures]))
+        return list(dict.fromkeys([*self.cover, *self.images]))
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -110,18 +110,18 @@ class Text:
         return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode()).hexdigest()
 
 
-def context_of(article: Article, text: Text, newer: Update | None = None) -> dict[str, Any]:
+def context_of(article: Article, text: Text, pending_update: Update | None = None) -> dict[str, Any]:
     """What readers are shown with `text` that is not part of it: its times, its author, what is said of its pictures.
 
     An approval covers that too, so each revision keeps it as it was.
     """
     times = {name: _stored(getattr(article, name)) for name in CONTEXT_TIMES}
-    pictures = Material.objects.named(text.shown)
+    images = Image.objects.named(text.shown)
     return {
         **times,
-        "update_at": _stored(newer.publish_at) if newer else None,
+        "update_at": _stored(pending_update.publish_at) if pending_update else None,
         "author": article.author_id,
-        "pictures": {str(one.pk): {name: getattr(one, name) for name in Material.SHOWN} for one in pictures},
+        "images": {str(one.pk): {name: getattr(one, name) for name in Image.SHOWN} for one in images},
     }
 
 
@@ -138,7 +138,7 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """Store `text` as the next revision of `article`, whose row the caller has locked or just written."""
         last = self.filter(article=article).aggregate(last=models.Max("number"))["last"] or 0
         values = {"article": article, "number": last + 1, "author": author, "note": note, "correction": correction}
-        revision = Revision.holding(text, context=context_of(article, text, article.newer), **values)
+        revision = Revision.holding(text, context=context_of(article, text, article.pending_update), **values)
         revision.save()
         return revision
 

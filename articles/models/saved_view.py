@@ -13,14 +13,14 @@ from django.utils.translation import gettext_lazy as _
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
     """The words in which the house asks for views."""
 
-    def of(self, person: Any) -> Self:
+    def of(self, user: Any) -> Self:
         """One's own, in one's own order."""
-        return self.filter(owner=person.pk).order_by("position", "pk")
+        return self.filter(owner=user.pk).order_by("position", "pk")
 
-    def shown_to(self, person: Any) -> list[SavedView]:
+    def shown_to(self, user: Any) -> list[SavedView]:
         """One's own in one's own order, then what others share, by name."""
-        views = self.filter(Q(owner=person.pk) | Q(shared=True)).select_related("owner")
-        return sorted(views, key=lambda view: (view.owner_id != person.pk, *view.place_for(person)))
+        views = self.filter(Q(owner=user.pk) | Q(shared=True)).select_related("owner")
+        return sorted(views, key=lambda view: (view.owner_id != user.pk, *view.cursor_for(user)))
 
 
 class SavedView(models.Model):
@@ -48,6 +48,6 @@ class SavedView(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def place_for(self, person: Any) -> tuple[int, str]:
+    def cursor_for(self, user: Any) -> tuple[int, str]:
         """Where it stands among its owner's, or among those that others share."""
-        return (self.position, self.name) if self.owner_id == person.pk else (0, self.name.lower())
+        return (self.position, self.name) if self.owner_id == user.pk else (0, self.name.lower())

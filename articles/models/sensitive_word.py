@@ -23,7 +23,7 @@ Levels = dict[str, str]
 """Word to level."""
 
 
-class WordQuerySet(models.QuerySet["Word"]):
+class SensitiveWordQuerySet(models.QuerySet["SensitiveWord"]):
     """Whichever way words are changed, every process hears of it."""
 
     def delete(self) -> tuple[int, dict[str, int]]:
@@ -31,22 +31,22 @@ class WordQuerySet(models.QuerySet["Word"]):
         with transaction.atomic():
             old = self.levels()
             deleted = super().delete()
-            WordList.renew(old=old)
+            WordListVersion.renew(old=old)
         return deleted
 
     def update(self, **values: Any) -> int:
         """Change, and renew the stamp."""
         with transaction.atomic():
-            old, chosen = self.levels(), Word.objects.filter(pk__in=list(self.values_list("pk", flat=True)))
+            old, chosen = self.levels(), SensitiveWord.objects.filter(pk__in=list(self.values_list("pk", flat=True)))
             changed = super().update(**values)
-            WordList.renew(old=old, new=chosen.levels())
+            WordListVersion.renew(old=old, new=chosen.levels())
         return changed
 
-    def bulk_create(self, objs: Iterable[Word], *args: Any, **options: Any) -> list[Word]:
+    def bulk_create(self, objs: Iterable[SensitiveWord], *args: Any, **options: Any) -> list[SensitiveWord]:
         """Store many, and renew the stamp."""
         with transaction.atomic():
             created = super().bulk_create(objs, *args, **options)
-            WordList.renew(new={word.text: word.level for word in created})
+            WordListVersion.renew(new={word.text: word.level for word in created})
         return created
 
     def levels(self) -> Levels:
@@ -58,7 +58,7 @@ class WordQuerySet(models.QuerySet["Word"]):
         return "".join(f"{text}\n" for text in self.order_by("normalised").values_list("text", flat=True))
 
 
-class Word(models.Model):
+class SensitiveWord(models.Model):
     """A word that the review looks for, or an innocent phrase in which it is not looked for."""
 
     class Level(models.TextChoices):
@@ -73,7 +73,7 @@ class Word(models.Model):
     level = models.CharField(_("level"), max_length=6, choices=Level.choices, default=Level.REVIEW)
     created_at = models.DateTimeField(_("added"), auto_now_add=True)
 
-    objects = WordQuerySet.as_manager()
+    objects = SensitiveWordQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("sensitive word")
@@ -86,19 +86,19 @@ class Word(models.Model):
         """Save with the form that is looked for, and renew the stamp."""
         self.normalised = plain_form(self.text)
         with transaction.atomic():
-            old = Word.objects.filter(pk=self.pk).levels()
+            old = SensitiveWord.objects.filter(pk=self.pk).levels()
             super().save(*args, **options)
-            WordList.renew(old=old, new={self.text: self.level})
+            WordListVersion.renew(old=old, new={self.text: self.level})
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
         """Delete, and renew the stamp."""
         with transaction.atomic():
             deleted = super().delete(*args, **options)
-            WordList.renew(old={self.text: self.level})
+            WordListVersion.renew(old={self.text: self.level})
         return deleted
 
 
-class WordList(models.Model):
+class WordListVersion(models.Model):
     """One row that stands for all words. Its stamp is random, so that one that was rolled back never comes again."""
 
     ROW = 1

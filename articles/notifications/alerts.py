@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from articles.models import Article, Notice, Release
-from articles.notifications.notify import News, alarmed, tell
+from articles.models import Article, Notification, Release
+from articles.notifications.notify import Message, alarmed, tell
 from articles.task_types import OF_ARTICLES, RELEASE
 from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks, retried
 
@@ -14,37 +14,39 @@ LOOKED_AT = 200
 
 
 @retried
-def tell_of_trouble() -> int:
+def notify_of_trouble() -> int:
     """Tell those who look after it, once for each task; returns of how many tasks they were told."""
     news = [
-        *_news(FAILED, Notice.Kind.FAILED),
-        *_news(FAILING, Notice.Kind.FAILED),
-        *_news(OVERDUE, Notice.Kind.OVERDUE),
-        *_releases(FAILING, Notice.Kind.FAILED),
-        *_releases(OVERDUE, Notice.Kind.OVERDUE),
+        *_messages(FAILED, Notification.Kind.FAILED),
+        *_messages(FAILING, Notification.Kind.FAILED),
+        *_messages(OVERDUE, Notification.Kind.OVERDUE),
+        *_releases(FAILING, Notification.Kind.FAILED),
+        *_releases(OVERDUE, Notification.Kind.OVERDUE),
     ]
-    known = Notice.objects.filter(occasion__in=[item.occasion for item in news]).values_list("occasion", flat=True)
+    known = Notification.objects.filter(occasion__in=[item.occasion for item in news]).values_list(
+        "occasion", flat=True
+    )
     fresh = [item for item in news if item.occasion not in set(known)] if news else []
     tell(fresh)
     return len(fresh)
 
 
-def _news(status: str, kind: Notice.Kind) -> list[News]:
+def _messages(status: str, kind: Notification.Kind) -> list[Message]:
     found = [task for task_type in OF_ARTICLES for task in find_tasks(status, task_type=task_type, limit=LOOKED_AT)]
     titles = _titles(found)
-    people = alarmed() if titles else frozenset()
+    users = alarmed() if titles else frozenset()
     return [
-        News(kind, pk, titles[pk], people, _last_line(task.log.error), f"{status}:{task.log.task_id}")
+        Message(kind, pk, titles[pk], users, _last_line(task.log.error), f"{status}:{task.log.task_id}")
         for task in found
         if (pk := _subject(task)) in titles
     ]
 
 
-def _releases(status: str, kind: Notice.Kind) -> list[News]:
+def _releases(status: str, kind: Notification.Kind) -> list[Message]:
     found = {_subject(task): task.log for task in find_tasks(status, task_type=RELEASE, limit=LOOKED_AT)}
     names = dict(Release.objects.filter(pk__in=found).values_list("pk", "name")) if found else {}
     return [
-        News(kind, None, name, alarmed(), _last_line(log.error), f"{status}:{log.task_id}", release_id=pk)
+        Message(kind, None, name, alarmed(), _last_line(log.error), f"{status}:{log.task_id}", release_id=pk)
         for pk, name in names.items()
         if (log := found[pk])
     ]

@@ -8,14 +8,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.utils import timezone, translation
 
-from articles.audit import Person
+from articles.audit import Actor
 from articles.models import Preferences
 
 
 @contextmanager
-def speaking_to(person: Person | None) -> Iterator[None]:
+def speaking_to(user: Actor | None) -> Iterator[None]:
     """In this block times are in this person's zone and texts in this person's language, where they were chosen."""
-    chosen = Preferences.objects.filter(pk=person.pk).first() if person and person.pk else None
+    chosen = Preferences.objects.filter(pk=user.pk).first() if user and user.pk else None
     with ExitStack() as stack:
         if chosen and (zone := zone_named(chosen.time_zone)):
             stack.enter_context(timezone.override(zone))
@@ -32,6 +32,6 @@ def zone_named(name: str) -> ZoneInfo | None:
         return None
 
 
-def choose_language(person: Person, language: str) -> None:
+def choose_language(user: Actor, language: str) -> None:
     """From now on the screens speak this language to this person."""
-    Preferences.objects.update_or_create(pk=person.pk, defaults={"language": language})
+    Preferences.objects.update_or_create(pk=user.pk, defaults={"language": language})

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import get_language_from_request, override
 
-from articles.images import gather_pictures
+from articles.images import gather_images
 from articles.models import Article, Correction, PreviewLink, Revision, Tag, Text
 from articles.pages.related import related_to
 
@@ -40,14 +40,14 @@ def tags_and_corrections(article: Article) -> tuple[list[Tag], list[Correction]]
     ordered = Article.objects.filter(pk=article.pk).order_by("tags__name", "corrections__published_at", "corrections")
     rows = list(ordered.values_list(*columns))
     tags = dict.fromkeys(Tag(**dict(zip(tag, row[:3], strict=True))) for row in rows if row[0])
-    mended = (dict(zip(correction, row[3:], strict=True)) for row in rows if row[3])
-    corrections = dict.fromkeys(Correction(**values, article=article) for values in mended)
+    reconciled = (dict(zip(correction, row[3:], strict=True)) for row in rows if row[3])
+    corrections = dict.fromkeys(Correction(**values, article=article) for values in reconciled)
     return list(tags), list(corrections)
 
 
 def _page(article: Article, tags: list[Tag], corrections: list[Correction]) -> dict[str, Any]:
     related = related_to(article, tags)
-    gather_pictures(article, related)
+    gather_images(article, related)
     return {"article": article, "tags": tags, "corrections": corrections, "related": related}
 
 
@@ -72,10 +72,10 @@ def newest_number(article: Article) -> int:
 def preview(request: HttpRequest, page: dict[str, Any], **more: Any) -> HttpResponse:
     """The page as readers would get it: in the site's zone and this browser's language. Nobody keeps or indexes it."""
     with timezone.override(timezone.get_default_timezone()), override(get_language_from_request(request)):
-        return kept_nowhere(render(request, "articles/preview.html", {**page, **more}))
+        return uncached(render(request, "articles/preview.html", {**page, **more}))
 
 
-def kept_nowhere(response: HttpResponse) -> HttpResponse:
+def uncached(response: HttpResponse) -> HttpResponse:
     """No cache keeps it, no search engine lists it, and no other site is told its address."""
     response["Cache-Control"] = "private, no-store"
     response["Referrer-Policy"] = "no-referrer"
@@ -84,5 +84,5 @@ def kept_nowhere(response: HttpResponse) -> HttpResponse:
 
 
 def _newer(article: Article) -> Revision | None:
-    newer = article.newer
+    newer = article.pending_update
     return (newer.draft or newer.approved) if newer else None

@@ -4,7 +4,7 @@ Each verb is one transaction that locks the article, checks that `by` may do it 
 leaves the given instance as it is stored. All raise children of `articles.exceptions.ArticleError`.
 """
 
-from articles.publishing.autosave import Typed, be_present, drop_copy, forget_old_copies, keep_copy, leave
+from articles.publishing.autosave import Typed, drop_autosave, leave, mark_present, prune_autosaves, save_autosave
 from articles.publishing.bulk import (
     advance_bulk_action,
     carry_on,
@@ -15,13 +15,22 @@ from articles.publishing.bulk import (
 )
 from articles.publishing.comparison import NAMES, FieldDiff, compare, what_changed
 from articles.publishing.edits import EDITABLE, IN_REVIEW, TIMES, create, edit, keep_aside, restore_revision, take_in
-from articles.publishing.holds import held, kept_steps, membership, refusal_of, refuse_held
+from articles.publishing.holds import held, held_transitions, membership, refusal_of, refuse_held
 from articles.publishing.previews import LINK, UNLINK, is_backed, make_preview_link, open_link, revoke_preview_link
-from articles.publishing.publish import Outcome, kill, publish_due, publish_now, restore, revive, take_off_due, withdraw
-from articles.publishing.reconcile import MENDING_WINDOW, cancel_all_tasks, mend_tasks, sync_tasks
-from articles.publishing.rescan import conclude, mend_reviews, review_again, review_again_soon
-from articles.publishing.resolve import channels_named, people_named, tag_all, tags_named
-from articles.publishing.review_locks import claim, let_go
+from articles.publishing.publish import (
+    Outcome,
+    publish_due,
+    publish_now,
+    republish,
+    retract,
+    undo_retraction,
+    unpublish,
+    unpublish_due,
+)
+from articles.publishing.reconcile import RECONCILE_WINDOW, cancel_all_tasks, reconcile_tasks, sync_tasks
+from articles.publishing.rescan import conclude, reconcile_reviews, review_again, review_again_soon
+from articles.publishing.resolve import channels_named, tag_all, tags_named, users_named
+from articles.publishing.review_locks import release_soft_lock, soft_lock
 from articles.publishing.revisions import (
     add_revisions,
     date_corrections,
@@ -34,125 +43,124 @@ from articles.publishing.revisions import (
 from articles.publishing.row_queue import stand_in_line
 from articles.publishing.schedules import (
     PAST,
-    cancel_schedule,
     checked_time,
-    move_many,
     refuse_embargo,
     refuse_past,
+    reschedule_many,
     schedule,
     schedule_many,
     set_embargo,
+    unschedule,
 )
-from articles.publishing.submissions import approve, barred_from, refuse, require_newest, submit
+from articles.publishing.submissions import approve, barred_from, reject, require_newest, submit
 from articles.publishing.tags import DELETE_TAG, NO_APPROVAL, RENAME_TAG, delete_tag, may_change, rename_tag
-from articles.publishing.transitions import Person, lock, open_steps, position, store
+from articles.publishing.transitions import Actor, lock, position, possible_transitions, store
 from articles.publishing.undo import UNDOABLE
 from articles.publishing.updates import (
     adopt_all,
-    cancel_update,
     discard_update,
     publish_update,
     schedule_update,
+    unschedule_update,
     update_due,
 )
 
 __all__ = [
-    "FieldDiff",
-    "NAMES",
-    "compare",
-    "what_changed",
-    "conclude",
-    "mend_reviews",
-    "review_again",
-    "advance_bulk_action",
-    "gather_articles",
-    "may_be_undone",
-    "start_bulk_action",
-    "undo_bulk_action",
-    "be_present",
-    "drop_copy",
-    "forget_old_copies",
-    "keep_copy",
-    "leave",
+    "Actor",
     "DELETE_TAG",
     "EDITABLE",
+    "FieldDiff",
     "IN_REVIEW",
     "LINK",
-    "MENDING_WINDOW",
+    "NAMES",
     "NO_APPROVAL",
     "Outcome",
     "PAST",
-    "Person",
+    "RECONCILE_WINDOW",
     "RENAME_TAG",
-    "OF_ARTICLES",
     "TIMES",
     "Typed",
     "UNDOABLE",
     "UNLINK",
     "add_revisions",
     "adopt_all",
+    "advance_bulk_action",
     "approve",
     "barred_from",
     "cancel_all_tasks",
-    "cancel_schedule",
-    "cancel_update",
     "carry_on",
     "channels_named",
     "checked_time",
-    "claim",
+    "compare",
+    "conclude",
     "create",
     "date_corrections",
     "delete_tag",
     "discard_update",
+    "drop_autosave",
     "edit",
     "for_review",
+    "gather_articles",
     "held",
+    "held_transitions",
     "is_backed",
     "keep_aside",
-    "kept_steps",
-    "kill",
     "last_approved",
-    "let_go",
+    "leave",
     "lock",
     "make_preview_link",
+    "mark_present",
+    "may_be_undone",
     "may_change",
     "membership",
-    "mend_tasks",
-    "move_many",
     "open_link",
-    "open_steps",
-    "people_named",
     "pin_all",
     "pinned",
     "position",
+    "possible_transitions",
+    "prune_autosaves",
     "publish_due",
     "publish_now",
     "publish_update",
     "put_into_columns",
+    "reconcile_reviews",
+    "reconcile_tasks",
     "refusal_of",
-    "refuse",
     "refuse_embargo",
     "refuse_held",
     "refuse_past",
+    "reject",
+    "release_soft_lock",
     "rename_tag",
+    "republish",
     "require_newest",
-    "restore",
+    "reschedule_many",
     "restore_revision",
+    "retract",
+    "review_again",
     "review_again_soon",
-    "revive",
     "revoke_preview_link",
+    "save_autosave",
     "schedule",
     "schedule_many",
     "schedule_update",
     "set_embargo",
+    "soft_lock",
     "stand_in_line",
+    "start_bulk_action",
     "store",
     "submit",
     "sync_tasks",
     "tag_all",
     "tags_named",
     "take_in",
-    "take_off_due",
+    "undo_bulk_action",
+    "undo_retraction",
+    "unpublish",
+    "unpublish_due",
+    "unschedule",
+    "unschedule_update",
     "update_due",
-    "withdraw",
+    "users_named",
+    "what_changed",
 ]

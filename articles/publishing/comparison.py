@@ -9,45 +9,45 @@ from datetime import datetime
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 
-from articles.models import CONTEXT_TIMES, Article, Material, Revision, Update
+from articles.models import CONTEXT_TIMES, Article, Image, Revision, Update
 from articles.text import Passage, Piece, joined, passages, readable, spoken_exactly
 
 NAMES = ("title", "slug", "summary", "body", "byline", "channel", "tags", "cover_mode", "cover", "correction")
 
 
-def what_changed(older: Revision, newer: Revision) -> list[str]:
+def what_changed(older: Revision, pending_update: Revision) -> list[str]:
     """The names of what differs; times with what they were and are."""
-    return [*_texts(older, newer), *_context(older.context or {}, newer.context or {})]
+    return [*_texts(older, pending_update), *_context(older.context or {}, pending_update.context or {})]
 
 
-def _texts(older: Revision, newer: Revision) -> Iterator[str]:
+def _texts(older: Revision, pending_update: Revision) -> Iterator[str]:
     for name in NAMES:
         attribute = "channel_id" if name == "channel" else name
-        if getattr(older, attribute) != getattr(newer, attribute):
+        if getattr(older, attribute) != getattr(pending_update, attribute):
             yield str(Revision._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
 
 
-def _context(older: dict[str, object], newer: dict[str, object]) -> Iterator[str]:
+def _context(older: dict[str, object], pending_update: dict[str, object]) -> Iterator[str]:
     if not older:
         return
     for name in (*CONTEXT_TIMES, "update_at"):
-        if older.get(name) != newer.get(name):
+        if older.get(name) != pending_update.get(name):
             model, column = (Update, "publish_at") if name == "update_at" else (Article, name)
             label = str(model._meta.get_field(column).verbose_name)  # type: ignore[union-attr]
-            yield f"{label} ({_time(older.get(name))} → {_time(newer.get(name))})"
-    if older.get("author") != newer.get("author"):
+            yield f"{label} ({_time(older.get(name))} → {_time(pending_update.get(name))})"
+    if older.get("author") != pending_update.get("author"):
         yield str(Article._meta.get_field("author").verbose_name)
-    yield from _pictures(older.get("pictures"), newer.get("pictures"))
+    yield from _images(older.get("images"), pending_update.get("images"))
 
 
-def _pictures(older: object, newer: object) -> Iterator[str]:
+def _images(older: object, pending_update: object) -> Iterator[str]:
     """What is said of pictures that both show."""
-    if not isinstance(older, dict) or not isinstance(newer, dict):
+    if not isinstance(older, dict) or not isinstance(pending_update, dict):
         return
-    both = older.keys() & newer.keys()
-    for name in Material.SHOWN:
-        if any(older[pk].get(name) != newer[pk].get(name) for pk in both):
-            yield str(Material._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
+    both = older.keys() & pending_update.keys()
+    for name in Image.SHOWN:
+        if any(older[pk].get(name) != pending_update[pk].get(name) for pk in both):
+            yield str(Image._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
 
 
 def _time(value: object) -> str:
@@ -77,7 +77,7 @@ def compare(old: Revision | None, new: Revision) -> list[FieldDiff]:
 def _shown(revision: Revision, name: str) -> str:
     value = getattr(revision, name)
     if name == "cover":
-        return gettext(", ").join(map(str, Material.objects.named(value)))
+        return gettext(", ").join(map(str, Image.objects.named(value)))
     if name == "cover_mode":
         return str(revision.get_cover_mode_display())
     text = gettext(", ").join(value) if isinstance(value, list) else str(value or "")

@@ -12,9 +12,9 @@ from articles.audit import (
     CREATE,
     EDIT,
     EDIT_ANY,
+    Actor,
     Notes,
-    Person,
-    Standing,
+    StateSnapshot,
     record,
     recorded,
     require,
@@ -22,8 +22,8 @@ from articles.audit import (
     unrecorded,
     writers,
 )
-from articles.exceptions import NotEditable, RevisionGone, StaleEdit, TooLong, WrongCover, WrongState
-from articles.images import refuse_pictures
+from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
+from articles.images import refuse_images
 from articles.models import BODY_LENGTH, Article, CoverMode, Revision, Tag, Text, Update
 from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
@@ -31,7 +31,7 @@ from articles.publishing.revisions import newest, pinned, put_into_columns, renu
 from articles.publishing.schedules import checked_time, refuse_empty_span, refuse_past_times
 from articles.publishing.submissions import judge_again
 from articles.publishing.transitions import lock, position_at, refuse_impossible, store
-from articles.workflow import STEPS, Step
+from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock, retried
 
 TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
@@ -40,7 +40,7 @@ IN_REVIEW = Article.Status.in_review()
 
 
 @retried
-def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
+def create(article: Article, *, by: Actor, tags: Collection[Tag] = ()) -> None:
     """Store a new draft and its first revision.
 
     Raises `NotAllowed`, `TooLong`, `InvalidSchedule`, and what `refuse_pictures` raises.
@@ -49,7 +49,7 @@ def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
     if article.author_id not in (None, by.pk):
         require(EDIT_ANY, by)
     if article.embargo_until is not None:
-        require(STEPS[Step.SET_EMBARGO].permission, by)
+        require(TRANSITIONS[Transition.SET_EMBARGO].permission, by)
     _refuse_form({"body": article.body, "cover_mode": article.cover_mode})
     refuse_empty_span(article)
     refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())
@@ -58,15 +58,15 @@ def create(article: Article, *, by: Person, tags: Collection[Tag] = ()) -> None:
         article.save(revise=False)
     article.tags.set(tags)
     text = Text.of(article)
-    refuse_pictures(text)
+    refuse_images(text)
     article.holds(Revision.objects.add(article, text, author=by))
-    record(CREATE, article=article, by=by, before=Standing(), revision=article.revision)
+    record(CREATE, article=article, by=by, before=StateSnapshot(), revision=article.revision)
 
 
 def edit(
     article: Article,
     *,
-    by: Person,
+    by: Actor,
     changes: Mapping[str, Any],
     seen: datetime | None = None,
     note: str = "",
@@ -88,14 +88,14 @@ def edit(
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
     _refuse_form(changes)
     if not _edit(article, changes, by, seen, note=note, correction=correction, written_by=written_by):
-        raise StaleEdit(changes)
+        raise EditConflict(changes)
 
 
 @retried
 def _edit(
     article: Article,
     changes: Mapping[str, Any],
-    by: Person,
+    by: Actor,
     seen: datetime | None,
     *,
     note: str,
@@ -114,7 +114,7 @@ def _edit(
 
 
 @retried
-def keep_aside(article_id: int, *, by: Person, changes: Mapping[str, Any]) -> None:
+def keep_aside(article_id: int, *, by: Actor, changes: Mapping[str, Any]) -> None:
     """Keep text that came too late as a revision nobody goes on with; once, however often it is sent."""
     article = Article(pk=article_id)
     lock(article)
@@ -122,7 +122,7 @@ def keep_aside(article_id: int, *, by: Person, changes: Mapping[str, Any]) -> No
     _put_aside(article, changes, by)
 
 
-def restore_revision(article: Article, *, number: int, by: Person) -> None:
+def restore_revision(article: Article, *, number: int, by: Actor) -> None:
     """Go on with the text of an older revision: it becomes the newest, and needs its approval as any other.
 
     Raises `RevisionGone` and what `edit` raises.
@@ -138,15 +138,15 @@ def restore_revision(article: Article, *, number: int, by: Person) -> None:
 
 def take_in(article: Article, *, changes: Mapping[str, Any], note: str) -> None:
     """Text of a locked article that came from elsewhere, as an edit of nobody's; a killed article stays as it is."""
-    if article.status == Article.Status.KILLED:
+    if article.status == Article.Status.RETRACTED:
         return
     with unrecorded():
-        _write_text(article, changes, None, Notes(facts={"changed": []}), note=note, correction="")
+        _write_text(article, changes, None, Notes(details={"changed": []}), note=note, correction="")
         store(article)
 
 
 def _write(
-    article: Article, changes: Mapping[str, Any], by: Person, *, note: str, correction: str, written_by: Collection[int]
+    article: Article, changes: Mapping[str, Any], by: Actor, *, note: str, correction: str, written_by: Collection[int]
 ) -> None:
     text = {name: value for name, value in changes.items() if name in Text.NAMES}
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
@@ -156,29 +156,29 @@ def _write(
         for name, value in others.items():
             setattr(article, name, value)
         refuse_empty_span(article)
-        notes.facts["changed"] = sorted(article.changed_fields())
+        notes.details["changed"] = sorted(article.changed_fields())
         if written_by:
-            notes.facts["written_by"] = sorted(written_by)
+            notes.details["written_by"] = sorted(written_by)
         if article.author_id != was_by:
-            notes.facts["author"] = [was_by, article.author_id]
+            notes.details["author"] = [was_by, article.author_id]
         _write_text(article, text, by, notes, note=note, correction=correction)
         store(article)
         renumber(article)
 
 
 def _write_text(
-    article: Article, changes: Mapping[str, Any], by: Person | None, notes: Notes, *, note: str, correction: str
+    article: Article, changes: Mapping[str, Any], by: Actor | None, notes: Notes, *, note: str, correction: str
 ) -> None:
     old = newest(article).text
     text = old.changed(changes)
     if text == old and not correction:
         return
-    refuse_pictures(text, before=old)
-    if article.status == Article.Status.KILLED:
+    refuse_images(text, before=old)
+    if article.status == Article.Status.RETRACTED:
         raise WrongState(_("The article was killed; revive it first."))
     revision = Revision.objects.add(article, text, author=by, note=note, correction=correction)
     notes.revision = revision.number
-    notes.facts["changed"] += sorted(changes)
+    notes.details["changed"] += sorted(changes)
     if article.status in Article.Status.passed():
         _go_on_beside(article, revision)
     else:
@@ -189,7 +189,7 @@ def _write_text(
 
 def _go_on_beside(article: Article, revision: Revision) -> None:
     """The approved text stays in the columns; this one is the draft of the update."""
-    update = article.newer or Update(article=article)
+    update = article.pending_update or Update(article=article)
     was_in_review = update.draft is not None and update.status in IN_REVIEW
     update.draft = revision
     if was_in_review:
@@ -199,8 +199,8 @@ def _go_on_beside(article: Article, revision: Revision) -> None:
     update.save()
 
 
-def _put_aside(article: Article, changes: Mapping[str, Any], by: Person) -> None:
-    text = pinned(article).text if article.newer is None else newest(article).text
+def _put_aside(article: Article, changes: Mapping[str, Any], by: Actor) -> None:
+    text = pinned(article).text if article.pending_update is None else newest(article).text
     text = text.changed({name: value for name, value in changes.items() if name in Text.NAMES})
     if not article.revisions.filter(digest=text.digest).exists():
         note = _("Not saved over the newer text of somebody else")
@@ -214,22 +214,22 @@ def _refuse_form(changes: Mapping[str, Any]) -> None:
         raise TooLong(_("The body is longer than %(most)d characters; split the article.") % {"most": BODY_LENGTH})
 
 
-def _check_times(article: Article, changes: Mapping[str, Any], by: Person) -> None:
+def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> None:
     times = {name: changes[name] for name in TIMES & changes.keys()}
     for value in times.values():
         if value is not None:
             checked_time(value)
     if times and article.status not in Article.Status.unapproved():
-        require(STEPS[Step.SCHEDULE].permission, by)
+        require(TRANSITIONS[Transition.SCHEDULE].permission, by)
     now = read_database_clock()
     stands = position_at(article, now)
-    if "publish_at" in times and stands.article in (Article.Status.PUBLISHED, Article.Status.WITHDRAWN):
+    if "publish_at" in times and stands.article in (Article.Status.PUBLISHED, Article.Status.UNPUBLISHED):
         raise WrongState(_("The article has been published; its time can no longer be changed."))
     if "unpublish_at" in times and article.is_over_at(now):
         raise WrongState(_("The article has been taken off already."))
     if times.get("publish_at") is not None:
-        refuse_held(Step.SCHEDULE, [article.pk])
+        refuse_held(Transition.SCHEDULE, [article.pk])
     if times.get("embargo_until", article.embargo_until) != article.embargo_until:
-        require(STEPS[Step.SET_EMBARGO].permission, by)
-        refuse_impossible(Step.SET_EMBARGO, stands)
+        require(TRANSITIONS[Transition.SET_EMBARGO].permission, by)
+        refuse_impossible(Transition.SET_EMBARGO, stands)
     refuse_past_times({name: value for name, value in times.items() if value != getattr(article, name)}, now)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from articles.exceptions import BelongsToRelease
 from articles.models import Article, ReleaseMember
-from articles.workflow import KEPT_BY_RELEASE, Step
+from articles.workflow import HELD_BY_RELEASE, Transition
 
 Action = ReleaseMember.Action
 
@@ -21,10 +21,10 @@ def membership(article: Article) -> ReleaseMember | None:
     return ReleaseMember.objects.holding([article.pk]).select_related("release").first()
 
 
-def kept_steps(article: Article) -> frozenset[Step]:
+def held_transitions(article: Article) -> frozenset[Transition]:
     """The steps that a pending release keeps from the article."""
     member = membership(article)
-    return KEPT_BY_RELEASE[Action(member.action)] if member else frozenset()
+    return HELD_BY_RELEASE[Action(member.action)] if member else frozenset()
 
 
 def held(article_ids: Collection[int], action: ReleaseMember.Action) -> set[int]:
@@ -32,9 +32,9 @@ def held(article_ids: Collection[int], action: ReleaseMember.Action) -> set[int]
     return set(ReleaseMember.objects.holding(article_ids, action).values_list("article", flat=True))
 
 
-def refuse_held(step: Step, article_ids: Collection[int]) -> None:
+def refuse_held(transition: Transition, article_ids: Collection[int]) -> None:
     """Raise `BelongsToRelease` if a pending release keeps `step` from one of these articles."""
-    actions = [action for action, steps in KEPT_BY_RELEASE.items() if step in steps]
+    actions = [action for action, transitions in HELD_BY_RELEASE.items() if transition in transitions]
     if not actions:
         return
     member = ReleaseMember.objects.holding(article_ids, *actions).select_related("release", "article").first()

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import CHANGE, EDIT_ANY, Person, record, require
+from articles.audit import CHANGE, EDIT_ANY, Actor, record, require
 from articles.exceptions import ArticleError, RevisionGone
 from articles.models import Article, PreviewLink, Revision
 from articles.publishing.revisions import newest
@@ -30,7 +30,7 @@ class LastsTooLong(ArticleError):
 def make_preview_link(
     article: Article,
     *,
-    by: Person,
+    by: Actor,
     lasts: timedelta,
     revision: int | None = None,
     is_following: bool = False,
@@ -44,9 +44,9 @@ def make_preview_link(
     if not timedelta() < lasts <= LONGEST:
         raise LastsTooLong
     now = read_database_clock()
-    link = PreviewLink(article=article, note=note, made_at=now, expires_at=now + lasts)
+    link = PreviewLink(article=article, note=note, created_at=now, expires_at=now + lasts)
     link.revision = None if is_following else _shown(article, revision)
-    link.made_by_id = by.pk
+    link.created_by_id = by.pk
     link.save(force_insert=True)
     number = link.revision.number if link.revision else None
     record(LINK, article=article, by=by, revision=number, link=str(link.pk), until=link.expires_at.isoformat())
@@ -65,20 +65,20 @@ def _shown(article: Article, number: int | None) -> Revision:
 
 def open_link(token: str) -> PreviewLink | None:
     """The link whose address ends in `token`, with its text; None if it leads nowhere now."""
-    link = PreviewLink.objects.signed(token).open_at(database_now()).with_text().select_related("made_by").first()
+    link = PreviewLink.objects.signed(token).open_at(database_now()).with_text().select_related("created_by").first()
     return link if link is not None and is_backed(link) else None
 
 
 def is_backed(link: PreviewLink) -> bool:
     """Whether its maker still works here and may still write the article; approval alone takes that from no link."""
-    maker = link.made_by
+    maker = link.created_by
     if maker is None or not (maker.is_active and maker.is_staff and maker.has_perm(CHANGE)):
         return False
     return maker.has_perm(EDIT_ANY) or link.article.author_id == maker.pk
 
 
 @retried
-def revoke_preview_link(link: PreviewLink, *, by: Person) -> None:
+def revoke_preview_link(link: PreviewLink, *, by: Actor) -> None:
     """From now on it leads nowhere; revoking twice changes nothing. Raises `NotAllowed`."""
     require(CHANGE, by, link.article)
     now = read_database_clock()

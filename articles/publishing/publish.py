@@ -10,47 +10,47 @@ from typing import Any
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.utils.translation import gettext as _
 
-from articles.audit import PUBLISHED, TAKEN_OFF, record_due
+from articles.audit import PUBLISHED, UNPUBLISHED, record_due
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
-from articles.exceptions import InvalidSchedule, NoticeMissing
+from articles.exceptions import InvalidSchedule, RetractionNoticeMissing
 from articles.models import Article, due_at, not_over_at, over_at
 from articles.publishing.revisions import date_corrections, drop_update
 from articles.publishing.schedules import refuse_embargo
-from articles.publishing.transitions import Person, move, taking
-from articles.workflow import Step
+from articles.publishing.transitions import Actor, move, transition
+from articles.workflow import Transition
 from scheduling.services import database_now, lock_by_ids, retried
 
 Status = Article.Status
-NOTICE_LENGTH = 500
+RETRACTION_NOTICE_LENGTH = 500
 
 
 @retried
-def publish_now(article: Article, *, by: Person) -> None:
+def publish_now(article: Article, *, by: Actor) -> None:
     """Put an approved article out at this instant. Raises `UnderEmbargo`, and `InvalidSchedule` past its end."""
-    with taking(Step.PUBLISH_NOW, article, by=by) as taken:
+    with transition(Transition.PUBLISH_NOW, article, by=by) as taken:
         refuse_embargo(article, taken.now)
         if article.unpublish_at and article.unpublish_at <= taken.now:
             raise InvalidSchedule(_("The article's time to be taken off is past; change that first."))
-        move(Step.PUBLISH_NOW, article)
+        move(Transition.PUBLISH_NOW, article)
         article.publish_at = article.published_at = article.text_changed_at = taken.now
         emit(ArticlesPublished([article.pk]))
 
 
 @retried
-def withdraw(article: Article, *, by: Person) -> None:
+def unpublish(article: Article, *, by: Actor) -> None:
     """Take a published article off; readers cannot see it from now on."""
-    with taking(Step.WITHDRAW, article, by=by):
-        move(Step.WITHDRAW, article)
+    with transition(Transition.UNPUBLISH, article, by=by):
+        move(Transition.UNPUBLISH, article)
         emit(ArticlesUnpublished([article.pk]))
 
 
 @retried
-def restore(article: Article, *, by: Person) -> None:
+def republish(article: Article, *, by: Actor) -> None:
     """Put a withdrawn article out again, with its old date; a time to be taken off that is past is forgotten."""
-    with taking(Step.RESTORE, article, by=by) as taken:
+    with transition(Transition.REPUBLISH, article, by=by) as taken:
         now = taken.now
         refuse_embargo(article, now)
-        move(Step.RESTORE, article)
+        move(Transition.REPUBLISH, article)
         if article.unpublish_at and article.unpublish_at <= now:
             article.unpublish_at = None
         if article.publish_at is None or article.publish_at > now:
@@ -61,19 +61,19 @@ def restore(article: Article, *, by: Person) -> None:
 
 
 @retried
-def kill(article: Article, *, by: Person, notice: str) -> None:
+def retract(article: Article, *, by: Actor, notice: str) -> None:
     """Take an article out of the world: no schedule, no newer text, and its readers are told `notice` instead.
 
     Raises `NoticeMissing` without one. Its revisions stay, and the audit log names those of the newer text.
     """
     if not notice.strip():
-        raise NoticeMissing
-    with taking(Step.KILL, article, by=by) as taken:
+        raise RetractionNoticeMissing
+    with transition(Transition.RETRACT, article, by=by) as taken:
         was_out = article.status == Status.PUBLISHED
-        move(Step.KILL, article)
-        article.kill_notice = taken.notes.facts["notice"] = notice.strip()[:NOTICE_LENGTH]
+        move(Transition.RETRACT, article)
+        article.retraction_notice = taken.notes.details["notice"] = notice.strip()[:RETRACTION_NOTICE_LENGTH]
         article.publish_at = article.publish_at if article.published_at else None
-        taken.notes.facts |= _discarded(article)
+        taken.notes.details |= _discarded(article)
         drop_update(article)
         if was_out:
             emit(ArticlesUnpublished([article.pk]))
@@ -81,20 +81,20 @@ def kill(article: Article, *, by: Person, notice: str) -> None:
 
 def _discarded(article: Article) -> dict[str, Any]:
     """What the audit log says of newer text that is dropped with its time."""
-    newer = article.newer
-    if newer is None:
+    pending_update = article.pending_update
+    if pending_update is None:
         return {}
-    numbers = [revision.number for revision in (newer.approved, newer.draft) if revision]
-    planned = {"update_at": newer.publish_at.isoformat()} if newer.publish_at else {}
+    numbers = [revision.number for revision in (pending_update.approved, pending_update.draft) if revision]
+    planned = {"update_at": pending_update.publish_at.isoformat()} if pending_update.publish_at else {}
     return {"discarded": numbers, **planned}
 
 
 @retried
-def revive(article: Article, *, by: Person) -> None:
+def undo_retraction(article: Article, *, by: Actor) -> None:
     """Take a kill back: the article is withdrawn then, and can be restored."""
-    with taking(Step.REVIVE, article, by=by):
-        move(Step.REVIVE, article)
-        article.kill_notice = ""
+    with transition(Transition.UNDO_RETRACTION, article, by=by):
+        move(Transition.UNDO_RETRACTION, article)
+        article.retraction_notice = ""
 
 
 @dataclass
@@ -123,12 +123,12 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
     return outcome
 
 
-def take_off_due(article_ids: Collection[int]) -> Outcome:
+def unpublish_due(article_ids: Collection[int]) -> Outcome:
     """Withdraw those of these articles whose time to be taken off has come; otherwise as `publish_due`."""
     outcome = _take(article_ids, Status.visible(), over_at(database_now()))
     if outcome.done:
-        record_due(TAKEN_OFF, outcome.done, becoming=Status.WITHDRAWN)
-        Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.WITHDRAWN)
+        record_due(UNPUBLISHED, outcome.done, becoming=Status.UNPUBLISHED)
+        Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.UNPUBLISHED)
         emit(ArticlesUnpublished(outcome.done, at_set_time=True))
     return outcome
 

@@ -24,7 +24,7 @@ from scheduling.services import (
     retried,
 )
 
-MENDING_WINDOW = timedelta(minutes=10)
+RECONCILE_WINDOW = timedelta(minutes=10)
 """How far ahead `mend_tasks` looks; the engine's preload window (5 minutes) must fit into it with room to spare."""
 
 _PAGE = 1000  # articles in one statement
@@ -52,17 +52,17 @@ def cancel_all_tasks(article_ids: Collection[int]) -> None:
         cancel_keys(task_type, [str(pk) for pk in article_ids])
 
 
-def mend_tasks() -> int:
+def reconcile_tasks() -> int:
     """Find articles whose time is near but whose task is missing or wrong, and set it right; returns how many.
 
     `QuerySet.update`, `bulk_create` and other programs bypass `Article.save()`. An article somebody is editing is
     passed over: its own save sets the tasks right.
     """
-    return sum(_mend(page) for page in _pages(_near(read_database_clock() + MENDING_WINDOW)))
+    return sum(_reconcile(page) for page in _pages(_near(read_database_clock() + RECONCILE_WINDOW)))
 
 
 @retried
-def _mend(page: Sequence[int]) -> int:
+def _reconcile(page: Sequence[int]) -> int:
     if not (suspects := _suspects(page)):
         return 0
     locked = list(lock_by_ids(Article, suspects, skip_locked=True).values_list("pk", flat=True))

@@ -15,14 +15,14 @@ from django.db import DatabaseError
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
-from articles.audit import PULLED_BACK, REVIEWED, Door, door, recorded
+from articles.audit import PULLED_BACK, REVIEWED, Source, recorded, source
 from articles.exceptions import ArticleGone
-from articles.models import Article, Review, Revision, Text, Update, WordList, due_at
+from articles.models import Article, Review, Revision, Text, Update, WordListVersion, due_at
 from articles.notifications import speaking_to
 from articles.publishing.revisions import fold_in, pinned, under_review
 from articles.publishing.run_review import decide
 from articles.publishing.submissions import settle
-from articles.publishing.transitions import Taking, lock
+from articles.publishing.transitions import TransitionContext, lock
 from articles.review import Finding, Opinion, Subject, of_findings, review, review_words
 from articles.task_types import REVIEW, REVIEW_AGAIN
 from articles.workflow import Verdict
@@ -35,49 +35,49 @@ Status = Article.Status
 _PAGE = 200  # articles
 
 
-def conclude(article_id: int, *, ask_a_person: bool = False) -> None:
+def conclude(article_id: int, *, needs_reviewer: bool = False) -> None:
     """Review a submitted text and do what follows; whatever goes wrong, a person decides."""
     try:
-        while not _conclude(article_id, ask_a_person=ask_a_person):
+        while not _conclude(article_id, needs_reviewer=needs_reviewer):
             logger.info("article %d or the words changed during its review; once more", article_id)
     except DatabaseError:
         raise  # the task is tried again
     except Exception:
         logger.exception("the review of article %d failed", article_id)
-        give_to_a_person(article_id)
+        give_to_reviewer(article_id)
 
 
-def _conclude(article_id: int, *, ask_a_person: bool) -> bool:
+def _conclude(article_id: int, *, needs_reviewer: bool) -> bool:
     """Review what is submitted now; False if the text or the words changed meanwhile."""
     revision = _submitted(article_id)
     if revision is None:
         return True
-    stamp = WordList.current()
+    stamp = WordListVersion.current()
     with _speaking_to_the_author(article_id):
         opinion = review(Subject.of(revision.text, revision.correction))
-    return _write_if_unchanged(article_id, revision, stamp, opinion, ask_a_person=ask_a_person)
+    return _write_if_unchanged(article_id, revision, stamp, opinion, needs_reviewer=needs_reviewer)
 
 
 @retried
 def _write_if_unchanged(
-    article_id: int, revision: Revision, stamp: UUID | None, opinion: Opinion, *, ask_a_person: bool
+    article_id: int, revision: Revision, stamp: UUID | None, opinion: Opinion, *, needs_reviewer: bool
 ) -> bool:
-    with door(Door.WORKER):
+    with source(Source.WORKER):
         if (present := _submitted(article_id)) is None:
             return True
-        WordList.hold()
-        if present.pk != revision.pk or WordList.current() != stamp:
+        WordListVersion.hold()
+        if present.pk != revision.pk or WordListVersion.current() != stamp:
             return False
-        _write(article_id, opinion, ask_a_person=ask_a_person)
+        _write(article_id, opinion, needs_reviewer=needs_reviewer)
     return True
 
 
 @retried
-def give_to_a_person(article_id: int) -> None:
+def give_to_reviewer(article_id: int) -> None:
     """A text whose review failed is neither stuck nor passed."""
-    with door(Door.WORKER), _speaking_to_the_author(article_id):
+    with source(Source.WORKER), _speaking_to_the_author(article_id):
         if _submitted(article_id) is not None:
-            _write(article_id, Opinion(Verdict.UNSURE, _("The automatic review failed.")), ask_a_person=True)
+            _write(article_id, Opinion(Verdict.UNSURE, _("The automatic review failed.")), needs_reviewer=True)
 
 
 @contextmanager
@@ -105,12 +105,12 @@ def _locked(article_id: int) -> Article:
     return article
 
 
-def _write(article_id: int, opinion: Opinion, *, ask_a_person: bool) -> None:
+def _write(article_id: int, opinion: Opinion, *, needs_reviewer: bool) -> None:
     article = _locked(article_id)
     subject, revision = under_review(article)
     with recorded(REVIEWED, article, by=None) as notes:
-        decide(subject, revision, opinion, ask_a_person=ask_a_person)
-        settle(subject, Taking(read_database_clock(), notes), revision)
+        decide(subject, revision, opinion, needs_reviewer=needs_reviewer)
+        settle(subject, TransitionContext(read_database_clock(), notes), revision)
         article.save(revise=False)
 
 
@@ -121,11 +121,11 @@ def review_again_soon() -> None:
 
 def review_again() -> int:
     """Pull back whatever waits and has a word that its approval did not know; returns how many those are."""
-    stamp = WordList.current()
-    with door(Door.WORKER):
+    stamp = WordListVersion.current()
+    with source(Source.WORKER):
         pulled = sum(_pull_back(article.pk) for article in _waiting() if _is_suspect(article))
     if stamp is not None:
-        WordList.objects.filter(pk=WordList.ROW, stamp=stamp).update(applied=stamp)
+        WordListVersion.objects.filter(pk=WordListVersion.ROW, stamp=stamp).update(applied=stamp)
     return pulled
 
 
@@ -142,9 +142,9 @@ def _waiting() -> Iterator[Article]:
 
 def _is_suspect(article: Article) -> bool:
     """Whether any of its texts has a word at all; looked at without a lock."""
-    subjects, newer = [Subject.of(Text.of(article))], article.newer
-    if newer and newer.approved:
-        subjects.append(Subject.of(newer.approved.text, newer.approved.correction))
+    subjects, pending_update = [Subject.of(Text.of(article))], article.pending_update
+    if pending_update and pending_update.approved:
+        subjects.append(Subject.of(pending_update.approved.text, pending_update.approved.correction))
     return any(review_words(subject).findings for subject in subjects)
 
 
@@ -153,9 +153,9 @@ def _pull_back(article_id: int) -> bool:
     """Take the approval of an article, or of its newer text, back if it has a new word; the chosen time stays."""
     with suppress(ArticleGone), _speaking_to_the_author(article_id):
         article = _locked(article_id)
-        newer, fell = article.newer, False
-        if newer and newer.approved and (opinion := _objection(newer.approved)):
-            _pull_back_update(newer, opinion)
+        pending_update, fell = article.pending_update, False
+        if pending_update and pending_update.approved and (opinion := _objection(pending_update.approved)):
+            _pull_back_update(pending_update, opinion)
             fell = True
         if article.is_waiting and not article.is_out_at(read_database_clock()):
             fell |= _pull_back_article(article)
@@ -189,7 +189,7 @@ def _pull_back_update(update: Update, opinion: Opinion) -> None:
     with recorded(PULLED_BACK, update.article, by=None) as notes:
         revision, update.approved = update.approved, None
         assert revision is not None  # noqa: S101 (the caller found an objection to it)
-        notes.revision, notes.facts["update"] = revision.number, opinion.verdict
+        notes.revision, notes.details["update"] = revision.number, opinion.verdict
         if update.draft is None:
             update.draft = revision
             decide(update, revision, opinion)
@@ -197,15 +197,17 @@ def _pull_back_update(update: Update, opinion: Opinion) -> None:
         update.article.save(revise=False)
 
 
-def mend_reviews() -> int:
+def reconcile_reviews() -> int:
     """Find what was given up: submitted texts that no task will review, words that were not applied to the end."""
-    if WordList.objects.exclude(applied=F("stamp")).exists() and not pending_times(REVIEW_AGAIN, ["all"]):
+    if WordListVersion.objects.exclude(applied=F("stamp")).exists() and not pending_times(REVIEW_AGAIN, ["all"]):
         review_again_soon()
     texts = Article.objects.filter(status=Status.SUBMITTED).values_list("pk", flat=True)
-    newer = Update.objects.filter(status=Status.SUBMITTED, draft__isnull=False).values_list("article", flat=True)
-    chosen = {*texts, *newer}
+    pending_update = Update.objects.filter(status=Status.SUBMITTED, draft__isnull=False).values_list(
+        "article", flat=True
+    )
+    chosen = {*texts, *pending_update}
     coming = pending_times(REVIEW, [str(pk) for pk in chosen])
     stuck = [pk for pk in chosen if str(pk) not in coming]
     for article_id in stuck:
-        give_to_a_person(article_id)
+        give_to_reviewer(article_id)
     return len(stuck)

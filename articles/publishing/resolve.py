@@ -40,11 +40,11 @@ def tag_all(names_of: Mapping[int, Collection[str]], tags: Mapping[str, Tag] | N
     through.objects.bulk_create([through(article_id=article_id, tag_id=tag_id) for article_id, tag_id in sorted(pairs)])
 
 
-def people_named(names: Iterable[str]) -> dict[str, AbstractBaseUser]:
+def users_named(names: Iterable[str]) -> dict[str, AbstractBaseUser]:
     """The users with these names or e-mail addresses, by the name given; an address of two users is nobody's."""
     wanted = set(names)
-    people = get_user_model()._default_manager.annotate(address=Lower("email"))
-    users = list(people.filter(Q(username__in=wanted) | Q(address__in={name.lower() for name in wanted})))
+    all_users = get_user_model()._default_manager.annotate(address=Lower("email"))
+    users = list(all_users.filter(Q(username__in=wanted) | Q(address__in={name.lower() for name in wanted})))
     shared = Counter(user.address for user in users)
     by_address = {user.address: user for user in users if shared[user.address] == 1}
     known = by_address | {user.get_username().lower(): user for user in users}

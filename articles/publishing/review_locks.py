@@ -5,49 +5,49 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from articles.audit import require
-from articles.exceptions import ClaimedByAnother, WrongState
-from articles.models import Article, Claim, named
-from articles.publishing.transitions import Person, lock, position
-from articles.workflow import STEPS, Step, may_start
+from articles.exceptions import LockedByAnother, WrongState
+from articles.models import Article, SoftLock, named
+from articles.publishing.transitions import Actor, lock, position
+from articles.workflow import TRANSITIONS, Transition, is_possible
 from scheduling.services import delete_by_ids, read_database_clock, retried
 
 
 @retried
-def claim(article: Article, *, by: Person) -> None:
-    """Take an article that waits for a reviewer; others leave it alone for `REVIEW_CLAIM`.
+def soft_lock(article: Article, *, by: Actor) -> None:
+    """Take an article that waits for a reviewer; others leave it alone for `REVIEW_SOFT_LOCK`.
 
-    Raises `ClaimedByAnother`, `WrongState` when no reviewer is needed, and what `require` raises.
+    Raises `LockedByAnother`, `WrongState` when no reviewer is needed, and what `require` raises.
     """
     lock(article)
-    require(STEPS[Step.APPROVE].permission, by, article)
-    if not may_start(Step.APPROVE, position(article)):
+    require(TRANSITIONS[Transition.APPROVE].permission, by, article)
+    if not is_possible(Transition.APPROVE, position(article)):
         raise WrongState(
             _("No reviewer is needed: the article is “%(status)s”.") % {"status": article.get_status_display()}
         )
     _refuse_rival(article, by)
     now = read_database_clock()
-    Claim.objects.update_or_create(article=article, defaults={"person": by, "claimed_at": now})  # type: ignore[misc]
+    SoftLock.objects.update_or_create(article=article, defaults={"user": by, "locked_at": now})  # type: ignore[misc]
 
 
 @retried
-def let_go(article: Article, *, by: Person) -> None:
+def release_soft_lock(article: Article, *, by: Actor) -> None:
     """Let others have the article; any reviewer may do so for one who has gone home."""
-    require(STEPS[Step.APPROVE].permission, by)
+    require(TRANSITIONS[Transition.APPROVE].permission, by)
     _forget(article)
 
 
-def end_claim(article: Article, by: Person) -> None:
-    """Whoever decides is done with it. Raises `ClaimedByAnother` if somebody else is; the caller holds the article."""
+def end_soft_lock(article: Article, by: Actor) -> None:
+    """Whoever decides is done with it. Raises `LockedByAnother` if somebody else is; the caller holds the article."""
     _refuse_rival(article, by)
     _forget(article)
 
 
 def _forget(article: Article) -> None:
-    delete_by_ids(Claim, [article.pk])
-    article._state.fields_cache.pop("claim", None)
+    delete_by_ids(SoftLock, [article.pk])
+    article._state.fields_cache.pop("soft_lock", None)
 
 
-def _refuse_rival(article: Article, by: Person) -> None:
-    found = Claim.objects.select_related("person").filter(article=article).first()
-    if found and found.person_id != by.pk and found.counts_at(read_database_clock()):
-        raise ClaimedByAnother(_("%(person)s is reviewing this article.") % {"person": named(found.person)})
+def _refuse_rival(article: Article, by: Actor) -> None:
+    found = SoftLock.objects.select_related("user").filter(article=article).first()
+    if found and found.user_id != by.pk and found.counts_at(read_database_clock()):
+        raise LockedByAnother(_("%(user)s is reviewing this article.") % {"user": named(found.user)})

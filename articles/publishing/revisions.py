@@ -15,7 +15,7 @@ from articles.models import (
     Article,
     AuditEntry,
     Correction,
-    Material,
+    Image,
     Review,
     Revision,
     Tag,
@@ -72,8 +72,8 @@ def add_revisions(
 
 def newest(article: Article) -> Revision:
     """The text that editors go on writing: the draft of the update, its approved text, or that of the columns."""
-    newer = article.newer
-    return (newer and (newer.draft or newer.approved)) or pinned(article)
+    pending_update = article.pending_update
+    return (pending_update and (pending_update.draft or pending_update.approved)) or pinned(article)
 
 
 def under_review(article: Article) -> tuple[Article | Update, Revision]:
@@ -83,13 +83,13 @@ def under_review(article: Article) -> tuple[Article | Update, Revision]:
     which has the same writer. So the number of a revision stands for all that a reviewer read, and nobody changes any
     of it until the caller's transaction ends.
     """
-    _hold_pictures_and_tags(article)
-    newer = article.newer
-    if newer and newer.draft:
-        newer.draft, was = _with_context(article, newer.draft), newer.draft
-        if newer.draft != was:
-            newer.save()
-        return newer, newer.draft
+    _lock_images_and_tags(article)
+    pending_update = article.pending_update
+    if pending_update and pending_update.draft:
+        pending_update.draft, was = _with_context(article, pending_update.draft), pending_update.draft
+        if pending_update.draft != was:
+            pending_update.save()
+        return pending_update, pending_update.draft
     found = pinned(article)
     revision = _with_context(article, found)
     if revision != found:
@@ -97,19 +97,19 @@ def under_review(article: Article) -> tuple[Article | Update, Revision]:
     return article, revision
 
 
-def _hold_pictures_and_tags(article: Article) -> None:
+def _lock_images_and_tags(article: Article) -> None:
     """Whoever changes what is said of them asks first whether the article is approved, and so waits for the answer."""
-    newer = article.newer
-    shown = (newer.draft.text if newer and newer.draft else Text.of(article)).shown
+    pending_update = article.pending_update
+    shown = (pending_update.draft.text if pending_update and pending_update.draft else Text.of(article)).shown
     if ids := [pk for pk in map(as_id, shown) if pk]:
-        list(lock_by_ids(Material, ids).values_list("pk"))
+        list(lock_by_ids(Image, ids).values_list("pk"))
     tags = article.tags.through.objects.filter(article=article).values_list("tag", flat=True)
     list(lock_by_ids(Tag, tags).values_list("pk"))
 
 
 def _with_context(article: Article, revision: Revision) -> Revision:
     """A revision, or a new one of its text, that was saved with what is shown with it now."""
-    if revision.context == context_of(article, revision.text, article.newer):
+    if revision.context == context_of(article, revision.text, article.pending_update):
         return revision
     note = _("The same text, with other times, author or texts of pictures")
     text, author = revision.text, revision.author
@@ -121,19 +121,19 @@ def _with_context(article: Article, revision: Revision) -> Revision:
 
 def renumber(article: Article) -> None:
     """After a change of a locked article: what a reviewer has before him has a new number, if it is shown otherwise."""
-    newer = article.newer
-    status = newer.status if newer and newer.draft else article.status
+    pending_update = article.pending_update
+    status = pending_update.status if pending_update and pending_update.draft else article.status
     if status in Article.Status.in_review():
         under_review(article)
 
 
 def for_review(article: Article) -> Revision:
     """What a reviewer is to read: as `under_review`, for an article that is not locked."""
-    newer = article.newer
-    draft = newer and newer.draft
+    pending_update = article.pending_update
+    draft = pending_update and pending_update.draft
     found = draft or article.revisions.filter(number=article.revision).first()
     text = found.text if found and draft else Text.of(article)
-    if found and found.digest == text.digest and found.context == context_of(article, text, newer):
+    if found and found.digest == text.digest and found.context == context_of(article, text, pending_update):
         return found
     return _found_locked(article)
 
@@ -146,9 +146,9 @@ def _found_locked(article: Article) -> Revision:
 
 def last_approved(article: Article) -> Revision | None:
     """The newest text that was ever approved; None for an article that never was."""
-    newer = article.newer
-    if newer and newer.approved:
-        return newer.approved
+    pending_update = article.pending_update
+    if pending_update and pending_update.approved:
+        return pending_update.approved
     if article.status in Article.Status.passed():
         return article.revisions.filter(number=article.revision).first()
     entries = AuditEntry.objects.of(article).filter(APPROVED | Q(action=PULLED_BACK), revision__isnull=False)
@@ -202,13 +202,13 @@ def keep_or_drop(update: Update) -> None:
 
 def drop_update(article: Article) -> None:
     """Drop all newer text of a locked article; its revisions stay."""
-    if (update := article.newer) is not None:
+    if (update := article.pending_update) is not None:
         update.draft = update.approved = None
         keep_or_drop(update)
 
 
 def fold_in(article: Article) -> None:
     """The text of a locked article is not approved any more: editors go on with the newest in its own columns."""
-    if article.newer is not None:
+    if article.pending_update is not None:
         put_into_columns(article, newest(article))
         drop_update(article)

@@ -6,16 +6,16 @@ from django.contrib.auth import get_user_model
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
-from articles.models import Article, AuditEntry, Review, ReviewPolicy, Revision, Update, WordList
+from articles.models import Article, AuditEntry, Review, ReviewPolicy, Revision, Update, WordListVersion
 from articles.review import Opinion, Subject, review, takes_long
 from articles.task_types import REVIEW
-from articles.workflow import STEPS, VERDICTS, Step, Verdict
+from articles.workflow import TRANSITIONS, VERDICTS, Transition, Verdict
 from scheduling.services import add_task, read_database_clock
 
 Status = Article.Status
 
 
-def judge(subject: Article | Update, revision: Revision, *, ask_a_person: bool = False) -> None:
+def judge(subject: Article | Update, revision: Revision, *, needs_reviewer: bool = False) -> None:
     """Give `subject` the status that the review of its text leads to: at once, or in the background if it is long.
 
     With `ask_a_person` the machine may refuse the text, but not let it pass. The caller holds the article and saves.
@@ -23,24 +23,24 @@ def judge(subject: Article | Update, revision: Revision, *, ask_a_person: bool =
     text = Subject.of(revision.text, revision.correction)
     if takes_long(text):
         subject.status, subject.status_reason = Status.SUBMITTED, ""
-        parameters = {"article_id": revision.article_id, "ask_a_person": ask_a_person}
+        parameters = {"article_id": revision.article_id, "needs_reviewer": needs_reviewer}
         key = str(revision.article_id)
         add_task(REVIEW, execute_time=read_database_clock(), parameters=parameters, key=key)
         return
-    WordList.hold()  # words that change from here on find this article approved, and review it again
-    decide(subject, revision, review(text), ask_a_person=ask_a_person)
+    WordListVersion.hold()  # words that change from here on find this article approved, and review it again
+    decide(subject, revision, review(text), needs_reviewer=needs_reviewer)
 
 
 def judge_again(subject: Article | Update, revision: Revision) -> None:
     """A text that a reviewer has before him was changed: the machine may refuse it, but the reviewer decides."""
-    judge(subject, revision, ask_a_person=True)
+    judge(subject, revision, needs_reviewer=True)
 
 
-def decide(subject: Article | Update, revision: Revision, opinion: Opinion, *, ask_a_person: bool = False) -> None:
+def decide(subject: Article | Update, revision: Revision, opinion: Opinion, *, needs_reviewer: bool = False) -> None:
     """Set the status and reason that follow from an opinion, and keep its findings; the caller saves `subject`."""
     subject.status, subject.status_reason = VERDICTS[opinion.verdict], opinion.short_reason
     if opinion.verdict is Verdict.PASSED:
-        objection = "" if ask_a_person else _objection(subject)
+        objection = "" if needs_reviewer else _objection(subject)
         if objection is not None:
             subject.status, subject.status_reason = Status.MANUAL_REVIEW, opinion.short_reason or objection
     findings = [finding.as_json() for finding in opinion.findings]
@@ -67,5 +67,5 @@ def _is_scheduled_by_right(article: Article) -> bool:
     entries = AuditEntry.objects.of(article).filter(new_time=article.publish_at)
     entry = entries.filter(Q(old_time__isnull=True) | ~Q(old_time=F("new_time"))).first()
     chosen_by = (entry and entry.user_id) or article.author_id
-    person = get_user_model()._default_manager.filter(pk=chosen_by).first() if chosen_by else None
-    return person is not None and person.has_perm(STEPS[Step.SCHEDULE].permission)
+    user = get_user_model()._default_manager.filter(pk=chosen_by).first() if chosen_by else None
+    return user is not None and user.has_perm(TRANSITIONS[Transition.SCHEDULE].permission)

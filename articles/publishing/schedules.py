@@ -12,15 +12,15 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from articles.audit import Standing, record_many
-from articles.exceptions import InvalidSchedule, NotMoved, TimePast, UnderEmbargo
+from articles.audit import StateSnapshot, record_many
+from articles.exceptions import InvalidSchedule, NotRescheduled, TimePast, UnderEmbargo
 from articles.models import Article
 from articles.publishing.holds import refuse_held
 from articles.publishing.reconcile import sync_tasks
 from articles.publishing.revisions import renumber
-from articles.publishing.transitions import Person, require, taking
+from articles.publishing.transitions import Actor, require, transition
 from articles.text import spoken_exactly
-from articles.workflow import STEPS, WAITING, Step
+from articles.workflow import TRANSITIONS, WAITING, Transition
 from scheduling.exceptions import NaiveTime, TimeOutOfRange
 from scheduling.services import EARLIEST, LATEST, lock_by_ids, read_database_clock, retried
 
@@ -36,20 +36,20 @@ PAST: Mapping[str, str | Promise] = {
 
 
 @retried
-def schedule(article: Article, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
+def schedule(article: Article, *, publish_at: datetime, by: Actor, at_once: bool = True) -> None:
     """Have an approved article go live at `publish_at`; a time that is past means at once, see `refuse_past`.
 
     Raises `InvalidSchedule` for a time without a zone, one no database stores, or one at or after its end.
     """
     moment = checked_time(publish_at)
-    with taking(Step.SCHEDULE, article, by=by) as taken:
+    with transition(Transition.SCHEDULE, article, by=by) as taken:
         refuse_past(moment, taken.now, by=by, at_once=at_once)
         refuse_embargo(article, max(moment, taken.now))
         article.publish_at = moment
         refuse_empty_span(article)
 
 
-def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Person, at_once: bool = True) -> int:
+def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Actor, at_once: bool = True) -> int:
     """Have all of these that are approved go live at `publish_at`, in a few statements; returns how many those are.
 
     Articles in another status are left as they are. Raises as `schedule` does, or `BelongsToRelease`, and then changes
@@ -57,10 +57,10 @@ def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Pers
     """
     moment = checked_time(publish_at)
     refuse_past(moment, read_database_clock(), by=by, at_once=at_once)
-    return _retime(Step.SCHEDULE, {article.pk for article in articles}, by, lambda _old: moment, Value(moment))
+    return _retime(Transition.SCHEDULE, {article.pk for article in articles}, by, lambda _old: moment, Value(moment))
 
 
-def move_many(articles: Iterable[Article], *, shift: timedelta, by: Person, at_once: bool = False) -> int:
+def reschedule_many(articles: Iterable[Article], *, shift: timedelta, by: Actor, at_once: bool = False) -> int:
     """Move the times of all of these, later or (with a negative `shift`) earlier; returns how many those are.
 
     All or none, in a few statements. Raises `NotMoved`, naming each that does not exist, waits for no time, or would go
@@ -74,31 +74,31 @@ def move_many(articles: Iterable[Article], *, shift: timedelta, by: Person, at_o
             raise InvalidSchedule(TimeOutOfRange.message) from error
 
     if at_once:
-        require(STEPS[Step.PUBLISH_NOW].permission, by)
+        require(TRANSITIONS[Transition.PUBLISH_NOW].permission, by)
     ids = {article.pk for article in articles}
-    return _retime(Step.MOVE, ids, by, moved, F("publish_at") + shift, at_once=at_once)
+    return _retime(Transition.RESCHEDULE, ids, by, moved, F("publish_at") + shift, at_once=at_once)
 
 
 @retried
 def _retime(
-    step: Step,
+    transition: Transition,
     article_ids: Collection[int],
-    by: Person,
+    by: Actor,
     new_time: Callable[[datetime | None], datetime | None],
     expression: Combinable,
     *,
     at_once: bool = True,
 ) -> int:
     """Give those of these articles that wait new times; `expression` is `new_time` in SQL. A move takes all of them."""
-    require(STEPS[step].permission, by)
-    found = list(lock_by_ids(Article, article_ids).only("title", *Standing.COLUMNS))
+    require(TRANSITIONS[transition].permission, by)
+    found = list(lock_by_ids(Article, article_ids).only("title", *StateSnapshot.COLUMNS))
     now = read_database_clock()
     rows = [row for row in found if _keeps_waiting(row, now) is None]
-    if step is Step.MOVE:
+    if transition is Transition.RESCHEDULE:
         rows = found
         _refuse_unmovable(article_ids, found, now)
-    refuse_held(step, [row.pk for row in rows])
-    before = [Standing.of(row) for row in rows]
+    refuse_held(transition, [row.pk for row in rows])
+    before = [StateSnapshot.of(row) for row in rows]
     for row in rows:
         row.publish_at = new_time(row.publish_at)
     if not at_once:
@@ -109,7 +109,7 @@ def _retime(
     ids = [row.pk for row in rows]
     Article.objects.filter(pk__in=ids).update(publish_at=expression, updated_at=now)
     sync_tasks(ids)
-    record_many(step, zip(rows, before, strict=True), by=by)
+    record_many(transition, zip(rows, before, strict=True), by=by)
     return len(ids)
 
 
@@ -132,7 +132,7 @@ def _refuse_unmovable(wanted: Collection[int], found: Iterable[Article], now: da
             problem = _("“%(title)s” has no time that could be moved.") % {"title": article.title}
         problems[article.pk] = problem or ""
     if problems := {pk: problem for pk, problem in problems.items() if problem}:
-        raise NotMoved(problems)
+        raise NotRescheduled(problems)
 
 
 def _refuse_live(articles: Iterable[Article], now: datetime) -> None:
@@ -145,17 +145,17 @@ def _refuse_live(articles: Iterable[Article], now: datetime) -> None:
         if moment is not None and moment <= now
     }
     if late:
-        raise NotMoved(late, code=TimePast.code)
+        raise NotRescheduled(late, code=TimePast.code)
 
 
 @retried
-def set_embargo(article: Article, *, until: datetime | None, by: Person) -> None:
+def set_embargo(article: Article, *, until: datetime | None, by: Actor) -> None:
     """Nobody sees or publishes the article before `until`; None lifts the embargo.
 
     A schedule is kept: the article goes live at its time, or at the end of the embargo if that is later.
     """
     moment = until and checked_time(until)
-    with taking(Step.SET_EMBARGO, article, by=by) as taken:
+    with transition(Transition.SET_EMBARGO, article, by=by) as taken:
         refuse_past_times({"embargo_until": moment}, taken.now)
         article.embargo_until = moment
         refuse_empty_span(article)
@@ -163,9 +163,9 @@ def set_embargo(article: Article, *, until: datetime | None, by: Person) -> None
 
 
 @retried
-def cancel_schedule(article: Article, *, by: Person) -> None:
+def unschedule(article: Article, *, by: Actor) -> None:
     """Take the time away: the article keeps its text and its approval, and does not go live."""
-    with taking(Step.CANCEL_SCHEDULE, article, by=by):
+    with transition(Transition.UNSCHEDULE, article, by=by):
         article.publish_at = None
 
 
@@ -182,7 +182,7 @@ def checked_time(value: datetime) -> datetime:
     return moment
 
 
-def refuse_past(moment: datetime, now: datetime, *, by: Person, at_once: bool = False) -> None:
+def refuse_past(moment: datetime, now: datetime, *, by: Actor, at_once: bool = False) -> None:
     """Raise `TimePast` for a time that is past, and not just by `GRACE`, unless `by` wishes it `at_once`.
 
     Whoever does so publishes, and needs the right to. Raises `NotAllowed`.
@@ -191,7 +191,7 @@ def refuse_past(moment: datetime, now: datetime, *, by: Person, at_once: bool = 
         return
     if not at_once:
         raise TimePast(PAST["publish_at"])
-    require(STEPS[Step.PUBLISH_NOW].permission, by)
+    require(TRANSITIONS[Transition.PUBLISH_NOW].permission, by)
 
 
 def refuse_past_times(times: Mapping[str, datetime | None], now: datetime) -> None:

@@ -12,12 +12,12 @@ from articles.exceptions import NotAllowed, ReasonMissing, RevisionChanged, Revi
 from articles.models import Article, ReleaseMember, Revision, Update
 from articles.publishing.comparison import what_changed
 from articles.publishing.holds import held
-from articles.publishing.review_locks import end_claim
+from articles.publishing.review_locks import end_soft_lock
 from articles.publishing.revisions import adopt, under_review
 from articles.publishing.run_review import judge
 from articles.publishing.run_review import judge_again as judge_again
-from articles.publishing.transitions import Person, Taking, lock, move, taking
-from articles.workflow import Step
+from articles.publishing.transitions import Actor, TransitionContext, lock, move, transition
+from articles.workflow import Transition
 from scheduling.services import retried
 
 Status = Article.Status
@@ -27,18 +27,18 @@ AUTOMATIC_REVIEW = "automatic review"
 
 
 @retried
-def submit(article: Article, *, by: Person) -> None:
+def submit(article: Article, *, by: Actor) -> None:
     """Hand the newest text in; the automatic review says whether it passes, is blocked or goes to a person."""
-    with taking(Step.SUBMIT, article, by=by) as taken:
+    with transition(Transition.SUBMIT, article, by=by) as taken:
         subject, revision = under_review(article)
         if not revision.title.strip():
             raise WrongState(_("An article without a headline cannot be submitted."))
-        move(Step.SUBMIT, subject)
+        move(Transition.SUBMIT, subject)
         judge(subject, revision)
         settle(subject, taken, revision)
 
 
-def approve(article: Article, *, by: Person, revision: Revision | int, override: str | None = None) -> None:
+def approve(article: Article, *, by: Actor, revision: Revision | int, override: str | None = None) -> None:
     """A person lets the text pass; an article that has a time is scheduled with that.
 
     `revision` (or its number) is what was read. Raises `RevisionChanged` if the text, or what readers are shown with
@@ -52,21 +52,21 @@ def approve(article: Article, *, by: Person, revision: Revision | int, override:
 
 
 @retried
-def _approve(article: Article, by: Person, revision: Revision | int, override: str | None) -> None:
-    with taking(Step.APPROVE, article, by=by, overriding=override is not None) as taken:
+def _approve(article: Article, by: Actor, revision: Revision | int, override: str | None) -> None:
+    with transition(Transition.APPROVE, article, by=by, overriding=override is not None) as taken:
         subject, newest = under_review(article)
-        end_claim(article, by)
+        end_soft_lock(article, by)
         _refuse_other(newest, revision)
         if override is not None:
-            taken.notes.facts["override"] = override.strip()[:500]
+            taken.notes.details["override"] = override.strip()[:500]
         elif not has_writer(newest):
             raise NotAllowed(_no_writer())
-        move(Step.APPROVE, subject)
+        move(Transition.APPROVE, subject)
         subject.status_reason = ""
         settle(subject, taken, newest)
 
 
-def refuse(article: Article, *, by: Person, reason: str, revision: Revision | int | None = None) -> None:
+def reject(article: Article, *, by: Actor, reason: str, revision: Revision | int | None = None) -> None:
     """A person sends the text back; `revision` as in `approve`. Raises `ReasonMissing` without a reason."""
     if not reason.strip():
         raise ReasonMissing
@@ -75,13 +75,13 @@ def refuse(article: Article, *, by: Person, reason: str, revision: Revision | in
 
 
 @retried
-def _refuse(article: Article, by: Person, reason: str, revision: Revision | int | None) -> None:
-    with taking(Step.REFUSE, article, by=by) as taken:
+def _refuse(article: Article, by: Actor, reason: str, revision: Revision | int | None) -> None:
+    with transition(Transition.REJECT, article, by=by) as taken:
         subject, newest = under_review(article)
-        end_claim(article, by)
+        end_soft_lock(article, by)
         if revision is not None:
             _refuse_other(newest, revision)
-        move(Step.REFUSE, subject)
+        move(Transition.REJECT, subject)
         subject.status_reason = reason.strip()[:500]
         settle(subject, taken, newest)
 
@@ -95,20 +95,20 @@ def require_newest(article: Article, revision: int | None) -> None:
     _refuse_other(under_review(article)[1], revision)
 
 
-def settle(subject: Article | Update, taken: Taking, revision: Revision) -> None:
+def settle(subject: Article | Update, taken: TransitionContext, revision: Revision) -> None:
     """Note which revision it was about and whether the machine approved it, and store where an update stands now."""
     taken.notes.revision = revision.number
     if subject.status == Status.APPROVED:
-        taken.notes.facts["approved_by"] = AUTOMATIC_REVIEW
+        taken.notes.details["approved_by"] = AUTOMATIC_REVIEW
     if isinstance(subject, Update):
-        taken.notes.facts["update"] = Status(subject.status).name.lower()
+        taken.notes.details["update"] = Status(subject.status).name.lower()
         if subject.status in Status.waiting():
             _approve_update(subject, taken)
         else:
             subject.save()
 
 
-def _approve_update(update: Update, taken: Taking) -> None:
+def _approve_update(update: Update, taken: TransitionContext) -> None:
     """Its text waits for its time, or its release, if readers see the article; otherwise it replaces what they will."""
     article = update.article
     update.approved, update.draft, update.status = update.draft, None, Status.DRAFT
@@ -152,7 +152,7 @@ def _refuse_other(newest: Revision, read: Revision | int) -> None:
     raise RevisionChanged
 
 
-def _refuse_override(by: Person, reason: str) -> None:
+def _refuse_override(by: Actor, reason: str) -> None:
     """Raise `NotAllowed` unless `by` is an administrator, and `ReasonMissing` without a reason."""
     if not getattr(by, "is_superuser", False):
         raise NotAllowed(_("Only an administrator may override the rule that another person approves."))

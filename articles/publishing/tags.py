@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import REVIEW, Person, record_beside, require
+from articles.audit import REVIEW, Actor, record_beside, require
 from articles.exceptions import NotAllowed
 from articles.models import Article, Tag
 from scheduling.services import lock_by_ids, retried
@@ -16,7 +16,7 @@ NO_APPROVAL = _("Approved articles carry this tag; only who may approve articles
 
 
 @retried
-def rename_tag(tag: Tag, *, name: str, slug: str, by: Person) -> None:
+def rename_tag(tag: Tag, *, name: str, slug: str, by: Actor) -> None:
     """Call a tag otherwise. Raises `NotAllowed` if approved articles carry it and `by` may not approve any."""
     require("articles.change_tag", by)
     stored = lock_by_ids(Tag, [tag.pk]).get()
@@ -27,7 +27,7 @@ def rename_tag(tag: Tag, *, name: str, slug: str, by: Person) -> None:
 
 
 @retried
-def delete_tag(tag: Tag, *, by: Person) -> None:
+def delete_tag(tag: Tag, *, by: Actor) -> None:
     """Take a tag from every article. Raises `NotAllowed` as `rename_tag` does."""
     require("articles.delete_tag", by)
     _require_approval(lock_by_ids(Tag, [tag.pk]).get(), by)
@@ -35,7 +35,7 @@ def delete_tag(tag: Tag, *, by: Person) -> None:
     tag.delete()
 
 
-def may_change(tag: Tag, by: Person) -> bool:
+def may_change(tag: Tag, by: Actor) -> bool:
     """Whether `by` may change what readers see of a tag."""
     return _is_free(tag) or by.has_perm(REVIEW)  # type: ignore[union-attr]
 
@@ -45,6 +45,6 @@ def _is_free(tag: Tag) -> bool:
     return not tag.articles.exclude(status__in=Article.Status.unapproved()).exists()
 
 
-def _require_approval(tag: Tag, by: Person) -> None:
+def _require_approval(tag: Tag, by: Actor) -> None:
     if not may_change(tag, by):
         raise NotAllowed(NO_APPROVAL)

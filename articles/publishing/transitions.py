@@ -10,21 +10,21 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from articles.audit import Actor as Actor
 from articles.audit import Notes, recorded
-from articles.audit import Person as Person
 from articles.audit import require as require
 from articles.exceptions import ArticleGone, WrongState
 from articles.models import Article, Update
-from articles.publishing.holds import kept_steps, refuse_held
+from articles.publishing.holds import held_transitions, refuse_held
 from articles.publishing.reconcile import sync_tasks
-from articles.workflow import STEPS, Position, Step, Subject, may_start, steps_from
+from articles.workflow import TRANSITIONS, Position, Subject, Transition, is_possible, transitions_from
 from scheduling.services import lock_by_ids, read_database_clock
 
 Status = Article.Status
 
 
 @dataclass(frozen=True)
-class Taking:
+class TransitionContext:
     """A step that is being taken: the database's instant, and what the audit record will add."""
 
     now: datetime
@@ -32,24 +32,26 @@ class Taking:
 
 
 @contextmanager
-def taking(step: Step, article: Article, *, by: Person, overriding: bool = False) -> Iterator[Taking]:
+def transition(
+    transition: Transition, article: Article, *, by: Actor, overriding: bool = False
+) -> Iterator[TransitionContext]:
     """Lock `article`, load it again and check that `by` may take `step`; save and commit when the block ends.
 
     When `overriding`, the permission is enough, whichever article it is. Changes made to the instance before are
     dropped: what is stored counts. Raises `NotAllowed`, `ArticleGone`, `WrongState` or, when a release keeps the step
     for itself, `BelongsToRelease`.
     """
-    require(STEPS[step].permission, by)
+    require(TRANSITIONS[transition].permission, by)
     with transaction.atomic():
         lock(article)
-        require(STEPS[step].permission, by, None if overriding else article)
+        require(TRANSITIONS[transition].permission, by, None if overriding else article)
         now = read_database_clock()
-        if STEPS[step].subject is Subject.ARTICLE:
+        if TRANSITIONS[transition].subject is Subject.ARTICLE:
             _believe_the_clock(article, now)
-        refuse_impossible(step, position(article))
-        refuse_held(step, [article.pk])
-        with recorded(step, article, by=by) as notes:
-            yield Taking(now, notes)
+        refuse_impossible(transition, position(article))
+        refuse_held(transition, [article.pk])
+        with recorded(transition, article, by=by) as notes:
+            yield TransitionContext(now, notes)
             store(article)
 
 
@@ -70,20 +72,20 @@ def store(article: Article) -> None:
         sync_tasks([article.pk])
 
 
-def move(step: Step, subject: Article | Update) -> None:
+def move(transition: Transition, subject: Article | Update) -> None:
     """Set the status the step leads to."""
-    target = STEPS[step].target
+    target = TRANSITIONS[transition].target
     if target is not None:
         subject.status = target
 
 
 def position(article: Article) -> Position:
     """Where the article, the draft of its update and the approved update stand."""
-    newer = article.newer
+    pending_update = article.pending_update
     return Position(
         article.status,
-        draft=newer.status if newer and newer.draft_id else None,
-        update=Status.MANUALLY_APPROVED if newer and newer.approved_id else None,
+        draft=pending_update.status if pending_update and pending_update.draft_id else None,
+        update=Status.MANUALLY_APPROVED if pending_update and pending_update.approved_id else None,
     )
 
 
@@ -93,22 +95,24 @@ def position_at(article: Article, now: datetime) -> Position:
     return replace(found, article=Status.PUBLISHED) if article.is_waiting and article.is_out_at(now) else found
 
 
-def open_steps(article: Article, now: datetime) -> list[Step]:
+def possible_transitions(article: Article, now: datetime) -> list[Transition]:
     """The steps that are possible with this article at `now`, in the order of the table; it is not changed."""
-    kept = kept_steps(article)
-    return [step for step in steps_from(position_at(article, now)) if step not in kept]
+    kept = held_transitions(article)
+    return [transition for transition in transitions_from(position_at(article, now)) if transition not in kept]
 
 
-def refuse_impossible(step: Step, found: Position) -> None:
+def refuse_impossible(transition: Transition, found: Position) -> None:
     """Raise `WrongState` unless an article that stands so can take the step."""
-    if may_start(step, found):
+    if is_possible(transition, found):
         return
-    status = found.of(STEPS[step].subject)
+    status = found.of(TRANSITIONS[transition].subject)
     if status is None:
-        raise WrongState(_("“%(step)s” is not possible: there is no newer text.") % {"step": STEPS[step].label})
+        raise WrongState(
+            _("“%(step)s” is not possible: there is no newer text.") % {"step": TRANSITIONS[transition].label}
+        )
     raise WrongState(
         _("“%(step)s” is not possible: the article is “%(status)s”.")
-        % {"step": STEPS[step].label, "status": Status(status).label}
+        % {"step": TRANSITIONS[transition].label, "status": Status(status).label}
     )
 
 

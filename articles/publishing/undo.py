@@ -6,40 +6,48 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from articles.audit import UNDONE, Person, Standing, recorded, require
+from articles.audit import UNDONE, Actor, StateSnapshot, recorded, require
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import ChangedSince, InvalidSchedule, WrongState
 from articles.models import Article, AuditEntry
 from articles.publishing.transitions import lock, store
-from articles.workflow import STEPS, Step
+from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock, retried
 
 Status = Article.Status
 
 UNDOABLE = frozenset(
-    {Step.SUBMIT, Step.APPROVE, Step.SCHEDULE, Step.MOVE, Step.CANCEL_SCHEDULE, Step.WITHDRAW, Step.RESTORE}
+    {
+        Transition.SUBMIT,
+        Transition.APPROVE,
+        Transition.SCHEDULE,
+        Transition.RESCHEDULE,
+        Transition.UNSCHEDULE,
+        Transition.UNPUBLISH,
+        Transition.REPUBLISH,
+    }
 )
 """The steps that can be put back. What was published at once is withdrawn instead: readers have seen it."""
 
 
 @retried
-def put_back(article: Article, *, step: Step, before: Standing, entry: int, by: Person) -> None:
+def put_back(article: Article, *, transition: Transition, before: StateSnapshot, entry: int, by: Actor) -> None:
     """Have `article` stand as it did `before` somebody took `step`, of which the audit record tells in `entry`.
 
     Takes the right that the step took. Raises `ChangedSince`, `WrongState` when it concerned a newer text or the
     article is out by now, and `InvalidSchedule` when the time it had is past.
     """
-    require(STEPS[step].permission, by)
+    require(TRANSITIONS[transition].permission, by)
     lock(article)
-    require(STEPS[step].permission, by, article)
+    require(TRANSITIONS[transition].permission, by, article)
     now = read_database_clock()
     _refuse_if_changed(article, entry)
-    _refuse_if_out(article, step, now)
-    _refuse_past(step, before, now)
+    _refuse_if_out(article, transition, now)
+    _refuse_past(transition, before, now)
     was_published = article.status == Status.PUBLISHED
     with recorded(UNDONE, article, by=by) as notes:
         notes.revision = article.revision
-        for name in Standing.COLUMNS:
+        for name in StateSnapshot.COLUMNS:
             setattr(article, name, getattr(before, name))
         store(article)
     if was_published != (article.status == Status.PUBLISHED):
@@ -65,16 +73,16 @@ def _refuse_if_changed(article: Article, entry: int) -> None:
         )
     ):
         raise ChangedSince
-    if "update" in newest.facts:
+    if "update" in newest.details:
         raise WrongState(_("It concerned the newer text of the article, which is not put back."))
 
 
-def _refuse_if_out(article: Article, step: Step, now: datetime) -> None:
+def _refuse_if_out(article: Article, transition: Transition, now: datetime) -> None:
     if article.is_waiting and article.is_out_at(now):
         raise WrongState(_("The article has gone live."))
 
 
-def _refuse_past(step: Step, before: Standing, now: datetime) -> None:
+def _refuse_past(transition: Transition, before: StateSnapshot, now: datetime) -> None:
     """A time that is past would put the article out, or take it off, this instant."""
     goes_live = Article(publish_at=before.publish_at, embargo_until=before.embargo_until).goes_live_at
     if before.status in Status.waiting() and goes_live is not None and goes_live <= now:

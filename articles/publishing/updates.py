@@ -17,45 +17,45 @@ from articles.publishing.resolve import tag_all
 from articles.publishing.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
 from articles.publishing.row_queue import stand_in_line
 from articles.publishing.schedules import checked_time, refuse_past
-from articles.publishing.transitions import Person, taking
+from articles.publishing.transitions import Actor, transition
 from articles.search import index
-from articles.workflow import Step
+from articles.workflow import Transition
 from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
 
 
 @retried
-def schedule_update(article: Article, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
+def schedule_update(article: Article, *, publish_at: datetime, by: Actor, at_once: bool = True) -> None:
     """Have the newer text, once it is approved, take the place of the present one at `publish_at`.
 
     A past time means at once, see `refuse_past`. Raises `InvalidSchedule` for a time without a zone or one no database
     stores.
     """
     moment = checked_time(publish_at)
-    with taking(Step.SCHEDULE_UPDATE, article, by=by) as taken:
+    with transition(Transition.SCHEDULE_UPDATE, article, by=by) as taken:
         refuse_past(moment, taken.now, by=by, at_once=at_once)
-        taken.notes.facts["update_at"] = moment.isoformat()
+        taken.notes.details["update_at"] = moment.isoformat()
         _set_time(article, moment)
 
 
 @retried
-def cancel_update(article: Article, *, by: Person) -> None:
+def unschedule_update(article: Article, *, by: Actor) -> None:
     """Take the update's time away: an approved newer text keeps its approval, and waits."""
-    with taking(Step.CANCEL_UPDATE, article, by=by):
+    with transition(Transition.UNSCHEDULE_UPDATE, article, by=by):
         _set_time(article, None)
 
 
 @retried
-def publish_update(article: Article, *, by: Person) -> None:
+def publish_update(article: Article, *, by: Actor) -> None:
     """The approved newer text takes the place of the present one at this instant."""
-    with taking(Step.PUBLISH_UPDATE, article, by=by) as taken:
+    with transition(Transition.PUBLISH_UPDATE, article, by=by) as taken:
         taken.notes.revision = adopt(article.update, at=taken.now).number
         emit(ArticlesPublished([article.pk]))
 
 
 @retried
-def discard_update(article: Article, *, by: Person) -> None:
+def discard_update(article: Article, *, by: Actor) -> None:
     """Drop the draft of a newer text or, if there is none, the approved one; its revisions stay in the history."""
-    with taking(Step.DISCARD_UPDATE, article, by=by):
+    with transition(Transition.DISCARD_UPDATE, article, by=by):
         update = article.update
         if update.draft is not None:
             update.draft, update.status, update.status_reason = None, Article.Status.DRAFT, ""
@@ -101,8 +101,8 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     """As `adopt` for many locked articles. Not by `save()`, whose hook would take back the tasks that are running."""
     pin_all(list(articles.values()))
     texts = {update.article_id: cast(Revision, update.approved) for update in due}
-    newer = Update.objects.filter(article=OuterRef("pk"))
-    columns = {name: Subquery(newer.values(f"approved__{name}")) for name in (*Text.COLUMNS, "number")}
+    pending_update = Update.objects.filter(article=OuterRef("pk"))
+    columns = {name: Subquery(pending_update.values(f"approved__{name}")) for name in (*Text.COLUMNS, "number")}
     columns["revision"] = columns.pop("number")
     seen = [pk for pk, revision in texts.items() if is_seen(articles[pk], Text.of(articles[pk]), revision)]
     stamp = Case(When(pk__in=seen, then=Value(now)), default=F("text_changed_at"))

@@ -1,6 +1,6 @@
 """Releases: articles, updates and unpublishings that take effect together, in one transaction."""
 
-from articles.releases.dry_run import rehearse_release
+from articles.releases.dry_run import dry_run_release
 from articles.releases.effects import TAKEN_BACK
 from articles.releases.manage import (
     CREATED,
@@ -21,7 +21,7 @@ from articles.releases.manage import (
     schedule_release,
 )
 from articles.releases.preflight_checks import Problem, find_problems, members_without_texts, preflight
-from articles.releases.reconcile import FAILED, mend_releases, sync_release_tasks
+from articles.releases.reconcile import FAILED, reconcile_releases, sync_release_tasks
 from articles.releases.run import PATIENCE, RELEASED, release_due
 
 __all__ = [
@@ -39,13 +39,13 @@ __all__ = [
     "cancel_release",
     "create_release",
     "delete_release",
+    "dry_run_release",
     "find_problems",
     "lock_release",
     "members_without_texts",
-    "mend_releases",
     "preflight",
     "publish_release_now",
-    "rehearse_release",
+    "reconcile_releases",
     "release_due",
     "remove_member",
     "rename_release",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.audit import Person, require
+from articles.audit import Actor, require
 from articles.models import Release, ReleaseMember
 from articles.releases.effects import put_out
 from articles.releases.manage import RIGHT, lock_members, lock_release
@@ -25,39 +25,39 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class DryRun:
     """What would happen: the effects, or the problems that stand in the way."""
 
     problems: list[Problem]
     effects: list[Effect] = field(default_factory=list)
 
 
-def rehearse_release(release: Release, *, by: Person) -> Rehearsal:
+def dry_run_release(release: Release, *, by: Actor) -> DryRun:
     """Run the release as it would run at its time, say what it did, and take everything back."""
     require(RIGHT, by)
-    rehearsal = _rehearse(release, by)
+    dry_run = _dry_run(release, by)
     release.refresh_from_db()
-    return rehearsal
+    return dry_run
 
 
 @retried
-def _rehearse(release: Release, by: Person) -> Rehearsal:
+def _dry_run(release: Release, by: Actor) -> DryRun:
     lock_release(release)
-    rehearsal = _outcome(release, by)
+    dry_run = _outcome(release, by)
     transaction.set_rollback(True)
-    return rehearsal
+    return dry_run
 
 
-def _outcome(release: Release, by: Person) -> Rehearsal:
+def _outcome(release: Release, by: Actor) -> DryRun:
     members, now = lock_members(release), read_database_clock()
     moment = max(release.publish_at or now, now)
     if problems := find_problems(members, moment):
-        return Rehearsal(problems)
+        return DryRun(problems)
     before = [_described(member) for member in members]
     release.publish_at = moment
     put_out(release, members, at=moment, by=by)
     after = [_described(member) for member in loaded_members(release)]
-    return Rehearsal([], [Effect(*values) for values in zip(members, before, after, strict=True)])
+    return DryRun([], [Effect(*values) for values in zip(members, before, after, strict=True)])
 
 
 def _described(member: ReleaseMember) -> str:

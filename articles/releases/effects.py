@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from articles.audit import PUBLISHED, TAKEN_OFF, UPDATED, Person, Standing, record_many, recorded
+from articles.audit import PUBLISHED, UNPUBLISHED, UPDATED, Actor, StateSnapshot, record_many, recorded
 from articles.distribution import ping_of_vanishing
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.images import note_uses
@@ -28,16 +28,16 @@ TAKEN_BACK = "taken_back"
 """What the audit record calls it when a roll-back puts an article where it stood before."""
 
 
-def put_out(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Person | None) -> None:
+def put_out(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Actor | None) -> None:
     """Let every member take effect at the instant `at`; each remembers how it stood before.
 
     Not by `save()`, whose hook would take back the very task that may be running.
     """
     for action, (effect, name) in _EFFECTS.items():
         chosen = [member for member in members if member.action == action]
-        standings = [Standing.of(article_of(member)) for member in chosen]
+        states = [StateSnapshot.of(article_of(member)) for member in chosen]
         effect(release, chosen, at)
-        changes = zip(map(article_of, chosen), standings, strict=True)
+        changes = zip(map(article_of, chosen), states, strict=True)
         record_many(name, list(changes), by=by, release=release)
     ReleaseMember.objects.bulk_update(members, ["old_status", "old_revision", "title"])
     note_uses([article_of(member).pk for member in members if member.action == Action.UPDATE])
@@ -72,25 +72,25 @@ def _update(release: Release, members: Sequence[ReleaseMember], at: datetime) ->
     emit(ArticlesPublished(articles))
 
 
-def _withdraw(release: Release, members: Sequence[ReleaseMember], at: datetime) -> None:
+def _unpublish(release: Release, members: Sequence[ReleaseMember], at: datetime) -> None:
     for member in members:
         article = article_of(member)
         member.old_status, member.title = Status.PUBLISHED, article.title
         published_at = article.published_at or article.goes_live_at  # a worker may not have noticed that it is out
-        article.status, article.published_at = Status.WITHDRAWN, published_at
-        Article.objects.filter(pk=article.pk).update(status=Status.WITHDRAWN, published_at=published_at)
+        article.status, article.published_at = Status.UNPUBLISHED, published_at
+        Article.objects.filter(pk=article.pk).update(status=Status.UNPUBLISHED, published_at=published_at)
     emit(ArticlesUnpublished([article_of(member).pk for member in members]))
 
 
 _EFFECTS: Mapping[ReleaseMember.Action, tuple[Callable[[Release, Sequence[ReleaseMember], datetime], None], str]] = {
     Action.PUBLISH: (_publish, PUBLISHED),
     Action.UPDATE: (_update, UPDATED),
-    Action.WITHDRAW: (_withdraw, TAKEN_OFF),
+    Action.UNPUBLISH: (_unpublish, UNPUBLISHED),
 }
 """Action to what it does and what the audit record calls it."""
 
 
-def take_back(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Person) -> None:
+def take_back(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Actor) -> None:
     """Put every member where it stood before the release. What was killed, deleted or lost its approval stays so.
 
     Raises `UnderEmbargo` for a taken-off article that readers may not see now.
@@ -109,18 +109,18 @@ def take_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
     )
 
 
-def _unpublish(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
+def _undo_publish(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
     article.status = member.old_status or Status.MANUALLY_APPROVED
     article.publish_at = article.published_at = None
 
 
-def _take_text_back(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
+def _undo_update(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
     """The text of before comes back. The one that went out, or a still newer one, waits as an approved update."""
     out = pinned(article)
     before = article.revisions.get(number=member.old_revision or 0)
     if before.digest == out.digest:
         return
-    update = article.newer or Update(article=article)
+    update = article.pending_update or Update(article=article)
     update.approved, update.publish_at = update.approved or out, None
     update.save()
     put_into_columns(article, before)
@@ -128,15 +128,15 @@ def _take_text_back(release: Release, member: ReleaseMember, article: Article, a
     Correction.objects.filter(article=article, published_at__gte=release.published_at).delete()
 
 
-def _put_back(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
-    if article.status == Status.WITHDRAWN:
+def _undo_unpublish(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
+    if article.status == Status.UNPUBLISHED:
         refuse_embargo(article, at)
         date_corrections(article, at=at)
         article.status = Status.PUBLISHED
 
 
 _UNDOINGS: Mapping[ReleaseMember.Action, Callable[[Release, ReleaseMember, Article, datetime], None]] = {
-    Action.PUBLISH: _unpublish,
-    Action.UPDATE: _take_text_back,
-    Action.WITHDRAW: _put_back,
+    Action.PUBLISH: _undo_publish,
+    Action.UPDATE: _undo_update,
+    Action.UNPUBLISH: _undo_unpublish,
 }

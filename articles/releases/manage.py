@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.audit import Person, record, record_release, recorded, require
+from articles.audit import Actor, record, record_release, recorded, require
 from articles.exceptions import (
     BelongsToRelease,
     NotAMember,
@@ -20,12 +20,12 @@ from articles.exceptions import (
     ReleaseNotReady,
     WrongState,
 )
-from articles.models import MAX_MEMBERS, Article, Notice, Release, ReleaseMember
-from articles.notifications import tell_of_release
+from articles.models import MAX_MEMBERS, Article, Notification, Release, ReleaseMember
+from articles.notifications import notify_of_release
 from articles.publishing import checked_time, lock, membership, refusal_of, refuse_past, store
 from articles.releases.effects import put_out, take_back
 from articles.releases.preflight_checks import find_problems, loaded_members, spoken_problems
-from articles.workflow import RELEASE_STEPS, TO_COME, ReleaseStep
+from articles.workflow import RELEASE_TRANSITIONS, TO_COME, ReleaseTransition
 from scheduling.services import lock_by_ids, read_database_clock, retried
 
 Action = ReleaseMember.Action
@@ -38,37 +38,37 @@ CREATED, JOINED, LEFT = "create_release", "joined_release", "left_release"
 
 
 @retried
-def create_release(*, name: str, by: Person) -> Release:
+def create_release(*, name: str, by: Actor) -> Release:
     """A new, empty release. Raises `NotAllowed`, and `WrongState` without a name."""
     require(RIGHT, by)
-    release = Release(name=_checked_name(name), made_by_id=by.pk)
+    release = Release(name=_checked_name(name), created_by_id=by.pk)
     release.save()
     record_release(CREATED, release, by=by)
     return release
 
 
 @retried
-def rename_release(release: Release, *, name: str, by: Person) -> None:
+def rename_release(release: Release, *, name: str, by: Actor) -> None:
     """Give it another name."""
-    with _taking(ReleaseStep.CHANGE, release, by=by):
+    with _taking(ReleaseTransition.CHANGE, release, by=by):
         old_name, release.name = release.name, _checked_name(name)
-        record_release(ReleaseStep.CHANGE, release, by=by, old_time=release.publish_at, old_name=old_name)
+        record_release(ReleaseTransition.CHANGE, release, by=by, old_time=release.publish_at, old_name=old_name)
 
 
 @retried
-def add_member(release: Release, *, article: Article, action: str = "", by: Person) -> ReleaseMember:
+def add_member(release: Release, *, article: Article, action: str = "", by: Actor) -> ReleaseMember:
     """Have the article published, updated or taken off with the others; from now on it has no time of its own.
 
     Without an `action`, that which fits: an article that is not out is published, one that is out gets its newer text.
     An article that is in the release already gets the action. Raises `BelongsToRelease` if it is in another release
     that is pending, and `WrongState` if the action makes no sense for it or the release is full.
     """
-    with _taking(ReleaseStep.CHANGE, release, by=by) as now:
+    with _taking(ReleaseTransition.CHANGE, release, by=by) as now:
         lock(article)
         _refuse_other_release(release, article)
         chosen = _checked_action(article, action, now)
         with recorded(JOINED, article, by=by, release=release) as notes:
-            notes.facts["planned"] = chosen.value
+            notes.details["planned"] = chosen.value
             member = release.members.filter(article=article).first() or ReleaseMember(release=release, article=article)
             is_new = member.pk is None
             member.action, member.title, member.holds = chosen, article.title, True
@@ -80,9 +80,9 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Pers
 
 
 @retried
-def remove_member(release: Release, *, member: ReleaseMember, by: Person) -> None:
+def remove_member(release: Release, *, member: ReleaseMember, by: Actor) -> None:
     """Take an article out; it keeps its text and approval, and has no time. Raises `NotAMember`."""
-    with _taking(ReleaseStep.CHANGE, release, by=by):
+    with _taking(ReleaseTransition.CHANGE, release, by=by):
         found = release.members.filter(pk=member.pk).first()
         if found is None:
             raise NotAMember
@@ -92,14 +92,14 @@ def remove_member(release: Release, *, member: ReleaseMember, by: Person) -> Non
 
 
 @retried
-def schedule_release(release: Release, *, publish_at: datetime, by: Person, at_once: bool = True) -> None:
+def schedule_release(release: Release, *, publish_at: datetime, by: Actor, at_once: bool = True) -> None:
     """Have the release go out at `publish_at`, or move it there; a time that is past means at once.
 
     What its members lack then may still be mended until then. Raises `InvalidSchedule` as `schedule` does, and
     `ReleaseNotReady` for an empty one.
     """
     moment = checked_time(publish_at)
-    with _taking(ReleaseStep.SCHEDULE, release, by=by) as now:
+    with _taking(ReleaseTransition.SCHEDULE, release, by=by) as now:
         if not at_once:
             refuse_past(moment, now, by=by)
         if not release.members.exists():
@@ -108,9 +108,9 @@ def schedule_release(release: Release, *, publish_at: datetime, by: Person, at_o
 
 
 @retried
-def publish_release_now(release: Release, *, by: Person) -> None:
+def publish_release_now(release: Release, *, by: Actor) -> None:
     """Put all members out at this instant. Raises `ReleaseNotReady`, naming what is wrong, and then does nothing."""
-    with _taking(ReleaseStep.PUBLISH, release, by=by):
+    with _taking(ReleaseTransition.PUBLISH, release, by=by):
         members = lock_members(release)
         now = read_database_clock()
         if problems := find_problems(members, now):
@@ -118,20 +118,20 @@ def publish_release_now(release: Release, *, by: Person) -> None:
         release.publish_at = release.published_at = now
         release.reason = ""
         put_out(release, members, at=now, by=by)
-        tell_of_release(Notice.Kind.PUBLISHED, release, by=by)
+        notify_of_release(Notification.Kind.PUBLISHED, release, by=by)
 
 
 @retried
-def cancel_release(release: Release, *, by: Person) -> None:
+def cancel_release(release: Release, *, by: Actor) -> None:
     """It does not go out; its members are free again, and have no times."""
-    with _taking(ReleaseStep.CANCEL, release, by=by):
+    with _taking(ReleaseTransition.CANCEL, release, by=by):
         release.reason = ""
 
 
 @retried
-def reopen_release(release: Release, *, by: Person) -> None:
+def reopen_release(release: Release, *, by: Actor) -> None:
     """Prepare a cancelled or rolled back release again. Raises `BelongsToRelease` if a member is in another by now."""
-    with _taking(ReleaseStep.REOPEN, release, by=by) as now:
+    with _taking(ReleaseTransition.REOPEN, release, by=by) as now:
         for member in lock_members(release):
             if member.article is not None:
                 _refuse_other_release(release, member.article)
@@ -141,20 +141,20 @@ def reopen_release(release: Release, *, by: Person) -> None:
 
 
 @retried
-def roll_back_release(release: Release, *, by: Person) -> None:
+def roll_back_release(release: Release, *, by: Actor) -> None:
     """Every member stands again where it stood before the release, in one commit.
 
     What was killed, deleted or lost its approval since then stays so. Raises `UnderEmbargo`.
     """
-    with _taking(ReleaseStep.ROLL_BACK, release, by=by) as now:
+    with _taking(ReleaseTransition.ROLL_BACK, release, by=by) as now:
         take_back(release, lock_members(release), at=now, by=by)
-        tell_of_release(Notice.Kind.ROLLED_BACK, release, by=by)
+        notify_of_release(Notification.Kind.ROLLED_BACK, release, by=by)
 
 
 @retried
-def delete_release(release: Release, *, by: Person) -> None:
+def delete_release(release: Release, *, by: Actor) -> None:
     """Delete a release that never went out; its members are free again."""
-    with _taking(ReleaseStep.DELETE, release, by=by):
+    with _taking(ReleaseTransition.DELETE, release, by=by):
         pass
     release.delete()
 
@@ -179,7 +179,7 @@ def lock_release(release: Release) -> None:
 
 
 @contextmanager
-def _taking(step: ReleaseStep, release: Release, *, by: Person) -> Iterator[datetime]:
+def _taking(transition: ReleaseTransition, release: Release, *, by: Actor) -> Iterator[datetime]:
     """Lock the release and check that `by` may take `step`; set its status, save, record and commit at the end.
 
     Gives the database's instant. Raises `NotAllowed`, `ReleaseGone` or `WrongState`.
@@ -187,15 +187,15 @@ def _taking(step: ReleaseStep, release: Release, *, by: Person) -> Iterator[date
     require(RIGHT, by)
     with transaction.atomic():
         lock_release(release)
-        way, old_time = RELEASE_STEPS[step], release.publish_at
+        way, old_time = RELEASE_TRANSITIONS[transition], release.publish_at
         if release.status not in way.sources:
             values = {"step": way.label, "status": release.get_status_display()}
             raise WrongState(_("“%(step)s” is not possible: the release is “%(status)s”.") % values)
         yield read_database_clock()
         release.status = way.target or release.status
         release.save()
-        if step is not ReleaseStep.CHANGE:
-            record_release(step, release, by=by, old_time=old_time)
+        if transition is not ReleaseTransition.CHANGE:
+            record_release(transition, release, by=by, old_time=old_time)
 
 
 def _checked_name(name: str) -> str:
@@ -207,9 +207,9 @@ def _checked_name(name: str) -> str:
 
 def _checked_action(article: Article, action: str, now: datetime) -> ReleaseMember.Action:
     is_out = article.status == Status.PUBLISHED or article.is_out_at(now)
-    fitting = Action.UPDATE if is_out and article.newer else Action.PUBLISH
+    fitting = Action.UPDATE if is_out and article.pending_update else Action.PUBLISH
     chosen = Action(action) if action else fitting
-    if article.status in (Status.WITHDRAWN, Status.KILLED):
+    if article.status in (Status.UNPUBLISHED, Status.RETRACTED):
         text = _("“%(article)s” is “%(status)s”: restore it first.")
         raise WrongState(text % {"article": article, "status": article.get_status_display()})
     if chosen == Action.PUBLISH and is_out:
@@ -230,7 +230,9 @@ def _take_its_time(article: Article, action: ReleaseMember.Action, now: datetime
     """The release's commit alone decides from now on. What is out keeps its date: the preflight says that it is out."""
     if action == Action.PUBLISH and article.status in TO_COME and not article.is_out_at(now):
         article.publish_at = None
-    elif action == Action.UPDATE and article.newer is not None and article.newer.publish_at is not None:
-        article.newer.publish_at = None
-        article.newer.save()
+    elif (
+        action == Action.UPDATE and article.pending_update is not None and article.pending_update.publish_at is not None
+    ):
+        article.pending_update.publish_at = None
+        article.pending_update.save()
     store(article)

@@ -32,7 +32,7 @@ class Problem:
 _NEWER = ("article__update__draft", "article__update__approved")
 _BODIES = [f"{owner}__body" for owner in ("article", *_NEWER)]
 
-Fault = tuple[str, str]
+BlockingIssue = tuple[str, str]
 """A code for programs and a sentence for people."""
 
 
@@ -46,7 +46,7 @@ def find_problems(members: Sequence[ReleaseMember], moment: datetime) -> list[Pr
     """What would fail at `moment`."""
     if not members:
         return [Problem("empty", _("There is nothing in the release."))]
-    return [Problem(code, text, member) for member in members for code, text in _faults(member, moment)]
+    return [Problem(code, text, member) for member in members for code, text in _issues(member, moment)]
 
 
 def spoken_problems(problems: Sequence[Problem]) -> str:
@@ -68,14 +68,14 @@ def _members(release: Release) -> QuerySet[ReleaseMember]:
     return release.members.select_related("article", *_NEWER).order_by("article", "pk")
 
 
-def _faults(member: ReleaseMember, moment: datetime) -> Iterator[Fault]:
+def _issues(member: ReleaseMember, moment: datetime) -> Iterator[BlockingIssue]:
     if member.article is None:
         yield "deleted", _("It was deleted. Take it out of the release.")
     else:
         yield from _CHECKS[Action(member.action)](member.article, moment)
 
 
-def _cannot_go_live(article: Article, moment: datetime) -> Iterator[Fault]:
+def _cannot_go_live(article: Article, moment: datetime) -> Iterator[BlockingIssue]:
     if not article.is_waiting or article.is_out_at(moment):
         yield _UNREADY.get(article.status, _out_already)()
     if article.embargo_until is not None and article.embargo_until > moment:
@@ -86,17 +86,17 @@ def _cannot_go_live(article: Article, moment: datetime) -> Iterator[Fault]:
         yield "over", text % {"time": spoken_exactly(article.unpublish_at)}
 
 
-def _cannot_be_updated(article: Article, moment: datetime) -> Iterator[Fault]:
+def _cannot_be_updated(article: Article, moment: datetime) -> Iterator[BlockingIssue]:
     yield from _is_not_out(article, moment)
-    newer = article.newer
-    if newer is None:
+    pending_update = article.pending_update
+    if pending_update is None:
         yield "no_newer_text", _("It has no newer text. Write one, or take it out of the release.")
-    elif newer.approved_id is None:
+    elif pending_update.approved_id is None:
         text = _("Its newer text is not approved yet: it is “%(status)s”.")
-        yield "not_approved", text % {"status": newer.get_status_display()}
+        yield "not_approved", text % {"status": pending_update.get_status_display()}
 
 
-def _is_not_out(article: Article, moment: datetime) -> Iterator[Fault]:
+def _is_not_out(article: Article, moment: datetime) -> Iterator[BlockingIssue]:
     if not article.is_out_at(moment):
         yield (
             "not_out",
@@ -105,21 +105,21 @@ def _is_not_out(article: Article, moment: datetime) -> Iterator[Fault]:
         )
 
 
-def _out_already() -> Fault:
+def _out_already() -> BlockingIssue:
     return "already_out", _("It is out already. Take it out of the release.")
 
 
-_CHECKS: Mapping[ReleaseMember.Action, Callable[[Article, datetime], Iterator[Fault]]] = {
+_CHECKS: Mapping[ReleaseMember.Action, Callable[[Article, datetime], Iterator[BlockingIssue]]] = {
     Action.PUBLISH: _cannot_go_live,
     Action.UPDATE: _cannot_be_updated,
-    Action.WITHDRAW: _is_not_out,
+    Action.UNPUBLISH: _is_not_out,
 }
 
-_UNREADY: Mapping[int, Callable[[], Fault]] = {
+_UNREADY: Mapping[int, Callable[[], BlockingIssue]] = {
     Status.DRAFT: lambda: ("not_approved", _("It is a draft. Submit it for review.")),
     Status.SUBMITTED: lambda: ("not_approved", _("It is still being checked.")),
     Status.REJECTED: lambda: ("not_approved", _("It was sent back. Mend it and submit it again.")),
     Status.MANUAL_REVIEW: lambda: ("not_approved", _("A reviewer has not decided yet.")),
-    Status.WITHDRAWN: lambda: ("withdrawn", _("It was taken off. Take it out of the release and restore it.")),
-    Status.KILLED: lambda: ("killed", _("It was killed. Take it out of the release.")),
+    Status.UNPUBLISHED: lambda: ("unpublished", _("It was taken off. Take it out of the release and restore it.")),
+    Status.RETRACTED: lambda: ("retracted", _("It was killed. Take it out of the release.")),
 }

@@ -7,10 +7,10 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from articles.audit import SAVE, Door, Standing, door, record_many, record_release
-from articles.models import Article, Notice, Release, ReleaseMember, Update
-from articles.notifications import tell_of_release
-from articles.publishing import MENDING_WINDOW, sync_tasks
+from articles.audit import SAVE, Source, StateSnapshot, record_many, record_release, source
+from articles.models import Article, Notification, Release, ReleaseMember, Update
+from articles.notifications import notify_of_release
+from articles.publishing import RECONCILE_WINDOW, sync_tasks
 from articles.task_types import RELEASE
 from articles.workflow import TO_COME
 from scheduling.services import add_tasks, cancel_keys, lock_by_ids, pending_times, read_database_clock, retried
@@ -31,15 +31,15 @@ def sync_release_tasks(release_ids: Collection[int]) -> None:
     cancel_keys(RELEASE, [str(pk) for pk in release_ids if str(pk) not in wanted])
 
 
-def mend_releases() -> int:
+def reconcile_releases() -> int:
     """Set right what bypassed the services; returns how many things that were.
 
     Releases whose time is near but whose task is missing or wrong get it; members that somebody gave a time behind the
     release's back lose it again.
     """
-    horizon = read_database_clock() + MENDING_WINDOW
+    horizon = read_database_clock() + RECONCILE_WINDOW
     near = list(Release.objects.scheduled().filter(publish_at__lte=horizon).values_list("pk", flat=True))
-    return sum(_mend(pk) for pk in _wrong(near)) + _take_times_away()
+    return sum(_reconcile(pk) for pk in _wrong(near)) + _take_times_away()
 
 
 def fail(release: Release, reason: str) -> None:
@@ -47,7 +47,7 @@ def fail(release: Release, reason: str) -> None:
     release.status, release.reason = Release.Status.FAILED, reason
     Release.objects.filter(pk=release.pk).update(status=release.status, reason=reason)
     record_release(FAILED, release)
-    tell_of_release(Notice.Kind.FAILED, release)
+    notify_of_release(Notification.Kind.FAILED, release)
 
 
 def _wanted(release_ids: Collection[int]) -> dict[str, datetime]:
@@ -62,7 +62,7 @@ def _wrong(release_ids: Collection[int]) -> list[int]:
 
 
 @retried
-def _mend(release_id: int) -> bool:
+def _reconcile(release_id: int) -> bool:
     release = lock_by_ids(Release, [release_id], skip_locked=True).first()
     if release is None or not _wrong([release_id]):
         return False
@@ -75,14 +75,14 @@ def _take_times_away() -> int:
     members = ReleaseMember.objects.filter(holds=True)
     timed = members.filter(action=Action.PUBLISH, article__publish_at__isnull=False)
     articles = [article for article in _locked_articles(timed) if article.status in TO_COME]
-    before = [Standing.of(article) for article in articles]
+    before = [StateSnapshot.of(article) for article in articles]
     for article in articles:
         article.publish_at = None
     Article.objects.filter(pk__in=[article.pk for article in articles]).update(publish_at=None)
     updated = _locked_articles(members.filter(action=Action.UPDATE, article__update__publish_at__isnull=False))
     Update.objects.filter(article__in=updated).update(publish_at=None)
     sync_tasks([article.pk for article in [*articles, *updated]])
-    with door(Door.WORKER):
+    with source(Source.WORKER):
         record_many(SAVE, list(zip(articles, before, strict=True)))
     return len(articles) + len(updated)
 

@@ -11,8 +11,8 @@ from functools import partial
 from django.db import transaction
 
 from articles.audit import record_release
-from articles.models import Article, Notice, Release, ReleaseMember
-from articles.notifications import speaking_to, tell_of_release
+from articles.models import Article, Notification, Release, ReleaseMember
+from articles.notifications import notify_of_release, speaking_to
 from articles.publishing import stand_in_line
 from articles.releases.effects import put_out
 from articles.releases.preflight_checks import find_problems, loaded_members, spoken_problems
@@ -54,7 +54,7 @@ def release_due(release_id: int, *, until: float) -> Verdict | None:
 
 def _run(release: Release, late: timedelta, began: float) -> Drop | None:
     members, now = loaded_members(release), read_database_clock()
-    with speaking_to(release.made_by):
+    with speaking_to(release.created_by):
         problems = find_problems(members, now)
     if problems:
         fail(release, spoken_problems(problems))
@@ -78,7 +78,7 @@ def _close(release: Release, now: datetime) -> None:
     Release.objects.filter(pk=release.pk).update(**values)
     release.bind_members()
     record_release(RELEASED, release)
-    tell_of_release(Notice.Kind.PUBLISHED, release)
+    notify_of_release(Notification.Kind.PUBLISHED, release)
 
 
 def _member_ids(release: Release) -> set[int]:

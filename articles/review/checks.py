@@ -12,7 +12,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.utils.module_loading import import_string
 
-NAMES = frozenset({"REVIEW_SERVICES", "REVIEW_TIMEOUT", "REVIEW_AT_ONCE", "REVIEW_CLAIM"})
+NAMES = frozenset({"REVIEW_SERVICES", "REVIEW_TIMEOUT", "REVIEW_AT_ONCE", "REVIEW_SOFT_LOCK"})
 
 
 @register
@@ -22,15 +22,15 @@ def check_review(app_configs: object, **options: Any) -> list[CheckMessage]:
 
 
 def _check_values() -> Iterator[CheckMessage]:
-    timeout, at_once, claim = (_value(f"REVIEW_{name}") for name in ("TIMEOUT", "AT_ONCE", "CLAIM"))
+    timeout, at_once, soft_lock = (_value(f"REVIEW_{name}") for name in ("TIMEOUT", "AT_ONCE", "SOFT_LOCK"))
     if not _is_number(timeout) or not 0 < timeout < float("inf"):
         yield _error("REVIEW_TIMEOUT", timeout, "Give it a number of seconds above 0.", "E002")
     if not _is_number(at_once) or at_once < 0 or at_once != at_once // 1:
         yield _error(
             "REVIEW_AT_ONCE", at_once, "Give it a number of characters; 0 reviews all in the background.", "E003"
         )
-    if not isinstance(claim, timedelta) or claim <= timedelta(0):
-        yield _error("REVIEW_CLAIM", claim, "Give it a timedelta above 0.", "E004")
+    if not isinstance(soft_lock, timedelta) or soft_lock <= timedelta(0):
+        yield _error("REVIEW_SOFT_LOCK", soft_lock, "Give it a timedelta above 0.", "E004")
 
 
 def _check_services() -> Iterator[CheckMessage]:

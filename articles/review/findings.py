@@ -9,7 +9,7 @@ from typing import Any, Self
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.models import Review, Revision, Word
+from articles.models import Review, Revision, SensitiveWord
 from articles.review.text import FIELD_LABELS, Field
 from articles.workflow import Verdict
 
@@ -50,7 +50,7 @@ class Finding:
     @property
     def is_blocking(self) -> bool:
         """Whether it alone blocks the article."""
-        return self.level == Word.Level.BLOCK
+        return self.level == SensitiveWord.Level.BLOCK
 
     @property
     def identity(self) -> tuple[str, str]:

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 from django.utils.translation import gettext as _
-from PIL import Image, ImageFile
+from PIL import Image as PillowImage
+from PIL import ImageFile
 
-from articles.models import Material
+from articles.models import Image
 from articles.review.findings import PASSED, Finding, Opinion, strictest
 from articles.review.text import Field, Subject
 from articles.workflow import Verdict
@@ -49,7 +50,7 @@ class Fault:
 
 def review_images(subject: Subject) -> Opinion:
     """Look at each picture that the body brings along, and at the newsroom's own in cover and body."""
-    faults = [*_faults(subject.body), *(fault for material in subject.pictures for fault in _faults_of(material))]
+    faults = [*_faults(subject.body), *(fault for image in subject.images for fault in _faults_of(image))]
     return strictest([PASSED, *map(_opinion, faults)])
 
 
@@ -58,9 +59,16 @@ def inspect(data: bytes, *, claimed: str = "") -> list[Fault]:
     if len(data) > MOST_BYTES:
         return [Fault(Verdict.UNSURE, _("The picture is larger than %d MB.") % (MOST_BYTES // 1_000_000))]
     try:
-        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+        with PillowImage.open(io.BytesIO(data), formats=FORMATS) as image:
             return list(_look(image, data, claimed))
-    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError, Image.DecompressionBombWarning):
+    except (
+        OSError,
+        ValueError,
+        SyntaxError,
+        EOFError,
+        PillowImage.DecompressionBombError,
+        PillowImage.DecompressionBombWarning,
+    ):
         return [Fault(Verdict.BLOCKED, _("The picture cannot be decoded, or is none."))]
 
 
@@ -69,7 +77,7 @@ def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[Fau
         yield Fault(Verdict.UNSURE, _("The picture has more than %d million pixels.") % (MOST_PIXELS // 1_000_000))
         return
     image.load()
-    if claimed and claimed not in (image.get_format_mimetype(), Image.MIME.get(image.format or "")):
+    if claimed and claimed not in (image.get_format_mimetype(), PillowImage.MIME.get(image.format or "")):
         yield Fault(Verdict.BLOCKED, _("The picture is not of the kind it claims to be: %s.") % claimed)
     if _hides_something(image.format or "", data):
         yield Fault(Verdict.BLOCKED, _("The picture carries other content, such as a script or an archive."))
@@ -104,15 +112,15 @@ def _faults(body: str) -> Iterator[Fault]:
         yield from inspect(data, claimed=(kind or "text/plain").lower())
 
 
-def _faults_of(material: Material) -> Iterator[Fault]:
+def _faults_of(image: Image) -> Iterator[Fault]:
     """Those of a picture of ours; one that the storage lost is for a person to look at."""
     try:
-        found = inspect(material.read(), claimed=f"image/{material.format}")
+        found = inspect(image.read(), claimed=f"image/{image.format}")
     except Exception:
-        logger.exception("picture %s cannot be read", material.pk)
+        logger.exception("picture %s cannot be read", image.pk)
         found = [Fault(Verdict.UNSURE, _("The picture cannot be read from the storage."))]
     for fault in found:
-        yield Fault(fault.verdict, f"“{material.title}”: {fault.message}")
+        yield Fault(fault.verdict, f"“{image.title}”: {fault.message}")
 
 
 def _opinion(fault: Fault) -> Opinion:

@@ -32,7 +32,7 @@ from articles.workflow import Verdict
 
 logger = logging.getLogger(__name__)
 
-PICTURES_AT_ONCE = 5  # pictures of the newsroom up to which an article is reviewed while the editor waits
+IMAGES_AT_ONCE = 5  # pictures of the newsroom up to which an article is reviewed while the editor waits
 CONTEXT = 20  # characters shown on each side of a word
 
 
@@ -45,7 +45,7 @@ class Service(Protocol):
 
 def takes_long(subject: Subject) -> bool:
     """Whether an editor should not have to wait for the review."""
-    is_long = subject.length > settings.REVIEW_AT_ONCE or len(subject.pictures) > PICTURES_AT_ONCE
+    is_long = subject.length > settings.REVIEW_AT_ONCE or len(subject.images) > IMAGES_AT_ONCE
     return bool(settings.REVIEW_SERVICES) or is_long
 
 

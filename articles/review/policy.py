@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from articles.audit import Person, record_beside, require
+from articles.audit import Actor, record_beside, require
 from articles.exceptions import WrongState
 from articles.models import ReviewPolicy
 from scheduling.services import lock_by_ids, retried
@@ -14,7 +14,7 @@ PERMISSION = "articles.change_reviewpolicy"
 
 
 @retried
-def choose_policy(machine: str, *, by: Person) -> None:
+def choose_policy(machine: str, *, by: Actor) -> None:
     """Say who approves from now on. Raises `NotAllowed`, and `WrongState` for what is no choice."""
     require(PERMISSION, by)
     if machine not in ReviewPolicy.Machine.values:

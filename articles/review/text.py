@@ -11,7 +11,7 @@ from typing import Self
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from articles.models import Material, Text
+from articles.models import Image, Text
 from articles.text import clean_html
 
 _INLINE = frozenset(
@@ -66,15 +66,15 @@ class Subject:
     tags: Sequence[str] = ()
     captions: Sequence[str] = ()
     byline: str = ""
-    pictures: Sequence[Material] = ()
+    images: Sequence[Image] = ()
     correction: str = ""
 
     @classmethod
     def of(cls, text: Text, correction: str = "") -> Self:
         """The texts and pictures of a revision, with its correction."""
-        pictures = Material.objects.named(text.shown)
-        captions = [said for picture in pictures for said in (picture.alt, picture.caption, picture.credit) if said]
-        return cls(text.title, text.summary, text.body, text.tags, captions, text.byline, pictures, correction)
+        images = Image.objects.named(text.shown)
+        captions = [said for image in images for said in (image.alt, image.caption, image.credit) if said]
+        return cls(text.title, text.summary, text.body, text.tags, captions, text.byline, images, correction)
 
     @property
     def length(self) -> int:

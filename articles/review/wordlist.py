@@ -10,7 +10,7 @@ from itertools import islice, zip_longest
 from django.utils.translation import gettext as _
 
 from articles.audit import ADD_WORDS, CHANGE_WORDS, DELETE_WORDS, stamped
-from articles.models import LONGEST_WORD, AuditEntry, Levels, Word, WordList
+from articles.models import LONGEST_WORD, AuditEntry, Levels, SensitiveWord, WordListVersion
 from articles.text import plain_form
 from scheduling.services import retried
 
@@ -43,20 +43,20 @@ class WordReport:
         return f"created={self.created} skipped={self.skipped} failed={self.failed}"
 
 
-def add_words(lines: Iterable[str], *, level: Word.Level) -> WordReport:
+def add_words(lines: Iterable[str], *, level: SensitiveWord.Level) -> WordReport:
     """Store the words of `lines`, one a line, in one transaction."""
     return _add(list(lines), level)
 
 
 @retried
-def _add(lines: Sequence[str], level: Word.Level) -> WordReport:
+def _add(lines: Sequence[str], level: SensitiveWord.Level) -> WordReport:
     report = WordReport()
-    WordList.objects.get_or_create(pk=WordList.ROW)
-    WordList.hold()
-    known = dict(Word.objects.values_list("normalised", "level"))
+    WordListVersion.objects.get_or_create(pk=WordListVersion.ROW)
+    WordListVersion.hold()
+    known = dict(SensitiveWord.objects.values_list("normalised", "level"))
     new = list(_new_words(lines, level, known, report))
     if new:
-        Word.objects.bulk_create(new, batch_size=_BATCH)
+        SensitiveWord.objects.bulk_create(new, batch_size=_BATCH)
     report.created = len(new)
     return report
 
@@ -68,7 +68,7 @@ def record_words(old: Levels, new: Levels) -> None:
     action = CHANGE_WORDS if old and new else DELETE_WORDS if old else ADD_WORDS
     none: Levels = {}
     pages = zip_longest(_pages(old), _pages(new), fillvalue=none)
-    entries = [stamped(action, facts={"old": before, "new": after}) for before, after in pages]
+    entries = [stamped(action, details={"old": before, "new": after}) for before, after in pages]
     AuditEntry.objects.bulk_create(entries, batch_size=10)
 
 
@@ -92,7 +92,9 @@ def fault_of(text: str) -> str:
     return ""
 
 
-def _new_words(lines: Iterable[str], level: Word.Level, known: dict[str, str], report: WordReport) -> Iterable[Word]:
+def _new_words(
+    lines: Iterable[str], level: SensitiveWord.Level, known: dict[str, str], report: WordReport
+) -> Iterable[SensitiveWord]:
     for number, line in enumerate(lines, start=1):
         text = line.strip().lstrip("\ufeff")
         if not text:
@@ -104,13 +106,13 @@ def _new_words(lines: Iterable[str], level: Word.Level, known: dict[str, str], r
             _refuse(report, number, text, _repeated(known[normalised], level), failed=known[normalised] != level)
         else:
             known[normalised] = level
-            yield Word(text=text, normalised=normalised, level=level)
+            yield SensitiveWord(text=text, normalised=normalised, level=level)
 
 
-def _repeated(there: str, level: Word.Level) -> str:
+def _repeated(there: str, level: SensitiveWord.Level) -> str:
     if there == level:
         return _("is in the list already, maybe in another spelling")
-    return _("is in the list already, as “%(level)s”") % {"level": Word.Level(there).label}
+    return _("is in the list already, as “%(level)s”") % {"level": SensitiveWord.Level(there).label}
 
 
 def _refuse(report: WordReport, line: int, text: str, message: str, *, failed: bool) -> None:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import ahocorasick
 
-from articles.models import Word, WordList
+from articles.models import SensitiveWord, WordListVersion
 from articles.text import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise
 
 _CLAUSE_ENDS = frozenset("，。；：！？、…—,;:!?“”‘’\"'（）()《》〈〉「」『』【】[]\n\r")
@@ -83,7 +83,7 @@ class Matcher:
                 self.automaton.add_word(skeleton, tuple(sharing))
         self.automaton.make_automaton()
         levels = {entry.level for sharing in entries.values() for entry in sharing}
-        self.judges = bool(levels - {Word.Level.ALLOW})
+        self.judges = bool(levels - {SensitiveWord.Level.ALLOW})
 
     def find(self, text: str) -> list[Match]:
         """The sensitive words in `text` in order; not those inside an innocent phrase or a longer word found."""
@@ -105,13 +105,13 @@ class Matcher:
 def _outermost(matches: Iterable[Match]) -> list[Match]:
     """Without what an innocent phrase covers, and without a word inside another that is judged at least as hard."""
     kept: list[Match] = []
-    reach = dict.fromkeys(map(str, Word.Level), 0)
+    reach = dict.fromkeys(map(str, SensitiveWord.Level), 0)
     for match in matches:
-        covering = {match.level, Word.Level.BLOCK.value, Word.Level.ALLOW.value}
+        covering = {match.level, SensitiveWord.Level.BLOCK.value, SensitiveWord.Level.ALLOW.value}
         if match.end > max(reach[level] for level in covering):
             reach[match.level] = match.end
             kept.append(match)
-    return [match for match in kept if match.level != Word.Level.ALLOW]
+    return [match for match in kept if match.level != SensitiveWord.Level.ALLOW]
 
 
 def _is(entry: Entry, form: Normalised, first: int) -> bool:
@@ -202,10 +202,10 @@ class _Shared:
 
     def current(self) -> Matcher:
         """The matcher of the words as they are; costs one small query when nothing has changed."""
-        stamp = WordList.current()
+        stamp = WordListVersion.current()
         with self._lock:
             if stamp != self._stamp:
-                self._matcher = Matcher(Word.objects.values_list("text", "level").iterator())
+                self._matcher = Matcher(SensitiveWord.objects.values_list("text", "level").iterator())
                 self._stamp = stamp
             return self._matcher
 

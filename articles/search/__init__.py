@@ -1,7 +1,7 @@
 """Full-text search in what readers may see: one interface over MariaDB, MySQL (FULLTEXT) and SQLite (FTS5)."""
 
 from articles.search.highlight import highlighted, snippet
-from articles.search.indexing import index, mend_index, reindex
+from articles.search.indexing import index, reconcile_index, reindex
 from articles.search.query import RANKED, Found, find
 from articles.search.terms import Query
 
@@ -15,7 +15,7 @@ __all__ = [
     "find",
     "highlighted",
     "index",
-    "mend_index",
+    "reconcile_index",
     "reindex",
     "snippet",
 ]

@@ -15,7 +15,7 @@ from articles.search.terms import index_terms
 from articles.text import plain_text
 from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
 
-MENDING_WINDOW = timedelta(minutes=15)
+RECONCILE_WINDOW = timedelta(minutes=15)
 """How far back `mend_index` looks for articles that were changed."""
 
 GOING_LIVE = timedelta(seconds=3)
@@ -40,9 +40,9 @@ def index(article_ids: Collection[int]) -> int:
         return sum(len(_index(page)) for page in _pages(article_ids))
 
 
-def mend_index() -> int:
+def reconcile_index() -> int:
     """Find what was changed lately by a way around `Article.save()`, and index it; returns how much was wrong."""
-    since = read_database_clock() - MENDING_WINDOW
+    since = read_database_clock() - RECONCILE_WINDOW
     changed = Article.objects.filter(updated_at__gte=since).order_by()
     unseen = changed.filter(INDEXED & (Q(search__isnull=True) | ~Q(search__seen=F("updated_at"))))
     needless = changed.filter(~INDEXED, search__isnull=False)

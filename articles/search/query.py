@@ -14,7 +14,7 @@ from operator import or_
 
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 
-from articles.listing import Part, Place, nearest, place_of
+from articles.listing import Cursor, Part, cursor_of, nearest
 from articles.models import ArticleQuerySet, SearchEntry, in_any
 from articles.search.terms import Query
 
@@ -36,7 +36,7 @@ class Found:
     """The newest articles that were found, with their `rank`, and where older ones begin if there are any."""
 
     articles: ArticleQuerySet
-    beyond: Place | None = None
+    beyond: Cursor | None = None
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ def _rank(terms: tuple[str, ...]) -> Case | Value:
     return Case(*whens, default=0, output_field=IntegerField())
 
 
-def _newest(part: Part) -> list[Place]:
-    return [place_of(article) for article in nearest(part.live().only("publish_at"), part.shelf(), WINDOW + 1)]
+def _newest(part: Part) -> list[Cursor]:
+    return [cursor_of(article) for article in nearest(part.live().only("publish_at"), part.shelf(), WINDOW + 1)]
 
 
-def _newest_with(part: Part, terms: tuple[str, ...]) -> list[Place]:
+def _newest_with(part: Part, terms: tuple[str, ...]) -> list[Cursor]:
     """The newest live articles with all of `terms`, one more than a window shows."""
     spread = _sampled(terms)
     for few in spread.walks():
@@ -98,8 +98,8 @@ def _newest_with(part: Part, terms: tuple[str, ...]) -> list[Place]:
     return _places(part.live().filter(pk__in=entries.values("article")))
 
 
-def _places(live: ArticleQuerySet) -> list[Place]:
-    return [place_of(article) for article in live.only("publish_at")[: WINDOW + 1]]
+def _places(live: ArticleQuerySet) -> list[Cursor]:
+    return [cursor_of(article) for article in live.only("publish_at")[: WINDOW + 1]]
 
 
 def _sampled(terms: tuple[str, ...]) -> Spread:

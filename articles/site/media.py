@@ -18,11 +18,11 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from articles.cache import ADDRESSES, Answer, article_tag, kept, name_tags, tagged, tell_caches
+from articles.cache import ADDRESSES, Answer, article_tag, kept, name_tags, set_cache_headers, tagged
 from articles.models import Article, PreviewLink
 from articles.pages import text_of_link
 from articles.publishing import open_link
-from headline.api.staff_required import person_asking
+from headline.api.staff_required import requesting_user
 from scheduling.services import database_now
 
 BROWSERS = 60
@@ -52,7 +52,7 @@ def media(request: HttpRequest, pk: UUID, name: str) -> HttpResponseBase:
     return response
 
 
-def let_see_pictures(response: HttpResponse, link: PreviewLink, token: str) -> HttpResponse:
+def let_see_images(response: HttpResponse, link: PreviewLink, token: str) -> HttpResponse:
     """From now on this browser is shown the pictures of the link's text, as long as the link is open."""
     response.set_cookie(
         f"{PREVIEW}{link.pk.hex}",
@@ -67,15 +67,15 @@ def let_see_pictures(response: HttpResponse, link: PreviewLink, token: str) -> H
 
 def _proof(pk: UUID) -> HttpResponseBase:
     """Something to keep, tagged with a live article that shows the picture; "404" if there is none."""
-    for article in Article.objects.live(database_now()).filter(material_uses__material=pk).only("body", "cover"):
-        if str(pk) in [*article.cover, *article.pictures]:  # a use may be that of a text yet to come
+    for article in Article.objects.live(database_now()).filter(image_uses__image=pk).only("body", "cover"):
+        if str(pk) in [*article.cover, *article.images]:  # a use may be that of a text yet to come
             return tagged(HttpResponse(str(article.pk)), article_tag(article.pk))
     return HttpResponse(status=404)
 
 
 def _is_of_the_newsroom(request: HttpRequest) -> bool:
-    user = person_asking(request)
-    return bool(user.is_active and user.is_staff and user.has_perm("articles.view_material"))
+    user = requesting_user(request)
+    return bool(user.is_active and user.is_staff and user.has_perm("articles.view_image"))
 
 
 def _is_previewed(request: HttpRequest, pk: UUID) -> bool:
@@ -93,7 +93,7 @@ def _public(request: HttpRequest, proof: Answer, left: float, pk: UUID, name: st
     response.headers["ETag"] = etag
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     name_tags(response, proof.tags)
-    tell_caches(response, left, browsers=BROWSERS)
+    set_cache_headers(response, left, browsers=BROWSERS)
     return response
 
 

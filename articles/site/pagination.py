@@ -11,7 +11,7 @@ from django.http import Http404, QueryDict
 
 from articles.cache import LARGEST_PAGE
 from articles.images import gather_covers
-from articles.listing import Place, nearest, place_of
+from articles.listing import Cursor, cursor_of, nearest
 from articles.models import Article, ArticleQuerySet
 from articles.site.streams import Scope
 
@@ -45,7 +45,7 @@ class Page:
 
     def _query(self, way: str, article: Article) -> str:
         size = "" if self.size == SIZE else f"&page_size={self.size}"
-        return f"?{way}={place_of(article)}{size}"
+        return f"?{way}={cursor_of(article)}{size}"
 
 
 def page_of(scope: Scope, asked: QueryDict) -> Page:
@@ -100,8 +100,8 @@ def _page(rows: Sequence[Article], *, has_more: bool, size: int, here: str) -> P
     return Page(rows, last=rows[-1] if has_more else None, size=size, here=here)
 
 
-def _read(place: str) -> Place:
+def _read(cursor: str) -> Cursor:
     try:
-        return Place.read(place)
+        return Cursor.read(cursor)
     except BadSignature as error:
         raise Http404 from error

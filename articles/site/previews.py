@@ -7,9 +7,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.defaults import page_not_found
 
-from articles.pages import kept_nowhere, page_of_text, preview, text_of_link
+from articles.pages import page_of_text, preview, text_of_link, uncached
 from articles.publishing import open_link
-from articles.site.media import let_see_pictures
+from articles.site.media import let_see_images
 from articles.text import spoken
 
 
@@ -18,9 +18,9 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     """The text of a link; wrong, expired and revoked ones look like any page that does not exist."""
     link = open_link(token)
     if link is None:
-        return kept_nowhere(page_not_found(request, Http404()))
+        return uncached(page_not_found(request, Http404()))
     text, correction = text_of_link(link)
     notice = _("This is a preview that has not been published. It can be read until %(time)s.")
     page = page_of_text(link.article, text, correction)
     response = preview(request, page, notice=notice % {"time": spoken(link.expires_at)})
-    return let_see_pictures(response, link, token)
+    return let_see_images(response, link, token)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from articles.cache import NEWS, cached, tagged
-from articles.listing import Part, Place, part_named, place_of
+from articles.listing import Cursor, Part, cursor_of, part_named
 from articles.models import ArticleQuerySet, Channel
 from articles.search import Found, Query, find
 from articles.site.pagination import SIZE, Page
@@ -73,7 +73,7 @@ def search(request: HttpRequest) -> HttpResponseBase:
     form = SearchForm(asked, channels=channels)
     page, older = Page([], last=None), ""
     if form.is_valid() and form.asks:
-        found = find(replace(form.part(), older=_place(asked.get("older", ""))), form.query)
+        found = find(replace(form.part(), older=_cursor(asked.get("older", ""))), form.query)
         page = _page(found.articles, asked.get("before", ""))
         older = _older(asked, page, found)
     context = {"form": form, "channels": channels, "page": page, "query": form.query, "older": older}
@@ -84,7 +84,7 @@ def _page(found: ArticleQuerySet, before: str) -> Page:
     """The page after the article `before`; the first one if that is not among what was found."""
     last: Any = found.filter(pk=before).first() if before.isdecimal() and len(before) < 19 else None
     if last is not None:
-        found = found.filter(Q(rank__lt=last.rank) | Q(place_of(last).older, rank=last.rank))
+        found = found.filter(Q(rank__lt=last.rank) | Q(cursor_of(last).older, rank=last.rank))
     rows = list(found.select_related("channel", "author")[: SIZE + 1])
     return Page(rows[:SIZE], last=rows[SIZE - 1] if len(rows) > SIZE else None)
 
@@ -102,10 +102,10 @@ def _older(asked: QueryDict, page: Page, found: Found) -> str:
     return query.urlencode()
 
 
-def _place(text: str) -> Place | None:
+def _cursor(text: str) -> Cursor | None:
     """The place that a query names; what nobody was led to is none."""
     try:
-        return Place.read(text) if text else None
+        return Cursor.read(text) if text else None
     except BadSignature:
         return None
 

@@ -47,7 +47,7 @@ def _link(entry: Entry) -> SafeString:
         '<a class="what" href="{}" title="{}"><time datetime="{}">{}</time> <span class="kind">{}: </span>'
         '<span class="title">{}</span>{} <span class="facts">{}</span></a>',
         entry.address, entry.tip, entry.at.isoformat(), entry.clock, entry.name,
-        entry.title, _marks(entry), entry.facts,
+        entry.title, _marks(entry), entry.details,
     )  # fmt: skip
 
 

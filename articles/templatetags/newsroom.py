@@ -15,8 +15,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from articles.images import IN_A_COLUMN, absolute, illustrate, markup
-from articles.models import Article, Channel, Material, Tag, named
+from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
+from articles.models import Article, Channel, Image, Tag, named
 from articles.pages import structured
 from articles.search import Query, highlighted, snippet
 from articles.text import add_paragraphs, clean_html, spoken_briefly, with_players, zone_label
@@ -48,7 +48,7 @@ def moment(when: datetime) -> str:
 
 
 @register.filter
-def person(somebody: Any) -> str:
+def display_name(somebody: Any) -> str:
     """What a member of the newsroom is called."""
     return named(somebody)
 
@@ -64,23 +64,23 @@ def prose(body: str) -> SafeString:
 @register.simple_tag
 def text_of(article: Article) -> SafeString:
     """The same of an article whose pictures may have been looked up already."""
-    return _prose(article.body, article.illustrations)
+    return _prose(article.body, article.renditions_of)
 
 
 @register.simple_tag
-def picture(shown: Material, sizes: str = IN_A_COLUMN, is_first: bool = False, is_small: bool = False) -> SafeString:
+def image(shown: Image, sizes: str = IN_A_COLUMN, is_first: bool = False, is_small: bool = False) -> SafeString:
     """A picture in several sizes, see `markup`."""
     return mark_safe(markup(shown, sizes=sizes, is_first=is_first, is_small=is_small))  # noqa: S308 (a template)
 
 
 @register.simple_tag
-def opening_pictures(article: Article) -> list[Material]:
+def leading_images(article: Article) -> list[Image]:
     """The cover, above the text: what the text shows itself is not shown twice."""
-    return [shown for shown in article.covers if str(shown.pk) not in article.illustrations]
+    return [shown for shown in article.covers if str(shown.pk) not in article.renditions_of]
 
 
 @register.filter
-def shared(cover: Material) -> str:
+def shared(cover: Image) -> str:
     """The address of the crop that other sites show."""
     return absolute(cover.address(cover.shared))
 
@@ -135,6 +135,6 @@ def zone_name() -> str:
     return zone_label()
 
 
-def _prose(body: str, pictures: Mapping[str, Material] | None = None) -> SafeString:
+def _prose(body: str, images: Mapping[str, Image] | None = None) -> SafeString:
     html = with_players(clean_html(add_paragraphs(body)))
-    return mark_safe(illustrate(html, pictures))  # noqa: S308 (cleaned above)
+    return mark_safe(with_renditions(html, images))  # noqa: S308 (cleaned above)

@@ -12,7 +12,7 @@ from articles.publishing import membership
 register = template.Library()
 
 
-@register.inclusion_tag("articles/desk/release/belongs.html")
+@register.inclusion_tag("articles/desk/releases/belongs.html")
 def release_of(article: Article) -> dict[str, Any]:
     """A line with the pending release that holds the article; nothing if none does."""
     return {"member": membership(article)}

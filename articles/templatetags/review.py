@@ -23,14 +23,14 @@ _TAG = re.compile(r"(<[^>]*>)")
 @register.inclusion_tag("articles/desk/findings.html")
 def review_findings(article: Article) -> dict[str, Any]:
     """The words and faults in the text that was sent back or waits for a reviewer, and who is on it."""
-    newer = article.newer if article.newer and article.newer.draft else None
+    newer = article.pending_update if article.pending_update and article.pending_update.draft else None
     number = newer.draft.number if newer and newer.draft else article.revision
     review = Review.objects.filter(revision__article=article, revision__number=number).first()
     is_shown = review and (newer or article).status in _SHOWN_IN
-    claim = getattr(article, "claim", None)
+    claim = getattr(article, "soft_lock", None)
     return {
         "findings": [Finding.stored(values) for values in review.findings] if review and is_shown else [],
-        "reviewer": named(claim.person) if claim and claim.counts_at(read_database_clock()) else None,
+        "reviewer": named(claim.user) if claim and claim.counts_at(read_database_clock()) else None,
     }
 
 

@@ -30,14 +30,16 @@ class Limit:
 
     def take(self, subject: str) -> timedelta:
         """Take one try. Zero when it was free; else how long to wait, and nothing was taken."""
-        key, now, step = self._key(subject), _now(), _microseconds(self.every)
-        latest = now + step * (self.burst - 1)
+        key, now, transition = self._key(subject), _now(), _microseconds(self.every)
+        latest = now + transition * (self.burst - 1)
         row, _is_new = TryCount.objects.get_or_create(pk=key, defaults={"free_at": now})
         if row.free_at <= latest:  # refusing costs no write
             rows = TryCount.objects.filter(pk=key, free_at__lte=latest)
-            if rows.update(free_at=Greatest(F("free_at"), now) + step):
+            if rows.update(free_at=Greatest(F("free_at"), now) + transition):
                 return timedelta()
-            row.free_at = TryCount.objects.filter(pk=key).values_list("free_at", flat=True).first() or latest + step
+            row.free_at = (
+                TryCount.objects.filter(pk=key).values_list("free_at", flat=True).first() or latest + transition
+            )
         return timedelta(microseconds=max(row.free_at - latest, 1))
 
     def give_back(self, subject: str) -> None:

@@ -120,8 +120,8 @@ class Attempt:
         """It was the wrong password, or nobody who may log in."""
         self._record(LOG_IN_FAILED)
 
-    def _record(self, action: str, **facts: Any) -> None:
-        record_beside(action, title=self.known_as, address=self.address, **facts)
+    def _record(self, action: str, **details: Any) -> None:
+        record_beside(action, title=self.known_as, address=self.address, **details)
 
     def _give_back(self) -> None:
         for limit, subject in self._counters():

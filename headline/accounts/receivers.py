@@ -11,12 +11,12 @@ from django.dispatch import Signal, receiver
 
 from articles.audit import (
     ADD_GROUP,
-    ADD_PERSON,
+    ADD_USER,
     CHANGE_GROUP,
     CHANGE_PASSWORD,
-    CHANGE_PERSON,
+    CHANGE_USER,
     DELETE_GROUP,
-    DELETE_PERSON,
+    DELETE_USER,
     record_beside,
 )
 
@@ -27,7 +27,7 @@ _RECORDED = ("username", "first_name", "last_name", "email", "is_active", "is_st
 
 
 @receiver(pre_save, sender=User)
-def note_person(instance: User, raw: bool, update_fields: Collection[str] | None, **kwargs: Any) -> None:
+def note_user(instance: User, raw: bool, update_fields: Collection[str] | None, **kwargs: Any) -> None:
     """Before a save: what is about to change."""
     instance._changes, instance._has_new_password = {}, False  # type: ignore[attr-defined]
     if raw or not instance.pk or (update_fields is not None and set(update_fields) == {"last_login"}):
@@ -45,16 +45,16 @@ def note_person(instance: User, raw: bool, update_fields: Collection[str] | None
 
 
 @receiver(post_save, sender=User)
-def record_person(instance: User, created: bool, raw: bool, **kwargs: Any) -> None:
+def record_user(instance: User, created: bool, raw: bool, **kwargs: Any) -> None:
     """After it: what has changed; who may not log in with what was known before has no tokens either."""
     if raw:
         return
     changes: dict[str, Any] = instance._changes  # type: ignore[attr-defined]
     has_new_password: bool = instance._has_new_password  # type: ignore[attr-defined]
     if created:
-        record_beside(ADD_PERSON, title=instance.username, is_superuser=instance.is_superuser)
+        record_beside(ADD_USER, title=instance.username, is_superuser=instance.is_superuser)
     elif changes:
-        record_beside(CHANGE_PERSON, title=instance.username, changes=changes)
+        record_beside(CHANGE_USER, title=instance.username, changes=changes)
     if has_new_password:
         record_beside(CHANGE_PASSWORD, title=instance.username)
     if has_new_password or changes.get("is_active") == [True, False]:
@@ -62,9 +62,9 @@ def record_person(instance: User, created: bool, raw: bool, **kwargs: Any) -> No
 
 
 @receiver(post_delete, sender=User)
-def record_deleted_person(instance: User, **kwargs: Any) -> None:
+def record_deleted_user(instance: User, **kwargs: Any) -> None:
     """After a deletion."""
-    record_beside(DELETE_PERSON, title=instance.username)
+    record_beside(DELETE_USER, title=instance.username)
 
 
 @receiver(post_save, sender=Group)
@@ -106,9 +106,9 @@ def _all_others(instance: Any, model: Any, is_reverse: bool) -> list[Any]:
 
 
 def _record_right(owner: User | Group, verb: str, rights: Collection[Any]) -> None:
-    action, title = (CHANGE_PERSON, owner.username) if isinstance(owner, User) else (CHANGE_GROUP, owner.name)
-    facts: dict[str, Any] = {verb: sorted(map(_name, rights))}
-    record_beside(action, title=title, **facts)
+    action, title = (CHANGE_USER, owner.username) if isinstance(owner, User) else (CHANGE_GROUP, owner.name)
+    details: dict[str, Any] = {verb: sorted(map(_name, rights))}
+    record_beside(action, title=title, **details)
 
 
 def _name(right: Any) -> str:

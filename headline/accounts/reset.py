@@ -115,7 +115,7 @@ class CompleteView(Look, PasswordResetCompleteView):
     template_name = "headline/reset.html"
 
 
-@handler(MAIL, max_attempts=8, errand=True, label=gettext_lazy("Password reset mail"))
+@handler(MAIL, max_attempts=8, at_least_once=True, label=gettext_lazy("Password reset mail"))
 def mail_reset(tasks: Sequence[TaskInfo]) -> None:
     """Send the link."""
     for task in tasks:

@@ -95,11 +95,11 @@ def _run_once(
     user: User, key: str, fingerprint: str, view: Callable[[], Response]
 ) -> tuple[IdempotentRequest, Response | None]:
     """The row and, if that is new, the view's answer, in one transaction."""
-    record, is_new = _claim(user, key, fingerprint)
+    record, is_new = _soft_lock(user, key, fingerprint)
     return record, _run(record, view) if is_new else None
 
 
-def _claim(user: User, key: str, fingerprint: str) -> tuple[IdempotentRequest, bool]:
+def _soft_lock(user: User, key: str, fingerprint: str) -> tuple[IdempotentRequest, bool]:
     """Insert the row, waiting for a rival that holds the same key to commit or roll back."""
     try:
         return IdempotentRequest.objects.get_or_create(user=user, key=key, defaults={"fingerprint": fingerprint})

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from headline.api.models import ApiToken, Scope
 
 
-def person_asking(request: HttpRequest) -> Any:
+def requesting_user(request: HttpRequest) -> Any:
     """Who is signed in by session, or by a token that may read the newsroom; somebody anonymous otherwise."""
     before = request.user
     asked = Request(request, authenticators=[kind() for kind in APIView.authentication_classes])

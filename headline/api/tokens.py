@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from articles.audit import ADD_TOKEN, REVOKE_TOKEN, Person, record_beside
+from articles.audit import ADD_TOKEN, REVOKE_TOKEN, Actor, record_beside
 from headline.api.models import ApiToken, Scope
 from scheduling.services import retried
 
@@ -20,7 +20,7 @@ MOST = 50
 
 @retried
 def issue(
-    user: User, *, by: Person, name: str, scopes: Collection[str] = tuple(Scope), expires_at: datetime | None = None
+    user: User, *, by: Actor, name: str, scopes: Collection[str] = tuple(Scope), expires_at: datetime | None = None
 ) -> tuple[ApiToken, str]:
     """A token with which programs act as `user`, and its secret, which nobody can read again."""
     expires_at = expires_at or timezone.now() + settings.API_TOKEN_LIFETIME
@@ -33,14 +33,14 @@ def issue(
 
 
 @retried
-def revoke(token: ApiToken, *, by: Person | None = None) -> None:
+def revoke(token: ApiToken, *, by: Actor | None = None) -> None:
     """It signs nobody in any more; `by` None: because of what happened to its owner."""
     _record(REVOKE_TOKEN, token, by=by)
     token.delete()
 
 
-def _record(action: str, token: ApiToken, *, by: Person | None, **facts: Any) -> None:
-    record_beside(action, title=token.name, by=by, owner=token.user.get_username(), **facts)
+def _record(action: str, token: ApiToken, *, by: Actor | None, **details: Any) -> None:
+    record_beside(action, title=token.name, by=by, owner=token.user.get_username(), **details)
 
 
 def _last_sign(token: ApiToken) -> datetime:

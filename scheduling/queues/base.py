@@ -116,7 +116,7 @@ class DelayQueue(ABC):
         """Return quickly if the queue answers and takes writes. Raises `QueueUnavailable`, or `QueueFull`."""
 
     @abstractmethod
-    def facts(self) -> dict[str, str]:
+    def server_info(self) -> dict[str, str]:
         """What the system checks want to know of the server, such as its version; empty where there is none."""
 
     @abstractmethod

@@ -68,7 +68,7 @@ class DatabaseQueue(DelayQueue):
     def ping(self) -> None:
         pass
 
-    def facts(self) -> dict[str, str]:
+    def server_info(self) -> dict[str, str]:
         return {}
 
     def close(self) -> None:

@@ -69,8 +69,8 @@ class FallbackQueue(DelayQueue):
     def ping(self) -> None:
         self.preferred.ping()
 
-    def facts(self) -> dict[str, str]:
-        return self.preferred.facts()
+    def server_info(self) -> dict[str, str]:
+        return self.preferred.server_info()
 
     def close(self) -> None:
         self.preferred.close()

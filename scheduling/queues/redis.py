@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 _LUA = Path(__file__).parent / "lua"
 _TAKE, _OVERTAKE, _RELEASE = ((_LUA / f"{name}.lua").read_text() for name in ("take", "overtake", "release"))
-_FACTS = {"redis_version": "server", "maxmemory_policy": "memory"}  # to the section of INFO that tells it
+_INFO = {"redis_version": "server", "maxmemory_policy": "memory"}  # to the section of INFO that tells it
 _ERROR_LENGTH = 200  # characters of a client's error; some describe the whole client
 _ZADD_CHUNK = 1000  # members in one command at most
 _ONCE = Retry(NoBackoff(), 0)
@@ -222,10 +222,10 @@ class RedisQueue(DelayQueue):
         with _answering():  # a server at its memory limit would still answer a PING
             self._client(conf.PUSH_TIMEOUT).set(self._key("ping"), 1, px=1000)
 
-    def facts(self) -> dict[str, str]:
+    def server_info(self) -> dict[str, str]:
         with _answering():
             client = self._client(conf.POP_TIMEOUT)
-            found = {name: str(client.info(section).get(name, "")) for name, section in _FACTS.items()}
+            found = {name: str(client.info(section).get(name, "")) for name, section in _INFO.items()}
             return found | {"neighbours": ", ".join(installations.others(client))}
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ def announce_on_commit(tasks: Iterable[TaskInfo], *, now: datetime) -> None:
     transaction.on_commit(lambda: _push(hints, now_ms + int((time.monotonic() - read_at) * 1000)), robust=True)
 
 
-def withdraw_on_commit(tasks: Iterable[TaskInfo]) -> None:
+def remove_hints_on_commit(tasks: Iterable[TaskInfo]) -> None:
     """Once committed, take the hints of `tasks` back, best effort: a stale hint is dropped by the row check."""
     transaction.on_commit(partial(_discard, [Hint.of(task) for task in tasks]), robust=True)
 

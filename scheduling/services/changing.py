@@ -13,7 +13,7 @@ from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask, TaskNotPending
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, delete_by_ids
 from scheduling.services.adding import move, update_rows
-from scheduling.services.announcing import announce_on_commit, withdraw_on_commit
+from scheduling.services.announcing import announce_on_commit, remove_hints_on_commit
 from scheduling.transactions import retried
 from scheduling.validation import checked_key, checked_task_type, checked_time
 
@@ -53,7 +53,7 @@ def _cancel(tasks: TaskInfoQuerySet, reason: str) -> int:
         delete_by_ids(ids)
         open_logs = TaskInfoLog.objects.filter(task_id__in=ids)
         open_logs.change(now=read_database_clock(), status=TaskInfoLog.Status.CANCELLED, error=reason)
-        withdraw_on_commit(pending)
+        remove_hints_on_commit(pending)
     return len(pending)
 
 

@@ -39,7 +39,7 @@ def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None 
         )
     seconds = checked_seconds(conf.LEASE if lease is None else lease, what="lease", most=conf.MAX_LEASE)
     _spend_hints(topic[0], limit)
-    return _claim(*topic, limit, seconds)
+    return _take(*topic, limit, seconds)
 
 
 def _spend_hints(task_type: str, limit: int) -> None:
@@ -52,7 +52,7 @@ def _spend_hints(task_type: str, limit: int) -> None:
 
 
 @retried
-def _claim(task_type: str, priority: int, limit: int, seconds: float) -> list[TaskInfo]:
+def _take(task_type: str, priority: int, limit: int, seconds: float) -> list[TaskInfo]:
     due = TaskInfo.objects.topic(task_type, priority).due(database_now()).free(database_now())
     tasks = list(due.oldest_first()[:limit].select_for_update(skip_locked=True))
     if tasks:

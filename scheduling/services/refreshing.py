@@ -62,7 +62,7 @@ def refresh() -> RefreshReport:
 def _pass(queue: DelayQueue) -> RefreshReport:
     report = RefreshReport()
     report.healed += rearm()
-    failed = [name for reconcile in registry.healers() if (name := _reconcile(reconcile, report))]
+    failed = [name for reconcile in registry.reconcilers() if (name := _reconcile(reconcile, report))]
     report.requeued += sum(_free_expired_leases(topic) for topic in _topics_due_before(clock.now()))
     for page in _pages_of_the_window(clock.now()):
         pushed = queue.push(page, now_ms=_now_ms())
@@ -75,7 +75,7 @@ def _pass(queue: DelayQueue) -> RefreshReport:
     return report
 
 
-def _reconcile(reconcile: registry.Healer, report: RefreshReport) -> str:
+def _reconcile(reconcile: registry.Reconciler, report: RefreshReport) -> str:
     """Run one reconciler; returns its name if it failed."""
     try:
         report.healed += reconcile()

@@ -270,7 +270,7 @@ def _run_transaction(ids: Sequence[int], trusted: bool, worker: str, versions: d
     versions.update((task.task_id, task.version) for task in tasks)
     outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
     if trusted:
-        outcome.suspects = _set_suspects_apart(tasks, outcome.report, worker)
+        outcome.suspects = _quarantine_suspects(tasks, outcome.report, worker)
         tasks = [task for task in tasks if task.task_id not in outcome.suspects]
     by_type: defaultdict[str, list[TaskInfo]] = defaultdict(list)
     for task in tasks:
@@ -281,7 +281,7 @@ def _run_transaction(ids: Sequence[int], trusted: bool, worker: str, versions: d
     return outcome
 
 
-def _set_suspects_apart(tasks: Sequence[TaskInfo], report: RunReport, worker: str) -> dict[int, bool]:
+def _quarantine_suspects(tasks: Sequence[TaskInfo], report: RunReport, worker: str) -> dict[int, bool]:
     """Count an attempt of tasks that may have killed a worker before, and record those that did so too often.
 
     Until the attempt begins nobody else may count it as his: that would look like one worker dying after the other.

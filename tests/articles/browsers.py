@@ -44,8 +44,8 @@ class Newsroom:
 
     def member(self, role: Role, name: str, *, zone: str = "") -> Page:
         """Somebody of this role, who has just logged in; his screens speak the newsroom's language, in his zone."""
-        person = make_member(role, name)
-        Preferences.objects.create(person=person, language=self.language, time_zone=zone)
+        user = make_member(role, name)
+        Preferences.objects.create(user=user, language=self.language, time_zone=zone)
         page = self._open(locale="en-US", viewport=A_BIG_WINDOW)
         page.goto("/admin/login/?next=/admin/articles/preferences/")
         page.locator("[name=username]").fill(name)
@@ -90,10 +90,10 @@ def press(button: Locator) -> None:
         button.click()
 
 
-def take(page: Page, step: str) -> None:
+def take(page: Page, transition: str) -> None:
     """Press the button of a step."""
-    press(page.locator(f"[name=_step_{step}]"))
-    if step in ASKING:
+    press(page.locator(f"[name=_step_{transition}]"))
+    if transition in ASKING:
         press(page.locator("#confirm button"))
 
 

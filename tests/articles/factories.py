@@ -20,20 +20,20 @@ from scheduling.services import read_database_clock
 APPROVED = Article.Status.APPROVED
 
 
-def make_person(name: str, *permissions: str, is_superuser: bool = False) -> User:
+def make_user(name: str, *permissions: str, is_superuser: bool = False) -> User:
     """A member of staff with these permissions of the articles app."""
-    person = User(username=name, password=make_password("secret"), is_staff=True, is_superuser=is_superuser)
-    User.objects.bulk_create([person])  # the cast is there before the audit log begins
+    user = User(username=name, password=make_password("secret"), is_staff=True, is_superuser=is_superuser)
+    User.objects.bulk_create([user])  # the cast is there before the audit log begins
     given = Permission.objects.filter(codename__in=permissions)
     User.user_permissions.through.objects.bulk_create(
-        User.user_permissions.through(user=person, permission=permission) for permission in given
+        User.user_permissions.through(user=user, permission=permission) for permission in given
     )
-    return person
+    return user
 
 
 def make_editor(name: str = "alice") -> User:
     """An editor who may do everything with articles."""
-    return make_person(
+    return make_user(
         name,
         "add_article",
         "change_article",
@@ -44,26 +44,26 @@ def make_editor(name: str = "alice") -> User:
         "schedule_article",
         "publish_article",
         "lift_embargo",
-        "kill_article",
+        "retract_article",
         "schedule_release",
         "view_release",
         "view_channel",
         "add_channel",
         "change_channel",
         "delete_channel",
-        "view_material",
-        "add_material",
-        "change_material",
-        "delete_material",
-        "edit_any_material",
+        "view_image",
+        "add_image",
+        "change_image",
+        "delete_image",
+        "edit_any_image",
     )
 
 
 def make_member(role: Role, name: str = "") -> User:
     """A member of staff who is in the group of the role and has no other rights."""
-    person = make_person(name or role.name.lower())
-    User.groups.through.objects.create(user=person, group=Group.objects.get(name=role.value))
-    return person
+    user = make_user(name or role.name.lower())
+    User.groups.through.objects.create(user=user, group=Group.objects.get(name=role.value))
+    return user
 
 
 def make_channel(name: str = "Politics", **values: Any) -> Channel:
@@ -75,22 +75,22 @@ def make_article(title: str = "Harbour bridge reopens", **values: Any) -> Articl
     """An article; a draft unless told otherwise. One that is in review was written by some author."""
     article = Article.objects.create(title=title, **values)
     if article.status in Article.Status.in_review() and article.author is None:
-        QuerySet(Revision).filter(article=article).update(author=some_person("writer"))
+        QuerySet(Revision).filter(article=article).update(author=some_user("writer"))
     return article
 
 
-def some_person(name: str, *permissions: str) -> User:
+def some_user(name: str, *permissions: str) -> User:
     """A member of staff who is there already, or is made."""
-    return User.objects.filter(username=name).first() or make_person(name, *permissions)
+    return User.objects.filter(username=name).first() or make_user(name, *permissions)
 
 
 def approve(article: Article, *, by: User | None = None) -> None:
     """A person who did not write it reads what is under review and approves that."""
     read = for_review(Article.objects.get(pk=article.pk))
-    publishing.approve(article, by=by or some_person("reviewer", "review_article"), revision=read)
+    publishing.approve(article, by=by or some_user("reviewer", "review_article"), revision=read)
 
 
-def let_the_machine_approve(machine: str = ReviewPolicy.Machine.ALL) -> None:
+def allow_automatic_approval(machine: str = ReviewPolicy.Machine.ALL) -> None:
     """The newsroom has chosen that the automatic review approves."""
     ReviewPolicy.objects.update_or_create(pk=ReviewPolicy.ROW, defaults={"machine": machine})
 

@@ -8,16 +8,16 @@ from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
-from PIL import Image
+from PIL import Image as PillowImage
 from PIL.TiffImagePlugin import IFDRational
 
-from articles import images
-from articles.models import Material
+from articles import images as image_library
+from articles.models import Image
 
 GPS, ORIENTATION = 0x8825, 0x0112
 
 
-def picture(
+def image_bytes(
     kind: str = "JPEG",
     size: tuple[int, int] = (400, 300),
     *,
@@ -27,7 +27,7 @@ def picture(
     **options: Any,
 ) -> bytes:
     """A picture's file; each has a colour of its own unless told otherwise. `options` are Pillow's for saving."""
-    image = Image.new("RGB", size, uuid4().int & 0xFFFFFF if colour is None else colour)
+    image = PillowImage.new("RGB", size, uuid4().int & 0xFFFFFF if colour is None else colour)
     exif = image.getexif()
     if located:
         exif.get_ifd(GPS)[2] = tuple(IFDRational(n) for n in (52, 31, 12))
@@ -40,14 +40,14 @@ def picture(
 
 def sent(data: bytes | None = None, name: str = "harbour.jpg") -> SimpleUploadedFile:
     """A file as a browser sends it."""
-    return SimpleUploadedFile(name, picture() if data is None else data)
+    return SimpleUploadedFile(name, image_bytes() if data is None else data)
 
 
-def make_material(by: User, alt: str = "Ships in the harbour", **said: str) -> Material:
+def make_image(by: User, alt: str = "Ships in the harbour", **said: str) -> Image:
     """A picture of the newsroom."""
-    return images.upload(sent(), by=by, alt=alt, **said).material
+    return image_library.upload(sent(), by=by, alt=alt, **said).image
 
 
-def shown(material: Material) -> str:
+def shown(image: Image) -> str:
     """A text that shows the picture."""
-    return f'<p>Look:</p><img src="{material.in_texts}" alt="">'
+    return f'<p>Look:</p><img src="{image.in_texts}" alt="">'

@@ -87,14 +87,14 @@ def ask_at_once(address: str, number: int, *headers: str, method: str = "GET") -
     crowd = [socket.create_connection((url.hostname, url.port), timeout=30) for _ in range(number)]
     lines = [f"{method} {url.path} HTTP/1.1", f"Host: {url.netloc}", "Connection: close", *headers, "", ""]
     with DefaultSelector() as waiting:
-        answers: list[list[bytes]] = []
+        responses: list[list[bytes]] = []
         for one in crowd:
             one.sendall("\r\n".join(lines).encode())
-            answers.append([])
-            waiting.register(one, EVENT_READ, answers[-1])
+            responses.append([])
+            waiting.register(one, EVENT_READ, responses[-1])
         while waiting.get_map():
             _take_what_came(waiting)
-    return [b"".join(parts).decode() for parts in answers]
+    return [b"".join(parts).decode() for parts in responses]
 
 
 def _take_what_came(waiting: BaseSelector) -> None:

@@ -17,14 +17,14 @@ from django.test import Client
 from articles import publishing, releases
 from articles.desk.calendar import reschedule
 from articles.desk.calendar.reschedule import Moment
-from articles.models import Article, Release, Tag, Update, Word
+from articles.models import Article, Release, SensitiveWord, Tag, Update
 from articles.publishing import bulk
 from articles.publishing.bulk import gather_articles, start_bulk_action
 from articles.publishing.previews import make_preview_link
 from articles.review.wordlist import add_words
-from articles.workflow import Step
+from articles.workflow import Transition
 from scheduling.services import refresh, run_due
-from tests.articles.factories import APPROVED, make_article, make_person, make_release, soon
+from tests.articles.factories import APPROVED, make_article, make_release, make_user, soon
 
 Status = Article.Status
 
@@ -33,7 +33,7 @@ Status = Article.Status
 class Stage:
     """Articles in each state, and somebody who may do everything."""
 
-    person: User
+    user: User
     client: Client
 
     def article(self, status: int, **values: Any) -> Article:
@@ -49,16 +49,16 @@ class Stage:
     def updated(self) -> Article:
         """One that is out and has an approved newer text."""
         article = self.out()
-        publishing.edit(article, by=self.person, changes={"title": "Harbour bridge closes again"})
+        publishing.edit(article, by=self.user, changes={"title": "Harbour bridge closes again"})
         update = Update.objects.get(article=article)
         update.approved, update.draft = update.draft, None
         update.save()
         return Article.objects.get(pk=article.pk)
 
     def release(self, *, scheduled: bool = False) -> Release:
-        release = make_release(self.article(APPROVED), self.article(APPROVED), by=self.person)
+        release = make_release(self.article(APPROVED), self.article(APPROVED), by=self.user)
         if scheduled:
-            releases.schedule_release(release, publish_at=soon(hours=1), by=self.person)
+            releases.schedule_release(release, publish_at=soon(hours=1), by=self.user)
         return release
 
 
@@ -66,41 +66,41 @@ def found_stage() -> Stage:
     """Three hundred drafts, so that no index is too small to be of use, and a person with a log-in."""
     if not User.objects.filter(username="root").exists():
         Article.objects.bulk_create(Article(title=f"Draft {number}") for number in range(300))
-        make_person("root", is_superuser=True)
-    person, client = User.objects.get(username="root"), Client()
-    client.force_login(person)
-    return Stage(person, client)
+        make_user("root", is_superuser=True)
+    user, client = User.objects.get(username="root"), Client()
+    client.force_login(user)
+    return Stage(user, client)
 
 
 Act = Callable[[], Any]
-Door = Callable[[Stage], Act]
+Source = Callable[[Stage], Act]
 
 
-def _step(service: Callable[..., Any], status: int | None = None, **values: Any) -> Door:
+def _transition(service: Callable[..., Any], status: int | None = None, **values: Any) -> Source:
     """A service that takes an article of a status (None: one that waits)."""
 
-    def door(stage: Stage) -> Act:
+    def source(stage: Stage) -> Act:
         article = stage.waiting() if status is None else stage.article(status)
-        return lambda: service(article, by=stage.person, **values)
+        return lambda: service(article, by=stage.user, **values)
 
-    return door
+    return source
 
 
-def _with_out(service: Callable[..., Any], **values: Any) -> Door:
+def _with_out(service: Callable[..., Any], **values: Any) -> Source:
     return lambda stage: _act(service, stage.out(), stage, values)
 
 
-def _with_update(service: Callable[..., Any], **values: Any) -> Door:
+def _with_update(service: Callable[..., Any], **values: Any) -> Source:
     return lambda stage: _act(service, stage.updated(), stage, values)
 
 
-def _with_release(service: Callable[..., Any], *, scheduled: bool = False, **values: Any) -> Door:
+def _with_release(service: Callable[..., Any], *, scheduled: bool = False, **values: Any) -> Source:
     return lambda stage: _act(service, stage.release(scheduled=scheduled), stage, values)
 
 
 def _act(service: Callable[..., Any], subject: Any, stage: Stage, values: Mapping[str, Any]) -> Act:
     known = {name: value() if callable(value) else value for name, value in values.items()}
-    return lambda: service(subject, by=stage.person, **known)
+    return lambda: service(subject, by=stage.user, **known)
 
 
 def _later() -> Any:
@@ -109,63 +109,65 @@ def _later() -> Any:
 
 def _schedule_many(stage: Stage) -> Act:
     articles = [stage.waiting() for _ in range(3)]
-    return lambda: publishing.schedule_many(reversed(articles), publish_at=soon(hours=2), by=stage.person)
+    return lambda: publishing.schedule_many(reversed(articles), publish_at=soon(hours=2), by=stage.user)
 
 
-def _move_many(stage: Stage) -> Act:
+def _reschedule_many(stage: Stage) -> Act:
     articles = [stage.waiting() for _ in range(3)]
-    return lambda: publishing.move_many(articles, shift=timedelta(hours=1), by=stage.person)
+    return lambda: publishing.reschedule_many(articles, shift=timedelta(hours=1), by=stage.user)
 
 
 def _schedule(stage: Stage) -> Act:
     article = stage.article(APPROVED)
-    return lambda: publishing.schedule(article, publish_at=soon(hours=2), by=stage.person)
+    return lambda: publishing.schedule(article, publish_at=soon(hours=2), by=stage.user)
 
 
 def _create(stage: Stage) -> Act:
-    return lambda: publishing.create(Article(title="New"), by=stage.person)
+    return lambda: publishing.create(Article(title="New"), by=stage.user)
 
 
 def _edit(stage: Stage) -> Act:
     article, tags = stage.out(), [Tag.objects.get_or_create(name="Bridges", slug="bridges")[0]]
-    return lambda: publishing.edit(article, by=stage.person, changes={"title": "Better", "tags": tags})
+    return lambda: publishing.edit(article, by=stage.user, changes={"title": "Better", "tags": tags})
 
 
 def _move(stage: Stage) -> Act:
     article = stage.waiting()
     seen = article.publish_at
     assert seen is not None
-    return lambda: reschedule.move(article, Moment.PUBLISH, to=soon(hours=3), seen=seen, by=stage.person)
+    return lambda: reschedule.move(article, Moment.PUBLISH, to=soon(hours=3), seen=seen, by=stage.user)
 
 
 def _roll_back(stage: Stage) -> Act:
     release = stage.release()
-    releases.publish_release_now(release, by=stage.person)
-    return lambda: releases.roll_back_release(release, by=stage.person)
+    releases.publish_release_now(release, by=stage.user)
+    return lambda: releases.roll_back_release(release, by=stage.user)
 
 
 def _join(stage: Stage) -> Act:
     release, article = stage.release(), stage.waiting()
-    return lambda: releases.add_member(release, article=article, by=stage.person)
+    return lambda: releases.add_member(release, article=article, by=stage.user)
 
 
 def _leave(stage: Stage) -> Act:
     release = stage.release()
     member = release.members.all()[0]
-    return lambda: releases.remove_member(release, member=member, by=stage.person)
+    return lambda: releases.remove_member(release, member=member, by=stage.user)
 
 
 def _bulk(stage: Stage) -> Act:
-    batch = gather_articles(Step.SCHEDULE, [(stage.article(APPROVED).pk, "") for _ in range(3)], by=stage.person)
-    start_bulk_action(batch, publish_at=soon(hours=2))
-    return lambda: bulk.advance_bulk_action(batch.pk)
+    bulk_action = gather_articles(
+        Transition.SCHEDULE, [(stage.article(APPROVED).pk, "") for _ in range(3)], by=stage.user
+    )
+    start_bulk_action(bulk_action, publish_at=soon(hours=2))
+    return lambda: bulk.advance_bulk_action(bulk_action.pk)
 
 
 def _undo(stage: Stage) -> Act:
-    batch = gather_articles(Step.WITHDRAW, [(stage.out().pk, "")], by=stage.person)
-    start_bulk_action(batch)
-    bulk.advance_bulk_action(batch.pk)
-    undoing = bulk.undo_bulk_action(batch, by=stage.person)
+    bulk_action = gather_articles(Transition.UNPUBLISH, [(stage.out().pk, "")], by=stage.user)
+    start_bulk_action(bulk_action)
+    bulk.advance_bulk_action(bulk_action.pk)
+    undoing = bulk.undo_bulk_action(bulk_action, by=stage.user)
     return lambda: bulk.advance_bulk_action(undoing.pk)
 
 
@@ -195,17 +197,17 @@ def _api_once(stage: Stage) -> Act:
 
 
 def _sent(stage: Stage, address: str, values: Any, headers: Any = None) -> None:
-    answer = stage.client.post(address, json.dumps(values), content_type="application/json", headers=headers)
-    assert answer.status_code < 300, answer.content
+    response = stage.client.post(address, json.dumps(values), content_type="application/json", headers=headers)
+    assert response.status_code < 300, response.content
 
 
 def _form(stage: Stage) -> Act:
     """The form of a new article in the admin, submitted."""
-    values = {"title": "New", "author": stage.person.pk, "cover_mode": "auto", "_step_submit": "1"}
+    values = {"title": "New", "author": stage.user.pk, "cover_mode": "auto", "_step_submit": "1"}
 
     def save() -> None:
-        answer = stage.client.post("/admin/articles/article/add/", values)
-        assert answer.status_code == 302, answer.content
+        response = stage.client.post("/admin/articles/article/add/", values)
+        assert response.status_code == 302, response.content
 
     return save
 
@@ -221,7 +223,7 @@ def _deletion(stage: Stage) -> Act:
 
 def _command(stage: Stage) -> Act:
     article = stage.out()
-    return lambda: call_command("article", "withdraw", str(article.pk), "--by", "root", verbosity=0)
+    return lambda: call_command("article", "unpublish", str(article.pk), "--by", "root", verbosity=0)
 
 
 def _save(stage: Stage) -> Act:
@@ -246,8 +248,8 @@ def _store(stage: Stage) -> Act:
 
 
 def _words(stage: Stage) -> Act:
-    number = Word.objects.count()
-    return lambda: add_words([f"forbidden{number}"], level=Word.Level.REVIEW)
+    number = SensitiveWord.objects.count()
+    return lambda: add_words([f"forbidden{number}"], level=SensitiveWord.Level.REVIEW)
 
 
 def _reconcile(stage: Stage) -> Act:
@@ -267,28 +269,28 @@ def _work(stage: Stage) -> Act:
     due = soon(seconds=-0.1)
     stage.article(APPROVED, publish_at=due)
     stage.article(Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1), unpublish_at=due)
-    publishing.schedule_update(stage.updated(), publish_at=due, by=stage.person)
-    releases.schedule_release(stage.release(), publish_at=due, by=stage.person)
+    publishing.schedule_update(stage.updated(), publish_at=due, by=stage.user)
+    releases.schedule_release(stage.release(), publish_at=due, by=stage.user)
     return lambda: run_due(100)
 
 
-DOORS: Mapping[str, Door] = {
+DOORS: Mapping[str, Source] = {
     "create": _create,
     "edit": _edit,
-    "submit": _step(publishing.submit, Status.DRAFT),
-    "claim": _step(publishing.claim, Status.MANUAL_REVIEW),
-    "refuse": _step(publishing.refuse, Status.MANUAL_REVIEW, reason="Too short"),
+    "submit": _transition(publishing.submit, Status.DRAFT),
+    "claim": _transition(publishing.soft_lock, Status.MANUAL_REVIEW),
+    "reject": _transition(publishing.reject, Status.MANUAL_REVIEW, reason="Too short"),
     "schedule": _schedule,
     "schedule_many": _schedule_many,
-    "move_many": _move_many,
-    "move": _move,
-    "cancel_schedule": _step(publishing.cancel_schedule),
-    "publish_now": _step(publishing.publish_now),
-    "withdraw": _with_out(publishing.withdraw),
-    "restore": _step(publishing.restore, Status.WITHDRAWN),
-    "kill": _with_out(publishing.kill, notice="It was wrong"),
-    "revive": _step(publishing.revive, Status.KILLED),
-    "set_embargo": _step(publishing.set_embargo, Status.DRAFT, until=None),
+    "move_many": _reschedule_many,
+    "reschedule": _move,
+    "unschedule": _transition(publishing.unschedule),
+    "publish_now": _transition(publishing.publish_now),
+    "unpublish": _with_out(publishing.unpublish),
+    "republish": _transition(publishing.republish, Status.UNPUBLISHED),
+    "retract": _with_out(publishing.retract, notice="It was wrong"),
+    "undo_retraction": _transition(publishing.undo_retraction, Status.RETRACTED),
+    "set_embargo": _transition(publishing.set_embargo, Status.DRAFT, until=None),
     "schedule_update": _with_update(publishing.schedule_update, publish_at=_later),
     "publish_update": _with_update(publishing.publish_update),
     "discard_update": _with_update(publishing.discard_update),
@@ -296,7 +298,7 @@ DOORS: Mapping[str, Door] = {
     "join": _join,
     "leave": _leave,
     "schedule_release": _with_release(releases.schedule_release, publish_at=_later),
-    "rehearse": _with_release(releases.rehearse_release),
+    "dry_run": _with_release(releases.dry_run_release),
     "publish_release": _with_release(releases.publish_release_now),
     "cancel_release": _with_release(releases.cancel_release, scheduled=True),
     "delete_release": _with_release(releases.delete_release),

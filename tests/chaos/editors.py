@@ -31,7 +31,7 @@ from articles import publishing, releases  # noqa: E402
 from articles.exceptions import ArticleError  # noqa: E402
 from articles.models import Article, Release, Tag  # noqa: E402
 from articles.publishing import bulk  # noqa: E402
-from articles.workflow import Step  # noqa: E402
+from articles.workflow import Transition  # noqa: E402
 from scheduling.services import read_database_clock, refresh  # noqa: E402
 from tests.articles.factories import APPROVED, make_channel, make_editor, soon  # noqa: E402
 
@@ -82,10 +82,10 @@ class Editor:
         self.send(self.client.patch, path, values)
 
     def send(self, method: Any, path: str, values: Any) -> None:
-        answer = method(path, json.dumps(values, default=str), content_type="application/json")
-        if answer.status_code >= 500:
-            raise AssertionError(f"{path}: {answer.status_code}")
-        if answer.status_code >= 400:
+        response = method(path, json.dumps(values, default=str), content_type="application/json")
+        if response.status_code >= 500:
+            raise AssertionError(f"{path}: {response.status_code}")
+        if response.status_code >= 400:
             raise Refused
 
 
@@ -97,9 +97,9 @@ def schedule_many(editor: Editor) -> None:
     publishing.schedule_many(editor.some(10), publish_at=editor.moment(), by=editor.user)
 
 
-def move_many(editor: Editor) -> None:
+def reschedule_many(editor: Editor) -> None:
     shift = timedelta(seconds=editor.random.choice((-1, 1)))
-    publishing.move_many(editor.some(10), shift=shift, by=editor.user)
+    publishing.reschedule_many(editor.some(10), shift=shift, by=editor.user)
 
 
 def edit(editor: Editor) -> None:
@@ -110,10 +110,10 @@ def edit(editor: Editor) -> None:
 
 def take(editor: Editor) -> None:
     """Steps that take an article round."""
-    step = editor.random.choice(
-        (publishing.submit, publishing.publish_now, publishing.withdraw, publishing.restore, publishing.cancel_schedule)
+    transition = editor.random.choice(
+        (publishing.submit, publishing.publish_now, publishing.unpublish, publishing.republish, publishing.unschedule)
     )
-    step(editor.one(), by=editor.user)
+    transition(editor.one(), by=editor.user)
 
 
 def plan_update(editor: Editor) -> None:
@@ -130,10 +130,14 @@ def schedule(editor: Editor) -> None:
 
 
 def act_on_many(editor: Editor) -> None:
-    step = editor.random.choice((Step.SCHEDULE, Step.MOVE, Step.WITHDRAW, Step.RESTORE))
-    batch = bulk.gather_articles(step, [(article.pk, "") for article in editor.some(8)], by=editor.user)
-    bulk.start_bulk_action(batch, publish_at=editor.moment() if step is Step.SCHEDULE else None, minutes=1)
-    while bulk.advance_bulk_action(batch.pk):
+    transition = editor.random.choice(
+        (Transition.SCHEDULE, Transition.RESCHEDULE, Transition.UNPUBLISH, Transition.REPUBLISH)
+    )
+    bulk_action = bulk.gather_articles(transition, [(article.pk, "") for article in editor.some(8)], by=editor.user)
+    bulk.start_bulk_action(
+        bulk_action, publish_at=editor.moment() if transition is Transition.SCHEDULE else None, minutes=1
+    )
+    while bulk.advance_bulk_action(bulk_action.pk):
         pass
 
 
@@ -180,7 +184,7 @@ def reconcile(editor: Editor) -> None:
 
 
 ACTS: Sequence[Callable[[Editor], None]] = (
-    *(schedule_many, move_many) * 3,
+    *(schedule_many, reschedule_many) * 3,
     *(edit, take, schedule, patch) * 2,
     *(plan_update, act_on_many, release, end_release, bring_in, replace, reconcile),
 )
@@ -200,11 +204,11 @@ class Collisions(logging.Handler):
 def found(articles: int, editors: Sequence[str]) -> None:
     """Set the stage."""
     now = read_database_clock()
-    channel, people = make_channel(), [make_editor(name) for name in editors]
+    channel, users = make_channel(), [make_editor(name) for name in editors]
     for number in range(5):
         Tag.objects.create(name=f"Tag {number}", slug=f"tag-{number}")
     for number in range(articles):
-        author = people[number % len(people)]
+        author = users[number % len(users)]
         Article.objects.create(title=f"No. {number}", status=APPROVED, publish_at=now, channel=channel, author=author)
 
 

@@ -16,7 +16,7 @@ from tests.harness import Process, Stand, eventually
 
 _TABLES = (
     "taskinfo", "taskinfo_logs", "probe_effect",
-    "articles_article", "articles_revision", "articles_update", "articles_auditentry", "articles_notice",
+    "articles_article", "articles_revision", "articles_update", "articles_auditentry", "articles_notification",
 )  # fmt: skip
 _COLUMNS = "task_id, task_type, priority, execute_time, parameters, version, attempts, created_at, promised_at"
 _LEAD = 4.0  # seconds for storing the tasks, so that none is due before all are stored

@@ -17,29 +17,29 @@ from django.test import TransactionTestCase
 
 AUDIT = "articles_auditentry"
 AUDIT_TRIGGER = "audit_refuses_delete"
-STANDING = ("auth_group", "auth_group_permissions", "auth_permission", "django_content_type")
+STATE = ("auth_group", "auth_group_permissions", "auth_permission", "django_content_type")
 
 Rows = list[tuple[Any, ...]]
 
 
 def empty_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every test that commits clean up in this way; call it while the database is new."""
-    standing = _standing()
+    state = _state()
 
     def clean_up(_case: TransactionTestCase) -> None:
-        nonlocal standing
+        nonlocal state
         tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
-        _empty(set(tables) - set(STANDING))
-        if _standing() != standing:
+        _empty(set(tables) - set(STATE))
+        if _state() != state:
             call_command("flush", verbosity=0, interactive=False)  # whose signal brings back what was there
-            _empty(set(tables) - set(STANDING))  # what was recorded of that
-            standing = _standing()
+            _empty(set(tables) - set(STATE))  # what was recorded of that
+            state = _state()
 
     monkeypatch.setattr(TransactionTestCase, "_fixture_teardown", clean_up)
 
 
-def _standing() -> list[Rows]:
-    return [_ask(f"SELECT * FROM {table} ORDER BY id") for table in STANDING]
+def _state() -> list[Rows]:
+    return [_ask(f"SELECT * FROM {table} ORDER BY id") for table in STATE]
 
 
 def _ask(sql: str) -> Rows:

@@ -41,18 +41,18 @@ class Server:
     def start(self) -> Server:
         """Start it; AssertionError with its output when it ends instead of listening."""
         self.process = process = Process(self.command, cwd=self.cwd)
-        eventually(lambda: self._answers() or not process.alive(), 60, f"{self.command[0]} does not answer")
+        eventually(lambda: self._responses() or not process.alive(), 60, f"{self.command[0]} does not answer")
         assert process.alive(), f"{self.command[0]} did not start:\n{process.output}"
         return self
 
-    def _answers(self) -> bool:
+    def _responses(self) -> bool:
         try:
             with socket.create_connection((HOST, self.port), timeout=1) as connection:
                 connection.sendall(self.greeting)
-                answer = connection.recv(64)
+                response = connection.recv(64)
         except OSError as error:
             return isinstance(error, ConnectionResetError)
-        return not answer.startswith(b"-LOADING")
+        return not response.startswith(b"-LOADING")
 
     def stop(self) -> None:
         """Shut it down in good order; harmless when it is not running."""

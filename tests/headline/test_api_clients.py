@@ -17,7 +17,7 @@ from articles.models import Article
 from headline.api.tokens import issue
 from scheduling.models import TaskInfoLog
 from scheduling.services import read_database_clock
-from tests.articles.factories import APPROVED, make_article, make_person
+from tests.articles.factories import APPROVED, make_article, make_user
 from tests.conftest import Site
 from tests.harness import python
 
@@ -32,8 +32,8 @@ def generate(command: str, *options: str, cwd: Path) -> None:
 @pytest.fixture
 def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: None) -> str:
     """The document as a file, in a folder from which modules are imported."""
-    answer = APIClient().get("/api/schema/", headers={"Accept": "application/vnd.oai.openapi+json"})
-    (tmp_path / "openapi.json").write_bytes(answer.content)
+    response = APIClient().get("/api/schema/", headers={"Accept": "application/vnd.oai.openapi+json"})
+    (tmp_path / "openapi.json").write_bytes(response.content)
     monkeypatch.syspath_prepend(tmp_path)
     return str(tmp_path / "openapi.json")
 
@@ -68,7 +68,7 @@ def test_models_are_made_of_the_document(document: str, tmp_path: Path) -> None:
 def test_a_generated_client_runs_a_newsroom(client: ModuleType, site: Site) -> None:
     """A4"""
     rights = ("add_article", "change_article", "view_article", "schedule_article", "operate_tasks")
-    robot = make_person("robot", *rights)
+    robot = make_user("robot", *rights)
     _token, secret = issue(robot, by=robot, name="generated")
     with client.AuthenticatedClient(base_url=site.url, token=secret, prefix="Token") as signed_in:
         run_a_newsroom(Newsroom(signed_in))
@@ -107,9 +107,9 @@ class Newsroom:
         if body:
             model = getattr(importlib.import_module("headline_client.models"), body)
             values = {"body": model(**values)}
-        answer = module.sync_detailed(client=self._client, *path.values(), **values)  # noqa: B026
-        assert answer.status_code < 300, answer.content
-        return answer.parsed
+        response = module.sync_detailed(client=self._client, *path.values(), **values)  # noqa: B026
+        assert response.status_code < 300, response.content
+        return response.parsed
 
     @staticmethod
     def _group(operation: str) -> str:

@@ -18,11 +18,11 @@ from tests.headline.test_api_schema import operations
 
 pytestmark = pytest.mark.django_db
 
-TELLING = st.sampled_from(
+SIGNALLING = st.sampled_from(
     [0, -1, 2**63, 10**400, 1e308, True, "", " ", "\0", "\ud800", "𝓗", "nan", "2100-01-01T00:00:00", "x" * 70_000]
     + ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2100-01-01T12:00:00Z", "politics", "../../etc"]
 )
-LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | TELLING
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | SIGNALLING
 JSON = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
 
 

@@ -13,13 +13,13 @@ from django.db import connection
 from rest_framework.response import Response
 from rest_framework.test import APIClient
 
-from articles.models import Article, Material
+from articles.models import Article, Image
 from headline.api.idempotency import HEADER
 from headline.api.models import IdempotentRequest, Scope
 from headline.api.tokens import issue
 from scheduling import services
 from scheduling.models import TaskInfo
-from tests.articles.image_files import picture
+from tests.articles.image_files import image_bytes
 
 URL = "/api/v1/tasks/"
 ARTICLES = "/api/v1/desk/articles/"
@@ -105,14 +105,14 @@ def test_a_browsers_session_has_keys_too(user: User) -> None:
     browser.credentials(HTTP_X_CSRFTOKEN=browser.cookies["csrftoken"].value)
     first, second = (post(browser, "k", {"title": "Ferry timetable changes"}, url=ARTICLES) for _ in range(2))
     assert (first.status_code, first.content, second.headers["Idempotent-Replayed"]) == (201, second.content, "true")
-    file = picture("PNG", size=(40, 30))
+    file = image_bytes("PNG", size=(40, 30))
     for _ in range(2):
         form = {"file": SimpleUploadedFile("bridge.png", file), "alt": "A bridge"}
-        uploaded = browser.post("/api/v1/desk/materials/", form, format="multipart", headers={HEADER: "form"})
+        uploaded = browser.post("/api/v1/desk/images/", form, format="multipart", headers={HEADER: "form"})
         assert uploaded.status_code == 201, uploaded.content
     broken = browser.post(ARTICLES, "{", content_type="application/json", headers={HEADER: "broken"})
     assert (broken.status_code, broken.json()["code"]) == (400, "parse_error")
-    assert (Article.objects.count(), Material.objects.count()) == (1, 1)
+    assert (Article.objects.count(), Image.objects.count()) == (1, 1)
 
 
 def test_programs_with_a_token_have_the_same_keys_as_their_user(user: User) -> None:
@@ -155,11 +155,11 @@ def test_an_article_is_created_once(user: User) -> None:
 
 def test_rivals_with_the_same_key_have_one_effect_and_one_answer(user: User) -> None:
     clients = [sign_in(user) for _ in range(6)]
-    gate, answers = threading.Barrier(len(clients)), list[Response]()
+    gate, responses = threading.Barrier(len(clients)), list[Response]()
 
     def race(client: APIClient) -> None:
         gate.wait()
-        answers.append(post(client, "k"))
+        responses.append(post(client, "k"))
         connection.close()
 
     threads = [threading.Thread(target=race, args=[client]) for client in clients]
@@ -167,8 +167,8 @@ def test_rivals_with_the_same_key_have_one_effect_and_one_answer(user: User) -> 
         thread.start()
     for thread in threads:
         thread.join()
-    assert {answer.status_code for answer in answers} == {201}
-    assert len({answer.content for answer in answers}) == TaskInfo.objects.count() == 1
+    assert {response.status_code for response in responses} == {201}
+    assert len({response.content for response in responses}) == TaskInfo.objects.count() == 1
 
 
 def test_an_effect_that_is_not_committed_leaves_no_memory_of_it(user: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,18 +14,20 @@ from jsonschema import Draft202012Validator, FormatChecker
 from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
-from articles.models import Article, Channel, Material, Release, ReleaseMember, Revision
+from articles.models import Article, Channel, Image, Release, ReleaseMember, Revision
 from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
-from tests.articles.image_files import picture, sent
+from tests.articles.image_files import image_bytes, sent
 from tests.conftest import Site
 
 Status = Article.Status
 Operation = dict[str, Any]
 
 NOON = "2100-01-01T12:00:00Z"
-REVIEWS = {f"desk_articles_{step}" for step in ("claim", "release", "refuse", "approve")}  # of what others wrote
-UPLOADS = {"desk_materials_create"}  # their bodies are forms with a file
+REVIEWS = {
+    f"desk_articles_{transition}" for transition in ("claim", "unclaim", "reject", "approve")
+}  # of what others wrote
+UPLOADS = {"desk_images_create"}  # their bodies are forms with a file
 OPEN_COMPONENTS = {"Error"}  # may hold more than is listed: the fields in question
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -72,7 +74,7 @@ def complaints(document: dict[str, Any], content: dict[str, Any], value: Any) ->
     return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
 
 
-def check_answer(document: dict[str, Any], operation: Operation, response: Any) -> None:
+def check_response(document: dict[str, Any], operation: Operation, response: Any) -> None:
     """The status is documented, and the body is of the documented shape."""
     described = operation["responses"].get(str(response.status_code))
     assert described, f"{operation['operationId']} answered {response.status_code}, which is not documented"
@@ -82,7 +84,7 @@ def check_answer(document: dict[str, Any], operation: Operation, response: Any) 
         assert response.content == b""
 
 
-def steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+def transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     """For every operation: its id, the path's parameter, the body and the status to expect."""
     live = make_article(
         channel=make_channel(), status=Status.PUBLISHED, publish_at=soon(minutes=-1), unpublish_at=soon(days=1)
@@ -98,38 +100,38 @@ def steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_articles_partial_update", draft, {"summary": "What we know"}, 200
     yield "desk_articles_submit", draft, None, 200
     yield "desk_articles_claim", draft, None, 200
-    yield "desk_articles_release", draft, None, 200
-    yield "desk_articles_refuse", draft, {"reason": "Too short"}, 200
+    yield "desk_articles_unclaim", draft, None, 200
+    yield "desk_articles_reject", draft, {"reason": "Too short"}, 200
     yield "desk_articles_submit", draft, None, 200
     yield "desk_articles_approve", draft, {"revision": Article.objects.get(pk=draft).revision}, 200
     yield "desk_articles_schedule", draft, {"publish_at": NOON}, 200
-    yield "desk_articles_cancel", draft, None, 200
+    yield "desk_articles_unschedule", draft, None, 200
     yield "desk_articles_publish", draft, None, 200
-    yield "desk_articles_withdraw", draft, None, 200
-    yield "desk_articles_restore", draft, None, 200
-    yield from update_steps(draft)
-    yield from picture_steps(draft)
-    yield from release_steps()
+    yield "desk_articles_unpublish", draft, None, 200
+    yield "desk_articles_republish", draft, None, 200
+    yield from update_transitions(draft)
+    yield from image_transitions(draft)
+    yield from release_transitions()
     yield from task_steps()
 
 
-def picture_steps(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:
-    data = picture()
+def image_transitions(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:
+    data = image_bytes()
     for status in (201, 200):
-        yield "desk_materials_create", None, {"file": sent(data), "alt": "Ships"}, status
-    material = str(Material.objects.get().pk)
-    yield "desk_materials_list", None, None, 200
-    yield "desk_materials_retrieve", material, None, 200
-    yield "desk_materials_partial_update", material, {"credit": "Mei", "focus_x": 20}, 200
-    yield "desk_materials_favourite", material, {"is_favourite": True}, 200
-    yield "desk_articles_partial_update", article, {"cover_mode": "one", "cover": [material]}, 200
-    yield "desk_materials_uses", material, None, 200
-    yield "desk_materials_destroy", material, None, 409
+        yield "desk_images_create", None, {"file": sent(data), "alt": "Ships"}, status
+    image = str(Image.objects.get().pk)
+    yield "desk_images_list", None, None, 200
+    yield "desk_images_retrieve", image, None, 200
+    yield "desk_images_partial_update", image, {"credit": "Mei", "focus_x": 20}, 200
+    yield "desk_images_favourite", image, {"is_favourite": True}, 200
+    yield "desk_articles_partial_update", article, {"cover_mode": "one", "cover": [image]}, 200
+    yield "desk_images_uses", image, None, 200
+    yield "desk_images_destroy", image, None, 409
     yield "desk_articles_partial_update", article, {"cover_mode": "none", "cover": []}, 200
-    yield "desk_materials_destroy", material, None, 204
+    yield "desk_images_destroy", image, None, 204
 
 
-def release_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+def release_transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     ready, draft = make_article(status=Status.APPROVED), make_article()
     yield "desk_releases_create", None, {"name": "预算日"}, 201
     release = Release.objects.get().pk
@@ -138,10 +140,10 @@ def release_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     for article in (ready, draft):
         yield "desk_releases_add_member", release, {"article": article.pk, "action": "publish"}, 201
     yield "desk_releases_preflight", release, None, 200
-    yield "desk_releases_rehearse", release, None, 200
+    yield "desk_releases_dry_run", release, None, 200
     yield "desk_releases_publish", release, None, 409
     yield "desk_releases_remove_member", f"{release}/{ReleaseMember.objects.latest('pk').pk}", None, 204
-    yield "desk_releases_rehearse", release, None, 200
+    yield "desk_releases_dry_run", release, None, 200
     yield "desk_releases_schedule", release, {"publish_at": NOON}, 200
     yield "desk_releases_publish", release, None, 200
     yield "desk_releases_rollback", release, None, 200
@@ -151,7 +153,7 @@ def release_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_releases_destroy", release, None, 204
 
 
-def update_steps(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:
+def update_transitions(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_articles_partial_update", article, {"title": "更新", "note": "More", "correction": "It was less."}, 200
     yield "desk_revisions_list", article, None, 200
     yield "desk_revisions_retrieve", f"{article}/1", None, 200
@@ -160,15 +162,15 @@ def update_steps(article: int) -> Iterator[tuple[str, int | str | None, Any, int
     yield "desk_articles_submit", article, None, 200
     newest = Revision.objects.filter(article=article).latest("number").number  # which a new time is, too
     yield "desk_articles_approve", article, {"revision": newest}, 200
-    yield "desk_articles_update_cancel", article, None, 200
+    yield "desk_articles_update_unschedule", article, None, 200
     yield "desk_articles_update_publish", article, None, 200
     yield "desk_revisions_restore", f"{article}/1", None, 200
     yield "desk_articles_update_discard", article, None, 200
-    yield "desk_articles_kill", article, {"notice": "It was invented."}, 200
-    yield "desk_articles_revive", article, None, 200
+    yield "desk_articles_retract", article, {"notice": "It was invented."}, 200
+    yield "desk_articles_undo_retraction", article, None, 200
     yield "desk_articles_embargo", article, {"until": NOON}, 200
     make_article(channel=Channel.objects.get(), status=Status.APPROVED, publish_at=soon(hours=1))
-    yield "desk_articles_move", None, {"channel": "politics", "shift": "00:30:00"}, 200
+    yield "desk_articles_reschedule", None, {"channel": "politics", "shift": "00:30:00"}, 200
 
 
 def task_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
@@ -195,7 +197,7 @@ def test_every_operation_answers_as_documented(admin: APIClient, document: dict[
     documented, called = operations(document), set()
     reviewer = APIClient()
     reviewer.force_login(User.objects.create_superuser("rita", password="secret"))  # noqa: S106
-    for operation_id, parameter, body, status in steps():
+    for operation_id, parameter, body, status in transitions():
         path, method, operation = documented[operation_id]
         called.add(operation_id)
         if body is not None and operation_id not in UPLOADS:
@@ -204,7 +206,7 @@ def test_every_operation_answers_as_documented(admin: APIClient, document: dict[
         client = reviewer if operation_id in REVIEWS else admin
         response = getattr(client, method)(filled(path, parameter), body, **form)
         assert response.status_code == status, f"{operation_id}: {response.content.decode()}"
-        check_answer(document, operation, response)
+        check_response(document, operation, response)
     assert called == documented.keys()
 
 
@@ -213,19 +215,19 @@ def test_what_readers_have_already_and_what_is_gone_is_documented(document: dict
     client, documented = APIClient(), operations(document)
     live = make_article(status=Status.PUBLISHED, publish_at=soon(minutes=-1))
     killed = make_article(
-        status=Status.KILLED, publish_at=soon(hours=-1), published_at=soon(hours=-1), kill_notice="No."
+        status=Status.RETRACTED, publish_at=soon(hours=-1), published_at=soon(hours=-1), retraction_notice="No."
     )
     for name, address in (("articles_retrieve", f"{live.pk}/"), ("articles_list", "")):
         url = f"/api/v1/articles/{address}"
         again = client.get(url, headers={"If-None-Match": client.get(url)["ETag"]})
         assert again.status_code == 304
-        check_answer(document, documented[name][2], again)
+        check_response(document, documented[name][2], again)
     gone = client.get(f"/api/v1/articles/{killed.pk}/")
-    assert (gone.status_code, gone.json()) == (410, {"detail": "No.", "code": "killed"})
-    check_answer(document, documented["articles_retrieve"][2], gone)
+    assert (gone.status_code, gone.json()) == (410, {"detail": "No.", "code": "retracted"})
+    check_response(document, documented["articles_retrieve"][2], gone)
     followed = client.get("/api/v1/articles/?updated_since=2000-01-01T00:00:00Z")
     assert followed.json()["checkpoint"]
-    check_answer(document, documented["articles_list"][2], followed)
+    check_response(document, documented["articles_list"][2], followed)
 
 
 def test_errors_of_fields_and_conflicts_are_documented(admin: APIClient, document: dict[str, Any]) -> None:
@@ -233,16 +235,16 @@ def test_errors_of_fields_and_conflicts_are_documented(admin: APIClient, documen
     documented, article = operations(document), make_article(status=Status.APPROVED)
     for name, body, status in (
         ("desk_articles_schedule", {"publish_at": "soon", "at": 1}, 400),
-        ("desk_articles_move", {"articles": [0, "x"], "shift": "1"}, 400),
-        ("desk_articles_withdraw", None, 409),
+        ("desk_articles_reschedule", {"articles": [0, "x"], "shift": "1"}, 400),
+        ("desk_articles_unpublish", None, 409),
     ):
         path, method, operation = documented[name]
-        answer = getattr(admin, method)(filled(path, article.pk) if "{" in path else path, body)
-        assert answer.status_code == status
-        check_answer(document, operation, answer)
+        response = getattr(admin, method)(filled(path, article.pk) if "{" in path else path, body)
+        assert response.status_code == status
+        check_response(document, operation, response)
     stale = admin.patch(f"/api/v1/desk/articles/{article.pk}/", {"title": "x"}, headers={"If-Match": '"x"'})
     assert stale.status_code == 412
-    check_answer(document, documented["desk_articles_partial_update"][2], stale)
+    check_response(document, documented["desk_articles_partial_update"][2], stale)
     assert all("429" in operation["responses"] for _path, _method, operation in documented.values())
 
 
@@ -266,14 +268,14 @@ def test_every_refusal_is_as_documented(admin: APIClient, document: dict[str, An
     reader.force_login(User.objects.create_user("reader"))
     for path, method, operation in operations(document).values():
         address = re.sub(r"\{\w+\}", "987654321", path)
-        answers = [getattr(client, method)(address) for client in (stranger, reader, admin)]
+        responses = [getattr(client, method)(address) for client in (stranger, reader, admin)]
         if "requestBody" in operation:
-            answers.append(getattr(admin, method)(address, b"{", content_type="application/json"))
-            answers.append(getattr(admin, method)(address, b"x", content_type="text/plain"))
-        for response in answers:
-            check_answer(document, operation, response)
+            responses.append(getattr(admin, method)(address, b"{", content_type="application/json"))
+            responses.append(getattr(admin, method)(address, b"x", content_type="text/plain"))
+        for response in responses:
+            check_response(document, operation, response)
         if operation.get("security", [{}]) != [{}]:
-            assert [answer.status_code for answer in answers[:2]] == [401, 403]
+            assert [response.status_code for response in responses[:2]] == [401, 403]
 
 
 def test_the_document_is_valid_and_made_without_warnings(capsys: pytest.CaptureFixture[str]) -> None:

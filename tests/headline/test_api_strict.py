@@ -12,10 +12,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from articles import publishing
-from articles.models import Article, Material, Tag
+from articles.models import Article, Image, Tag
 from scheduling.services import add_task, read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
-from tests.articles.image_files import picture, sent
+from tests.articles.image_files import image_bytes, sent
 from tests.headline.test_api_schema import filled, operations
 
 LIVE, DESK = "/api/v1/articles/", "/api/v1/desk/articles/"
@@ -41,13 +41,13 @@ def ids(admin: APIClient) -> dict[str, str]:
     """What there is at the addresses that begin so."""
     editor = make_editor()
     live = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), channel=make_channel())
-    admin.post("/api/v1/desk/materials/", {"file": sent(picture()), "alt": "Ships"}, format="multipart")
+    admin.post("/api/v1/desk/images/", {"file": sent(image_bytes()), "alt": "Ships"}, format="multipart")
     task = add_task("mail.send", execute_time=read_database_clock(), parameters={})
     return {
         "/api/v1/articles/": str(live.pk),
         "/api/v1/desk/articles/": f"{live.pk}/1",
         "/api/v1/desk/releases/": f"{make_release(make_article(status=APPROVED), by=editor).pk}/1",
-        "/api/v1/desk/materials/": str(Material.objects.get().pk),
+        "/api/v1/desk/images/": str(Image.objects.get().pk),
         "/api/v1/tasks/": str(task.task_id),
     }
 
@@ -68,9 +68,9 @@ def test_every_operation_refuses_a_parameter_that_nobody_knows(
     asked = addresses(documented, ids, "get", "post", "patch", "delete")
     assert len(asked) == len(documented)
     for name, address, method in asked:
-        answer = getattr(admin, method)(f"{address}?chanel=politics")
-        assert (answer.status_code, answer.json()["code"]) == (400, "unknown_parameter"), name
-        assert "“chanel”" in answer.json()["chanel"][0]
+        response = getattr(admin, method)(f"{address}?chanel=politics")
+        assert (response.status_code, response.json()["code"]) == (400, "unknown_parameter"), name
+        assert "“chanel”" in response.json()["chanel"][0]
 
 
 def test_every_operation_refuses_a_field_that_nobody_knows(
@@ -78,25 +78,25 @@ def test_every_operation_refuses_a_field_that_nobody_knows(
 ) -> None:
     """A3"""
     for name, address, method in addresses(documented, ids, "post", "patch"):
-        form = {"format": "multipart"} if name == "desk_materials_create" else {"format": "json"}
-        answer = getattr(admin, method)(address, {"embargo_untill": "2100-01-01T00:00:00Z"}, **form)
-        assert answer.status_code == 400, name
-        assert "“embargo_untill”" in answer.json()["embargo_untill"][0]
+        form = {"format": "multipart"} if name == "desk_images_create" else {"format": "json"}
+        response = getattr(admin, method)(address, {"embargo_untill": "2100-01-01T00:00:00Z"}, **form)
+        assert response.status_code == 400, name
+        assert "“embargo_untill”" in response.json()["embargo_untill"][0]
 
 
 def test_a_refusal_names_what_is_known_and_everything_else_that_is_wrong(admin: APIClient) -> None:
-    answer = admin.post(DESK, {"titel": "Budget", "embargo_untill": "2100-01-01T00:00:00Z", "code": 1}).json()
-    assert {"titel", "embargo_untill", "title", "non_field_errors"} <= answer.keys()
-    assert "embargo_until" in answer["embargo_untill"][0]
-    assert "status_reason" not in answer["embargo_untill"][0], "what cannot be written helps nobody"
+    response = admin.post(DESK, {"titel": "Budget", "embargo_untill": "2100-01-01T00:00:00Z", "code": 1}).json()
+    assert {"titel", "embargo_untill", "title", "non_field_errors"} <= response.keys()
+    assert "embargo_until" in response["embargo_untill"][0]
+    assert "status_reason" not in response["embargo_untill"][0], "what cannot be written helps nobody"
     assert not Article.objects.exists()
 
 
 def test_what_is_only_read_may_be_sent_back(admin: APIClient) -> None:
     article = make_article("Old")
     shown = admin.get(f"{DESK}{article.pk}/").json()
-    answer = admin.patch(f"{DESK}{article.pk}/", {**shown, "title": "New"}, format="json")
-    assert (answer.status_code, answer.json()["title"]) == (200, "New")
+    response = admin.patch(f"{DESK}{article.pk}/", {**shown, "title": "New"}, format="json")
+    assert (response.status_code, response.json()["title"]) == (200, "New")
 
 
 def test_a_body_is_refused_where_none_is_taken(admin: APIClient) -> None:
@@ -113,11 +113,11 @@ def test_readers_hear_that_a_filter_names_nothing(field: str) -> None:
     article = make_article(channel=make_channel(), author=author, publish_at=soon(hours=-1))
     article.tags.add(Tag.objects.create(name="Rain"))
     hidden = {"channel": "nowhere", "tag": "rain", "author": str(author.pk)}[field]
-    answers = [APIClient().get(LIVE, {field: value}) for value in (hidden, "987654321")]
-    assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(400, "unknown")] * 2
-    assert answers[0].json()[field][0].replace(hidden, "X") == answers[1].json()[field][0].replace("987654321", "X")
+    responses = [APIClient().get(LIVE, {field: value}) for value in (hidden, "987654321")]
+    assert [(response.status_code, response.json()["code"]) for response in responses] == [(400, "unknown")] * 2
+    assert responses[0].json()[field][0].replace(hidden, "X") == responses[1].json()[field][0].replace("987654321", "X")
     if field == "channel":
-        assert "politics" in answers[0].json()[field][0]
+        assert "politics" in responses[0].json()[field][0]
 
 
 def test_readers_filter_by_what_is_there() -> None:
@@ -132,15 +132,15 @@ def test_readers_filter_by_what_is_there() -> None:
 def test_a_disabled_channel_is_known_to_the_newsroom_alone(admin: APIClient) -> None:
     make_channel("Closed", enabled=False)
     assert admin.get(DESK, {"channel": "closed"}).json()["results"] == []
-    answer = APIClient().get(LIVE, {"channel": "closed"})
-    assert (answer.status_code, "closed" in answer.json()["channel"][0].split("Known")[1]) == (400, False)
+    response = APIClient().get(LIVE, {"channel": "closed"})
+    assert (response.status_code, "closed" in response.json()["channel"][0].split("Known")[1]) == (400, False)
 
 
 @pytest.mark.parametrize("query", [{"channel": "x"}, {"tag": "x"}, {"author": "987654321"}, {"status": "77"}])
 def test_the_newsroom_hears_it_too(admin: APIClient, query: dict[str, str]) -> None:
     (field,) = query
-    answer = admin.get(DESK, query)
-    assert (answer.status_code, list(answer.json())) == (400, [field, "code"])
+    response = admin.get(DESK, query)
+    assert (response.status_code, list(response.json())) == (400, [field, "code"])
 
 
 def test_invented_parameters_are_never_kept(admin: APIClient) -> None:
@@ -172,17 +172,17 @@ def test_every_answer_tells_the_version_that_the_next_step_may_ask_for(admin: AP
     publishing.create(article, by=make_editor())  # whose text another person approves
     address, version = f"{DESK}{article.pk}/", admin.get(f"{DESK}{article.pk}/")["ETag"]
     later = soon(hours=1).isoformat()
-    for step, body in (
+    for transition, body in (
         ("submit", {}),
         ("approve", {"revision": 1}),
         ("schedule", {"publish_at": later}),
         ("publish", {}),
     ):
-        answer = admin.post(f"{address}{step}/", body, format="json", headers={"If-Match": version})
-        assert answer.status_code == 200, answer.json()
-        stale = admin.post(f"{address}withdraw/", headers={"If-Match": version})
-        assert (stale.status_code, Article.objects.get().status) == (412, answer.json()["status"])
-        version = answer["ETag"]
+        response = admin.post(f"{address}{transition}/", body, format="json", headers={"If-Match": version})
+        assert response.status_code == 200, response.json()
+        stale = admin.post(f"{address}unpublish/", headers={"If-Match": version})
+        assert (stale.status_code, Article.objects.get().status) == (412, response.json()["status"])
+        version = response["ETag"]
         assert version == admin.get(address)["ETag"]
 
 
@@ -190,7 +190,7 @@ def test_a_stamp_of_the_worker_is_another_version(admin: APIClient) -> None:
     article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
     version = admin.get(f"{DESK}{article.pk}/")["ETag"]
     publishing.publish_due([article.pk])
-    assert admin.post(f"{DESK}{article.pk}/withdraw/", headers={"If-Match": version}).status_code == 412
+    assert admin.post(f"{DESK}{article.pk}/unpublish/", headers={"If-Match": version}).status_code == 412
 
 
 def test_releases_have_versions_too(admin: APIClient) -> None:
@@ -204,14 +204,14 @@ def test_releases_have_versions_too(admin: APIClient) -> None:
 
 
 def test_a_version_is_not_ignored_where_there_are_none(admin: APIClient) -> None:
-    for address in (DESK, f"{DESK}move/", "/api/v1/desk/materials/"):
-        answer = admin.post(address, {"title": "x"}, headers={"If-Match": '"1"'}, format="json")
-        assert (answer.status_code, answer.json()["code"]) == (400, "no_versions")
+    for address in (DESK, f"{DESK}reschedule/", "/api/v1/desk/images/"):
+        response = admin.post(address, {"title": "x"}, headers={"If-Match": '"1"'}, format="json")
+        assert (response.status_code, response.json()["code"]) == (400, "no_versions")
 
 
 def test_a_form_may_carry_its_csrf_token(admin: APIClient) -> None:
-    body = {"file": SimpleUploadedFile("a.png", picture()), "alt": "Ships", "csrfmiddlewaretoken": "x"}
-    assert admin.post("/api/v1/desk/materials/", body, format="multipart").status_code == 201
+    body = {"file": SimpleUploadedFile("a.png", image_bytes()), "alt": "Ships", "csrfmiddlewaretoken": "x"}
+    assert admin.post("/api/v1/desk/images/", body, format="multipart").status_code == 201
 
 
 def test_names_in_addresses_are_parameters_only_as_they_are_written(admin: APIClient) -> None:

@@ -20,7 +20,7 @@ from rest_framework.test import APIClient
 from articles.models import AuditEntry
 from headline.api.models import ApiToken, Scope
 from headline.api.tokens import MOST, issue
-from tests.articles.factories import make_article, make_editor, make_person
+from tests.articles.factories import make_article, make_editor, make_user
 
 URL = "/api/v1/token/"
 DESK, TASKS = "/api/v1/desk/articles/", "/api/v1/tasks/"
@@ -67,17 +67,17 @@ def test_staff_get_a_token_that_signs_them_in(alice: User) -> None:
 
 def test_a_form_will_do_as_curl_sends_it(client: Client, alice: User) -> None:
     body = f"username=alice&password={PASSWORD}"
-    answer = client.post(URL, body, content_type="application/x-www-form-urlencoded")
-    assert answer.json().keys() == ask().json().keys()
-    assert signs_in(answer.json()["token"])
+    response = client.post(URL, body, content_type="application/x-www-form-urlencoded")
+    assert response.json().keys() == ask().json().keys()
+    assert signs_in(response.json()["token"])
 
 
 def test_every_wrong_pair_gets_the_same_answer(alice: User) -> None:
     User.objects.create_user("reader", password=PASSWORD)
     User.objects.create_user("gone", password=PASSWORD, is_staff=True, is_active=False)
-    answers = [ask(password="wrong"), ask("nobody"), ask("reader"), ask("gone")]  # noqa: S106
-    assert {(answer.status_code, answer.content) for answer in answers} == {(400, answers[0].content)}
-    assert answers[0].json()["code"] == "wrong_credentials"
+    responses = [ask(password="wrong"), ask("nobody"), ask("reader"), ask("gone")]  # noqa: S106
+    assert {(response.status_code, response.content) for response in responses} == {(400, responses[0].content)}
+    assert responses[0].json()["code"] == "wrong_credentials"
 
 
 @pytest.mark.parametrize("username", [None, "", "x" * 1000, ["alice"], {"a": 1}, "a\0b", 7])
@@ -182,16 +182,16 @@ def test_a_token_does_only_what_its_scope_says(alice: User, scope: str, allowed:
     """S11"""
     client = program(ask(scopes=[scope]).json()["token"])
     for method, address in (("GET", DESK), ("POST", DESK), ("GET", TASKS), ("POST", TASKS)):
-        answer = client.generic(method, address, "{}", content_type="application/json")
-        is_refused = answer.status_code == 403 and answer.json()["code"] == "scope_missing"
-        assert is_refused == ((method, address) not in allowed), (method, address, answer.content)
+        response = client.generic(method, address, "{}", content_type="application/json")
+        is_refused = response.status_code == 403 and response.json()["code"] == "scope_missing"
+        assert is_refused == ((method, address) not in allowed), (method, address, response.content)
 
 
 def test_no_step_of_an_article_is_taken_with_a_token_that_reads(alice: User) -> None:
     article = make_article(author=alice)
     client = program(ask(scopes=["desk:read", "tasks:write"]).json()["token"])
-    for step in ("submit", "approve", "publish", "kill"):
-        assert client.post(f"{DESK}{article.pk}/{step}/").json()["code"] == "scope_missing"
+    for transition in ("submit", "approve", "publish", "retract"):
+        assert client.post(f"{DESK}{article.pk}/{transition}/").json()["code"] == "scope_missing"
     assert client.patch(f"{DESK}{article.pk}/", {"title": "Mine"}).json()["code"] == "scope_missing"
 
 
@@ -240,7 +240,7 @@ def test_a_token_is_issued_on_its_screen_shown_once_and_revoked() -> None:
 
 
 def test_nobody_issues_sees_or_revokes_tokens_of_others(token: str) -> None:
-    bob, alice = make_person("bob"), User.objects.get(username="alice")
+    bob, alice = make_user("bob"), User.objects.get(username="alice")
     desk, pk = desk_of(bob), ApiToken.objects.get().pk
     assert "probe" not in desk.get(TOKENS).text
     for address in (f"{TOKENS}{pk}/change/", f"{TOKENS}{pk}/delete/"):
@@ -252,7 +252,7 @@ def test_nobody_issues_sees_or_revokes_tokens_of_others(token: str) -> None:
 
 
 def test_an_administrator_issues_for_a_program_s_account_and_revokes_all(alice: User) -> None:
-    encoder = make_person("encoder")
+    encoder = make_user("encoder")
     desk = desk_of(alice)
     sent = {"name": "Encoder", "scopes": list(Scope), "days": "365", "user": encoder.pk}
     assert "not shown again" in desk.post(f"{TOKENS}add/", sent).text

@@ -15,18 +15,18 @@ pytestmark = pytest.mark.django_db
 )
 def test_an_unknown_address_is_answered_in_json(client: Client, address: str, method: str, debug: bool) -> None:
     with override_settings(DEBUG=debug):
-        answer = getattr(client, method)(address)
-    assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
-    assert method == "head" or answer.json() == {"detail": "There is no such address.", "code": "not_found"}
+        response = getattr(client, method)(address)
+    assert (response.status_code, response["Content-Type"]) == (404, "application/json")
+    assert method == "head" or response.json() == {"detail": "There is no such address.", "code": "not_found"}
 
 
 @pytest.mark.parametrize("debug", [True, False])
 def test_a_forgotten_slash_loses_no_body(debug: bool) -> None:
     client = Client(enforce_csrf_checks=True)
     with override_settings(DEBUG=debug):
-        answer = client.post("/api/v1/token?x=1", {"username": "alice", "password": "secret"})
-    assert answer.status_code == 404
-    assert answer.json() == {
+        response = client.post("/api/v1/token?x=1", {"username": "alice", "password": "secret"})
+    assert response.status_code == 404
+    assert response.json() == {
         "detail": "There is no such address; addresses end with a slash: /api/v1/token/?x=1",
         "code": "not_found",
     }
@@ -35,8 +35,8 @@ def test_a_forgotten_slash_loses_no_body(debug: bool) -> None:
 @pytest.mark.parametrize("address", ["/api/docs", "/api/v1/articles?q=tram"])
 def test_a_forgotten_slash_is_added_for_who_reads(client: Client, address: str) -> None:
     path, mark, query = address.partition("?")
-    answer = client.get(address)
-    assert (answer.status_code, answer["Location"]) == (301, f"{path}/{mark}{query}")
+    response = client.get(address)
+    assert (response.status_code, response["Location"]) == (301, f"{path}/{mark}{query}")
 
 
 def test_the_page_of_the_api_refuses_other_methods(client: Client) -> None:

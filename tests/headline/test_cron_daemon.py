@@ -30,9 +30,9 @@ def own_crontab(tmp_path: Path) -> Iterator[None]:
     saved = tmp_path / "saved"
     saved.write_text(subprocess.run(["crontab", "-l"], capture_output=True, text=True, check=False).stdout)
     command = ["sh", "-c", _RESTORE, "sh", str(saved)]
-    guard = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+    generation = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
     yield
-    guard.communicate()
+    generation.communicate()
 
 
 @pytest.fixture

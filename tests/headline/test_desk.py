@@ -6,14 +6,14 @@ import pytest
 from django.test import Client
 
 from articles.models import Article, AuditEntry
-from tests.articles.factories import make_article, make_person
+from tests.articles.factories import make_article, make_user
 
 pytestmark = pytest.mark.django_db
 
 
 def sidebar(*permissions: str, is_superuser: bool = False, name: str = "bob") -> list[str]:
     client = Client()
-    client.force_login(make_person(name, *permissions, is_superuser=is_superuser))
+    client.force_login(make_user(name, *permissions, is_superuser=is_superuser))
     groups = client.get("/admin/").context["sidebar_navigation"]
     return [str(group["title"]) for group in groups]
 
@@ -31,7 +31,7 @@ def test_a_reviewer_sees_how_many_articles_wait() -> None:
     for number in range(3):
         make_article(f"No. {number}", status=Article.Status.MANUAL_REVIEW)
     client = Client()
-    client.force_login(make_person("bob", "review_article", "view_article"))
+    client.force_login(make_user("bob", "review_article", "view_article"))
     items = {
         item["title"]: item for group in client.get("/admin/").context["sidebar_navigation"] for item in group["items"]
     }
@@ -39,16 +39,16 @@ def test_a_reviewer_sees_how_many_articles_wait() -> None:
 
 
 def test_logging_in_leads_to_the_desk() -> None:
-    person = make_person("bob", "view_article")
-    person.set_password("a secret")
-    person.save()
-    answer = Client().post("/admin/login/", {"username": person.get_username(), "password": "a secret"})
-    assert answer.headers["Location"] == "/admin/"
+    user = make_user("bob", "view_article")
+    user.set_password("a secret")
+    user.save()
+    response = Client().post("/admin/login/", {"username": user.get_username(), "password": "a secret"})
+    assert response.headers["Location"] == "/admin/"
 
 
 def test_a_page_leads_to_its_history_where_there_is_one() -> None:
     client = Client()
-    client.force_login(make_person("bob", is_superuser=True))
+    client.force_login(make_user("bob", is_superuser=True))
     article = make_article()
     assert "/history/" in client.get(f"/admin/articles/article/{article.pk}/change/").text
     entry = AuditEntry.objects.latest("pk")

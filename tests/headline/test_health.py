@@ -166,13 +166,13 @@ def test_a_server_that_hangs_costs_one_thread_however_often_it_is_probed() -> No
     released = threading.Event()
     probe = Probe(lambda: released.wait(60))
     before = threading.active_count()
-    answers = {id(probe.ask()) for _ in range(20)}
-    assert len(answers) == 1
+    responses = {id(probe.ask()) for _ in range(20)}
+    assert len(responses) == 1
     assert threading.active_count() == before + 1
-    answer = probe.ask()
+    response = probe.ask()
     released.set()
-    assert answer.result(10) is True
-    assert probe.ask() is not answer
+    assert response.result(10) is True
+    assert probe.ask() is not response
 
 
 def test_a_probe_may_only_look(client: Client) -> None:

@@ -53,11 +53,11 @@ def actions() -> list[tuple[str, str]]:
     return list(AuditEntry.objects.order_by("pk").values_list("action", "article_title"))
 
 
-@pytest.mark.parametrize("door", [log_in, ask])
-def test_guessing_ends_after_some_tries_with_the_right_password_too(door: Any) -> None:
+@pytest.mark.parametrize("source", [log_in, ask])
+def test_guessing_ends_after_some_tries_with_the_right_password_too(source: Any) -> None:
     guesser = at("192.0.2.1")
-    codes = [door(guesser, "wrong").status_code for _ in range(40)]
-    refused = door(guesser)
+    codes = [source(guesser, "wrong").status_code for _ in range(40)]
+    refused = source(guesser)
     assert codes[PAIR.burst :] == [429] * (40 - PAIR.burst)
     assert refused.status_code == 429
     assert 0 < int(refused.headers["Retry-After"]) <= 60
@@ -230,7 +230,7 @@ def test_each_try_is_recorded_without_passwords() -> None:
     log_in(guesser)
     assert actions()[1:] == [("log_in_failed", "alice"), ("log_in_failed", ""), ("logged_in", "")]
     success = AuditEntry.objects.latest("id")
-    assert (success.user_name, success.door, success.facts) == ("alice", "admin", {"address": "192.0.2.1"})
+    assert (success.user_name, success.source, success.details) == ("alice", "admin", {"address": "192.0.2.1"})
     assert AuditEntry.objects.filter(action="log_in_failed", user_id=None, user_name="").count() == 2
     told = str(list(AuditEntry.objects.values()))
     assert "hunter2" not in told and "my-password" not in told
@@ -240,7 +240,7 @@ def test_a_lockout_is_recorded_once() -> None:
     for _ in range(PAIR.burst + 5):
         ask(at("192.0.2.1"), "wrong")
     locked = AuditEntry.objects.get(action="locked_out")
-    assert (locked.article_title, locked.facts["address"], locked.door) == ("alice", "192.0.2.1", "api")
+    assert (locked.article_title, locked.details["address"], locked.source) == ("alice", "192.0.2.1", "api")
     chief = Client()
     chief.force_login(User.objects.get())
     assert "Log-in locked" in chief.get("/admin/articles/auditentry/").content.decode()

@@ -36,7 +36,7 @@ def test_web_server_and_worker_start_and_stop_together() -> None:
     port = free_port()
     with Process([HONCHO, "start", "--port", str(port)], env=database_environment()) as everything:
         everything.wait_for("articles.publish")
-        eventually(lambda: _answers(port))
+        eventually(lambda: _responses(port))
         children = _children(everything.pid)
         assert len(children) >= 2
         everything.send_signal(signal.SIGINT)
@@ -44,7 +44,7 @@ def test_web_server_and_worker_start_and_stop_together() -> None:
     assert not [child for child in children if Path(f"/proc/{child}").exists()]
 
 
-def _answers(port: int) -> bool:
+def _responses(port: int) -> bool:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/admin/login/") as response:
             return bool(response.status == 200)

@@ -131,6 +131,6 @@ def test_figures_of_several_processes_add_up() -> None:
         asked = urllib.request.Request(f"{site.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})  # noqa: S310
         counts = []
         for _ in range(20):
-            with urllib.request.urlopen(asked, timeout=30) as answer:  # noqa: S310
-                counts.append(float(counter.findall(answer.read().decode())[0]))
+            with urllib.request.urlopen(asked, timeout=30) as response:  # noqa: S310
+                counts.append(float(counter.findall(response.read().decode())[0]))
     assert counts == [float(number) for number in range(1, 21)]

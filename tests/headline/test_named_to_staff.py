@@ -19,12 +19,12 @@ from django.utils import timezone
 
 from articles import publishing, releases
 from articles.audit.permissions import READ_WITH
-from articles.models import Article, Channel, Material, Notice, Release, Tag
+from articles.models import Article, Channel, Image, Notification, Release, Tag
 from articles.publishing import bulk
 from articles.publishing.previews import make_preview_link
 from articles.roles import Role
 from articles.task_types import RELEASE
-from articles.workflow import Step
+from articles.workflow import Transition
 from scheduling.models import TaskInfoLog
 from scheduling.services import refresh, run_due
 from tests.articles.factories import (
@@ -32,11 +32,11 @@ from tests.articles.factories import (
     make_channel,
     make_editor,
     make_member,
-    make_person,
     make_release,
+    make_user,
     soon,
 )
-from tests.articles.image_files import make_material
+from tests.articles.image_files import make_image
 
 pytestmark = pytest.mark.django_db
 
@@ -53,24 +53,24 @@ SEES_ARTICLES = {
 def marked() -> Article:
     """An article under embargo, with everything that hangs on one."""
     chief = make_editor("chief")
-    picture = make_material(chief)
+    image = make_image(chief)
     article = make_article(
         MARK,
         slug="z",
         author=chief,
         channel=make_channel(),
-        body=f'<p>Text</p><img src="{picture.in_texts}" alt="A port">',
+        body=f'<p>Text</p><img src="{image.in_texts}" alt="A port">',
         embargo_until=soon(hours=9),
     )
     other = make_article(f"{MARK} too", slug="y", author=chief, status=Article.Status.APPROVED)
     article.tags.add(Tag.objects.create(name="harbour", slug="harbour"))
     publishing.schedule(other, publish_at=soon(hours=8), by=chief)
     make_release(article, by=chief)
-    bulk.start_bulk_action(bulk.gather_articles(Step.SUBMIT, [(article.pk, article.title)], by=chief))
-    Notice.objects.create(
-        person=chief, kind=Notice.Kind.REFUSED, article=article, article_title=MARK, at=timezone.now()
+    bulk.start_bulk_action(bulk.gather_articles(Transition.SUBMIT, [(article.pk, article.title)], by=chief))
+    Notification.objects.create(
+        user=chief, kind=Notification.Kind.REJECTED, article=article, article_title=MARK, at=timezone.now()
     )
-    assert picture.used_in() == [MARK]
+    assert image.used_in() == [MARK]
     TaskInfoLog.objects.update(status=TaskInfoLog.Status.FAILED, execute_time=timezone.now() - timedelta(hours=1))
     return article
 
@@ -107,9 +107,9 @@ def _filled(route: str, key: str) -> str:
 
 
 def _names(desk: Client, address: str, **query: Any) -> bool:
-    answer = desk.get(address, query, follow=True)
-    assert answer.status_code < 500, address
-    content = b"".join(answer.streaming_content) if answer.streaming else answer.content  # type: ignore[attr-defined]
+    response = desk.get(address, query, follow=True)
+    assert response.status_code < 500, address
+    content = b"".join(response.streaming_content) if response.streaming else response.content  # type: ignore[attr-defined]
     return MARK.encode() in content
 
 
@@ -120,7 +120,7 @@ def _shown(desk: Client) -> list[str]:
         f"{address}?_popup=1" for address in {*screens()} if "/change/" in address and _names(desk, address, _popup=1)
     ]
     field = {"app_label": "articles", "field_name": "article", "term": MARK[:4]}
-    for model in ("releasemember", "notice", "batch", "materialuse"):
+    for model in ("releasemember", "notice", "batch", "imageuse"):
         if _names(desk, "/admin/autocomplete/", model_name=model, **field):
             found.append(f"autocomplete {model}")
     for registered in admin.site._registry:
@@ -145,7 +145,7 @@ def _others() -> list[str]:
 @pytest.mark.parametrize("rights", ["none", "all others"])
 def test_no_screen_names_an_article_to_staff_who_may_not_see_it(marked: Article, rights: str) -> None:
     """S16"""
-    nosy = make_person("nosy", *(_others() if rights == "all others" else ()))
+    nosy = make_user("nosy", *(_others() if rights == "all others" else ()))
     desk = Client()
     desk.force_login(nosy)
     assert len({*screens()}) > 90
@@ -155,7 +155,7 @@ def test_no_screen_names_an_article_to_staff_who_may_not_see_it(marked: Article,
 @pytest.mark.parametrize("rights", ["none", "all others"])
 def test_the_short_cut_to_the_site_tells_no_headline_and_opens_no_preview(marked: Article, rights: str) -> None:
     link = make_preview_link(marked, lasts=timedelta(hours=1), by=make_editor("bob"))
-    nosy, desk = make_person("nosy", *(_others() if rights == "all others" else ())), Client()
+    nosy, desk = make_user("nosy", *(_others() if rights == "all others" else ())), Client()
     desk.force_login(nosy)
     for row in (marked, link):
         assert desk.get(_short_cut(row)).status_code == 404
@@ -184,7 +184,7 @@ def test_no_record_of_a_failed_release_names_its_members() -> None:
     refresh()
     run_due(10)
     desk = Client()
-    desk.force_login(make_person("robot", *_others()))
+    desk.force_login(make_user("robot", *_others()))
     (log,) = TaskInfoLog.objects.filter(task_type=RELEASE)
     assert (log.status, MARK in Release.objects.get().reason) == (TaskInfoLog.Status.CANCELLED, True)
     assert not _names(desk, f"/admin/scheduling/taskinfolog/{log.pk}/change/")
@@ -194,6 +194,6 @@ def test_no_record_of_a_failed_release_names_its_members() -> None:
 def test_who_may_see_articles_is_shown_the_same_screens(marked: Article) -> None:
     desk = Client()
     desk.force_login(make_member(Role.EDITOR))
-    picture = Material.objects.get()
-    assert _names(desk, f"/admin/articles/material/{picture.pk}/change/")
+    image = Image.objects.get()
+    assert _names(desk, f"/admin/articles/image/{image.pk}/change/")
     assert _names(desk, "/admin/articles/article/")

@@ -10,7 +10,7 @@ from django.test import Client
 
 from articles.models import AuditEntry
 from articles.roles import Role
-from tests.articles.factories import make_member, make_person
+from tests.articles.factories import make_member, make_user
 
 USERS, GROUPS = "/admin/auth/user/", "/admin/auth/group/"
 MANAGING = [f"{verb}_{model}" for verb in ("add", "change", "delete", "view") for model in ("user", "group")]
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def manager() -> User:
     """Who looks after people, and may write articles, but is no administrator."""
-    person = make_person("manager", *MANAGING, "view_article")
-    person.save()
-    return person
+    user = make_user("manager", *MANAGING, "view_article")
+    user.save()
+    return user
 
 
 @pytest.fixture
@@ -34,50 +34,50 @@ def desk(manager: User) -> Client:
     return client
 
 
-def form(person: User, **typed: Any) -> dict[str, Any]:
+def form(user: User, **typed: Any) -> dict[str, Any]:
     """The form of a person, as it is filled in, with changes."""
     filled = {
-        "username": person.username,
-        "email": person.email,
+        "username": user.username,
+        "email": user.email,
         "is_active": "on",
         "is_staff": "on",
-        "groups": [*person.groups.values_list("pk", flat=True)],
-        "user_permissions": [*person.user_permissions.values_list("pk", flat=True)],
+        "groups": [*user.groups.values_list("pk", flat=True)],
+        "user_permissions": [*user.user_permissions.values_list("pk", flat=True)],
         "date_joined_0": "2026-01-01",
         "date_joined_1": "12:00:00",
     }
     return {**filled, **typed}
 
 
-def change(desk: Client, person: User, **typed: Any) -> Any:
-    return desk.post(f"{USERS}{person.pk}/change/", form(person, **typed))
+def change(desk: Client, user: User, **typed: Any) -> Any:
+    return desk.post(f"{USERS}{user.pk}/change/", form(user, **typed))
 
 
-def rights(person: User) -> set[str]:
-    return User.objects.get(pk=person.pk).get_all_permissions()
+def rights(user: User) -> set[str]:
+    return User.objects.get(pk=user.pk).get_all_permissions()
 
 
 def test_nobody_makes_himself_or_others_an_administrator(desk: Client, manager: User) -> None:
-    bob = make_person("bob")
-    for person in (manager, bob):
-        assert change(desk, person, is_superuser="on").status_code == 302
-        assert not User.objects.get(pk=person.pk).is_superuser
+    bob = make_user("bob")
+    for user in (manager, bob):
+        assert change(desk, user, is_superuser="on").status_code == 302
+        assert not User.objects.get(pk=user.pk).is_superuser
 
 
 @pytest.mark.parametrize("way", ["permission", "group"])
 def test_nobody_gives_what_he_does_not_have(desk: Client, manager: User, way: str) -> None:
-    before, bob = rights(manager), make_person("bob")
+    before, bob = rights(manager), make_user("bob")
     more: dict[str, Any] = {"user_permissions": [Permission.objects.get(codename="publish_article").pk]}
     if way == "group":
         more = {"groups": [Group.objects.get(name=Role.CHIEF).pk]}
-    for person in (manager, bob):
-        refused = change(desk, person, **more)
+    for user in (manager, bob):
+        refused = change(desk, user, **more)
         assert refused.status_code == 200 and refused.context["errors"]
     assert (rights(manager), rights(bob)) == (before, set())
 
 
 def test_one_gives_what_one_has(desk: Client) -> None:
-    bob, group = make_person("bob"), Group.objects.create(name="Readers")
+    bob, group = make_user("bob"), Group.objects.create(name="Readers")
     group.permissions.add(Permission.objects.get(codename="view_article"))
     assert change(desk, bob, groups=[group.pk]).status_code == 302
     assert rights(bob) == {"articles.view_article"}
@@ -112,7 +112,7 @@ def test_nobody_widens_a_group(desk: Client, manager: User) -> None:
 
 
 def test_an_administrator_does_all_of_it() -> None:
-    root, bob = make_person("root", is_superuser=True), make_person("bob")
+    root, bob = make_user("root", is_superuser=True), make_user("bob")
     desk = Client()
     desk.force_login(root)
     chief = Group.objects.get(name=Role.CHIEF)
@@ -125,7 +125,7 @@ def test_an_administrator_does_all_of_it() -> None:
 
 def test_what_is_done_to_people_and_groups_is_recorded(desk: Client) -> None:
     """S11"""
-    bob, group = make_person("bob"), Group.objects.create(name="Readers")
+    bob, group = make_user("bob"), Group.objects.create(name="Readers")
     group.permissions.add(Permission.objects.get(codename="view_article"))
     AuditEntry.objects.latest("id")
     last = AuditEntry.objects.latest("id").pk
@@ -135,24 +135,24 @@ def test_what_is_done_to_people_and_groups_is_recorded(desk: Client) -> None:
     desk.post(f"{USERS}{bob.pk}/password/", both)
     desk.post(f"{USERS}{bob.pk}/delete/", {"post": "yes"})
     entries = AuditEntry.objects.filter(pk__gt=last).order_by("pk")
-    assert {(entry.user_name, entry.door) for entry in entries} == {("manager", "admin")}
-    told = [(entry.action, entry.article_title, entry.facts) for entry in entries]
+    assert {(entry.user_name, entry.source) for entry in entries} == {("manager", "admin")}
+    told = [(entry.action, entry.article_title, entry.details) for entry in entries]
     assert told == [
-        ("change_person", "robert", {"changes": {"username": ["bob", "robert"]}}),
-        ("change_person", "robert", {"given": ["Readers"]}),
+        ("change_user", "robert", {"changes": {"username": ["bob", "robert"]}}),
+        ("change_user", "robert", {"given": ["Readers"]}),
         ("change_group", "Readers", {}),
         ("change_group", "Readers", {"taken": ["articles.view_article"]}),
         ("change_password", "robert", {}),
-        ("delete_person", "robert", {}),
+        ("delete_user", "robert", {}),
     ]
     assert NEW not in str(told)
 
 
 def test_rights_are_recorded_from_either_side() -> None:
-    bob, group = make_person("bob"), Group.objects.create(name="Readers")
+    bob, group = make_user("bob"), Group.objects.create(name="Readers")
     group.user_set.add(bob)
     group.user_set.clear()
     bob.groups.set([group])
     bob.groups.clear()
-    told = AuditEntry.objects.filter(action="change_person", article_title="bob").order_by("pk")
-    assert [entry.facts for entry in told] == [{"given": ["Readers"]}, {"taken": ["Readers"]}] * 2
+    told = AuditEntry.objects.filter(action="change_user", article_title="bob").order_by("pk")
+    assert [entry.details for entry in told] == [{"given": ["Readers"]}, {"taken": ["Readers"]}] * 2

@@ -17,7 +17,7 @@ from headline.accounts.login_throttle import PAIR
 from headline.accounts.reset import BY_ACCOUNT, BY_ADDRESS, MAIL
 from headline.api.tokens import issue
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.side_effects import run_errands
+from scheduling.side_effects import run_side_effects
 
 ASK = "/admin/password_reset/"
 OLD, NEW = "correct horse", "a new and long one"
@@ -35,7 +35,7 @@ def ask(address: str = "alice@example.org", client: Client | None = None, **head
 
 
 def link() -> str:
-    run_errands([MAIL])
+    run_side_effects([MAIL])
     found = re.search(r"http://127\.0\.0\.1:8000(\S+)", str(mail.outbox[-1].body))
     assert found
     return found[1]
@@ -93,10 +93,10 @@ def test_a_link_that_has_ended_sets_nothing(alice: User, end: str, settings: Any
 
 def test_unknown_addresses_get_the_same_answer(alice: User) -> None:
     User.objects.create_user("gone", "gone@example.org", OLD, is_active=False)
-    answers = [ask(address) for address in ("alice@example.org", "gone@example.org", "nobody@example.org")]
-    texts = {re.sub(r'nonce="[^"]*"|value="[^"]*"', "", answer.text) for answer in answers}
+    responses = [ask(address) for address in ("alice@example.org", "gone@example.org", "nobody@example.org")]
+    texts = {re.sub(r'nonce="[^"]*"|value="[^"]*"', "", response.text) for response in responses}
     assert len(texts) == 1 and "If an account has this address" in texts.pop()
-    run_errands([MAIL])
+    run_side_effects([MAIL])
     assert [message.to for message in mail.outbox] == [["alice@example.org"]]
 
 
@@ -113,7 +113,7 @@ def test_no_link_is_stored_and_none_leads_elsewhere(settings: Any) -> None:
 def test_nobody_is_flooded_with_mails() -> None:
     for number in range(BY_ADDRESS.burst):
         ask(REMOTE_ADDR=f"192.0.2.{number}")
-        run_errands([MAIL])
+        run_side_effects([MAIL])
     assert len(mail.outbox) == BY_ACCOUNT.burst
     codes = [ask(f"name{number}@example.org").status_code for number in range(BY_ADDRESS.burst + 1)]
     assert (codes[0], codes[-1]) == (200, 429)

@@ -49,8 +49,8 @@ def site(tmp_path: Path) -> Iterator[str]:
 
 
 def get(address: str, **headers: str) -> HTTPResponse:
-    answer: HTTPResponse = urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30)
-    return answer
+    response: HTTPResponse = urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30)
+    return response
 
 
 def test_static_files_are_hashed_compressed_and_kept_for_ever(site: str) -> None:
@@ -61,11 +61,11 @@ def test_static_files_are_hashed_compressed_and_kept_for_ever(site: str) -> None
     }
     for name in files:
         assert re.search(r"\.[0-9a-f]{12}\.\w+$", name), name
-        answer = get(site + name, **{"Accept-Encoding": "gzip"})
-        assert "immutable" in answer.headers["Cache-Control"]
-        assert "max-age=315360000" in answer.headers["Cache-Control"]
+        response = get(site + name, **{"Accept-Encoding": "gzip"})
+        assert "immutable" in response.headers["Cache-Control"]
+        assert "max-age=315360000" in response.headers["Cache-Control"]
     style = next(name for name in files if "site" in name)
-    answer = get(site + style, **{"Accept-Encoding": "gzip"})
-    assert answer.headers["Content-Encoding"] == "gzip"
-    assert "Accept-Encoding" in answer.headers["Vary"]
-    assert len(answer.read()) < len(get(site + style).read()) / 2
+    response = get(site + style, **{"Accept-Encoding": "gzip"})
+    assert response.headers["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in response.headers["Vary"]
+    assert len(response.read()) < len(get(site + style).read()) / 2

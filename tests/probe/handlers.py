@@ -13,7 +13,7 @@ from django.db import OperationalError
 
 from scheduling.clock import clock, read_database_clock
 from scheduling.models import TaskInfo
-from scheduling.registry import handler, healer
+from scheduling.registry import handler, reconciler
 from tests.probe.models import Effect
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def refused(tasks: Sequence[TaskInfo]) -> None:
     raise OperationalError(1114, "The table 'probe_effect' is full")
 
 
-@healer
+@reconciler
 def reconcile() -> int:
     """Repairs nothing, and fails if the settings ask for that."""
     if getattr(settings, "PROBE_RECONCILERS_FAIL", False):
@@ -63,8 +63,8 @@ def reconcile() -> int:
     return 0
 
 
-@handler("probe.errand", errand=True)
-def errand(tasks: Sequence[TaskInfo]) -> None:
+@handler("probe.at_least_once", at_least_once=True)
+def at_least_once(tasks: Sequence[TaskInfo]) -> None:
     """Leave a row, which stands for something outside; fail or dawdle if asked to."""
     time.sleep(sum((task.parameters or {}).get("seconds", 0) for task in tasks))
     note(tasks)

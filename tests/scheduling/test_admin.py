@@ -26,7 +26,7 @@ TASKS, RECORDS, WORKERS = (f"/admin/scheduling/{name}/" for name in ("taskinfo",
 WORKER_ID = 7
 
 
-def person(name: str, *permissions: str) -> Client:
+def user(name: str, *permissions: str) -> Client:
     """A browser in which a member of staff with these permissions is logged in."""
     user = User.objects.create_user(name, is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
@@ -37,7 +37,7 @@ def person(name: str, *permissions: str) -> Client:
 
 @pytest.fixture
 def operator(transactional_db: None) -> Client:
-    return person("alice", "operate_tasks")
+    return user("alice", "operate_tasks")
 
 
 def rows(client: Client, url: str, **query: str | int) -> list[int]:
@@ -152,12 +152,12 @@ def test_nobody_adds_edits_or_deletes_rows_by_hand(admin_client: Client, add: Ad
 
 
 def test_who_may_only_look_cannot_cancel_or_retry(add: Add) -> None:
-    task, viewer = add(60), person("bob", "view_taskinfo", "view_taskinfolog")
+    task, viewer = add(60), user("bob", "view_taskinfo", "view_taskinfolog")
     assert rows(viewer, TASKS) == [task.pk]
     act(viewer, TASKS, "cancel", task.pk)
     act(viewer, RECORDS, "retry", task.pk)
     assert TaskInfo.objects.get().version == 1
-    assert person("charlie").get(TASKS).status_code == 403
+    assert user("charlie").get(TASKS).status_code == 403
 
 
 def test_a_lease_token_is_shown_to_nobody(admin_client: Client, add: Add) -> None:

@@ -231,12 +231,12 @@ def test_a_failed_task_is_retried_until_its_attempts_are_used_up(program: APICli
     settings.SCHEDULING_MAX_ATTEMPTS = 2
     settings.SCHEDULING_BACKOFF = settings.SCHEDULING_MAX_BACKOFF = 1e-6
     add()
-    answers = []
+    responses = []
     for _ in range(2):
         task = leased(program)
         report = {"lease_token": task["lease_token"], "error": "the mail server said no"}
-        answers.append(program.post(f"{URL}{task['task_id']}/fail/", report).json())
-    assert answers == [{"retried": True}, {"retried": False}]
+        responses.append(program.post(f"{URL}{task['task_id']}/fail/", report).json())
+    assert responses == [{"retried": True}, {"retried": False}]
     closed = program.get(f"{URL}{task['task_id']}/").json()
     assert (closed["status"], closed["attempts"]) == (Status.FAILED, 2)
     assert "the mail server said no" in closed["error"]

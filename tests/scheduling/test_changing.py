@@ -182,12 +182,12 @@ def test_only_failed_or_cancelled_tasks_are_retried(queue: DelayQueue, add: Add,
 
 def race(*contestants: Callable[[], Any]) -> list[Any]:
     """Run all at the same moment, each on its own connection; their answers in order."""
-    start, answers = threading.Barrier(len(contestants)), [None] * len(contestants)
+    start, responses = threading.Barrier(len(contestants)), [None] * len(contestants)
 
     def run(number: int, contestant: Callable[[], Any]) -> None:
         start.wait()
         try:
-            answers[number] = contestant()
+            responses[number] = contestant()
         finally:
             connection.close()
 
@@ -196,7 +196,7 @@ def race(*contestants: Callable[[], Any]) -> list[Any]:
         thread.start()
     for thread in threads:
         thread.join()
-    return answers
+    return responses
 
 
 @pytest.mark.parametrize("seconds", [0, -5])

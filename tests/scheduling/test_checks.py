@@ -37,7 +37,7 @@ SETTINGS_NOBODY_CAN_MEAN = [
     ("KEY_PREFIX", "news{1}", "E004"),
     ("KEY_PREFIX", "", "E004"),
     ("SILENCE", 4, "E002"),
-    ("ERRAND_THREADS", 0, "E001"),
+    ("SIDE_EFFECT_THREADS", 0, "E001"),
     ("REDIS_URL", "http://localhost:6379", "E005"),
     ("REDIS_URL", "localhost", "E005"),
 ]
@@ -213,7 +213,7 @@ def test_a_redis_that_is_too_old_is_named(
     settings: Any, monkeypatch: pytest.MonkeyPatch, version: str, complaints: list[str]
 ) -> None:
     settings.SCHEDULING_REDIS_URL = "redis://localhost"
-    monkeypatch.setattr("scheduling.queues.redis.RedisQueue.facts", lambda queue: {"redis_version": version})
+    monkeypatch.setattr("scheduling.queues.redis.RedisQueue.details", lambda queue: {"redis_version": version})
     assert found(servers=True) == complaints
 
 

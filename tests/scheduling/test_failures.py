@@ -555,7 +555,7 @@ def test_trouble_counts_no_attempt_of_an_errand(monkeypatch: pytest.MonkeyPatch)
         if faults:
             raise faults.pop()
 
-    registry.handler("mail", errand=True, max_attempts=1)(send)
+    registry.handler("mail", at_least_once=True, max_attempts=1)(send)
     task = add_task("mail", execute_time=read_database_clock(), parameters={})
     for left in (2, 1, 0):
         Worker().drain()

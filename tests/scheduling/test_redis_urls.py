@@ -68,9 +68,9 @@ def test_topics_all_over_the_slots_are_served_by_one_push(queue: DelayQueue) -> 
 
 
 def test_it_tells_the_facts_that_the_checks_ask_for(queue: DelayQueue) -> None:
-    facts = queue.facts()
-    assert facts["redis_version"] >= "7"
-    assert facts["maxmemory_policy"] == "noeviction"
+    details = queue.server_info()
+    assert details["redis_version"] >= "7"
+    assert details["maxmemory_policy"] == "noeviction"
 
 
 def pings(url: str) -> bool:

@@ -135,10 +135,10 @@ def test_while_one_node_refreshes_the_others_pass(keys: Keys) -> None:
 
 
 def test_a_failing_pass_gives_the_lock_back(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
-    def heal() -> int:
+    def reconcile() -> int:
         raise OperationalError(2006, "Server has gone away")
 
-    monkeypatch.setattr(registry, "_healers", [heal])
+    monkeypatch.setattr(registry, "_healers", [reconcile])
     with pytest.raises(OperationalError):
         refresh()
     assert keys.client.exists("sched:lock:refresh") == 0

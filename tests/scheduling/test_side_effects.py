@@ -13,7 +13,7 @@ import pytest
 from scheduling import registry
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import add_task, poll, read_database_clock, refresh
-from scheduling.side_effects import run_errands
+from scheduling.side_effects import run_side_effects
 from scheduling.worker import Worker
 from tests.conftest import StartManage
 from tests.harness import eventually
@@ -41,14 +41,14 @@ def working() -> Iterator[None]:
 
 
 def test_an_errand_is_run_and_recorded() -> None:
-    task_id = add("probe.errand")
+    task_id = add("probe.at_least_once")
     Worker().drain()
     assert Effect.objects.filter(task_id=task_id).count() == 1
     assert TaskInfoLog.objects.get(task_id=task_id).status == Status.EXECUTED
 
 
 def test_a_failed_errand_is_tried_again_after_a_while() -> None:
-    task_id = add("probe.errand", times=1)
+    task_id = add("probe.at_least_once", times=1)
     Worker().drain()
     task = TaskInfo.objects.get(task_id=task_id)
     assert task.execute_time > read_database_clock()
@@ -60,7 +60,7 @@ def test_a_failed_errand_is_tried_again_after_a_while() -> None:
 
 
 def test_a_slow_errand_keeps_no_other_task_waiting() -> None:
-    slow = add("probe.errand", seconds=2)
+    slow = add("probe.at_least_once", seconds=2)
     with working():
         eventually(lambda: TaskInfo.objects.filter(task_id=slow, leased_until__isnull=False).exists())
         task_id = add("probe.note")
@@ -69,8 +69,8 @@ def test_a_slow_errand_keeps_no_other_task_waiting() -> None:
 
 
 def test_an_errand_alone_can_be_asked_for() -> None:
-    task_id, other = add("probe.errand"), add("probe.note")
-    Worker(task_types=["probe.errand"]).drain()
+    task_id, other = add("probe.at_least_once"), add("probe.note")
+    Worker(task_types=["probe.at_least_once"]).drain()
     assert list(Effect.objects.values_list("task_id", flat=True)) == [task_id]
     assert TaskInfo.objects.filter(task_id=other).exists()
 
@@ -82,19 +82,19 @@ def test_an_errand_is_claimed_no_sooner_than_it_begins(monkeypatch: pytest.Monke
         claimed.append(TaskInfo.objects.filter(leased_until__isnull=False).count())
 
     for task_type in ("test.first", "test.second"):
-        monkeypatch.setitem(registry._handlers, task_type, registry.Handler(look, errand=True))
+        monkeypatch.setitem(registry._handlers, task_type, registry.Handler(look, at_least_once=True))
         add(task_type)
-    run_errands(["test.first", "test.second"])
+    run_side_effects(["test.first", "test.second"])
     assert claimed == [1, 1]
 
 
 def test_an_errand_that_takes_longer_than_a_lease_is_run_once(settings: Any) -> None:
     settings.SCHEDULING_LEASE = 0.3
-    slow = add("probe.errand", seconds=1)
+    slow = add("probe.at_least_once", seconds=1)
     with working():
         eventually(lambda: TaskInfo.objects.filter(task_id=slow, leased_until__isnull=False).exists())
         while not Effect.objects.filter(task_id=slow).exists():  # as another worker, and refresh, would do it
-            assert poll("probe.errand") == []
+            assert poll("probe.at_least_once") == []
             refresh()
         eventually(lambda: TaskInfoLog.objects.get(task_id=slow).status == Status.EXECUTED)
     assert Effect.objects.filter(task_id=slow).count() == 1
@@ -102,16 +102,16 @@ def test_an_errand_that_takes_longer_than_a_lease_is_run_once(settings: Any) -> 
 
 def test_an_errand_that_hangs_is_left_to_others_in_the_end(settings: Any) -> None:
     settings.SCHEDULING_LEASE, settings.SCHEDULING_MAX_LEASE = 0.2, 0.6
-    hanging = add("probe.errand", seconds=3)
+    hanging = add("probe.at_least_once", seconds=3)
     with working():
         eventually(lambda: TaskInfo.objects.filter(task_id=hanging, leased_until__isnull=False).exists())
-        taken = eventually(lambda: poll("probe.errand"))
+        taken = eventually(lambda: poll("probe.at_least_once"))
         assert taken and taken[0].task_id == hanging
         assert not Effect.objects.filter(task_id=hanging).exists()
 
 
 def test_an_errand_of_any_priority_is_run() -> None:
-    task = add_task("probe.errand", execute_time=read_database_clock(), parameters={}, priority=7)
+    task = add_task("probe.at_least_once", execute_time=read_database_clock(), parameters={}, priority=7)
     Worker().drain()
     assert Effect.objects.filter(task_id=task.task_id).count() == 1
 
@@ -120,7 +120,7 @@ def waiting_for(event: threading.Event) -> registry.Handler:
     def wait(tasks: Sequence[TaskInfo]) -> None:
         event.wait(30)
 
-    return registry.Handler(wait, errand=True)
+    return registry.Handler(wait, at_least_once=True)
 
 
 def is_leased(task_id: int) -> bool:
@@ -134,7 +134,7 @@ def test_many_slow_errands_of_one_type_keep_no_other_type_waiting(monkeypatch: p
     bulk = [add("test.bulk") for _ in range(10)]
     with working():
         eventually(lambda: TaskInfo.objects.filter(pk__in=bulk, leased_until__isnull=False).count() == 2)
-        task_id = add("probe.errand")
+        task_id = add("probe.at_least_once")
         eventually(lambda: Effect.objects.filter(task_id=task_id).exists())
         assert TaskInfo.objects.filter(pk__in=bulk).count() == 10
         assert TaskInfo.objects.filter(pk__in=bulk, leased_until__isnull=False).count() == 2
@@ -156,14 +156,14 @@ def test_an_errand_that_outlasts_its_worker_is_given_back(monkeypatch: pytest.Mo
     go_on.set()
     began.join()
     assert TaskInfo.objects.get(pk=task_id).attempts == 0  # the late one has lost it
-    run_errands(["test.bulk"])
+    run_side_effects(["test.bulk"])
     assert TaskInfoLog.objects.get(pk=task_id).status == Status.EXECUTED
 
 
 def test_a_worker_with_an_errand_that_hangs_ends_when_told_to(start_manage: StartManage) -> None:
     """E11: and gives it back."""
     worker = start_manage("poll", "--forever")
-    task_id = add("probe.errand", seconds=60)
+    task_id = add("probe.at_least_once", seconds=60)
     eventually(lambda: is_leased(task_id), 30)
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(10) == 0

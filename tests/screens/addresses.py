@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 
 from articles.audit.log import EDIT
-from articles.models import Article, AuditEntry, Batch, Channel, Material, Release, Tag, Word
+from articles.models import Article, AuditEntry, BulkAction, Channel, Image, Release, SensitiveWord, Tag
 from articles.site.pagination import page_of
 from articles.site.streams import everything
-from articles.workflow import ReleaseStep
+from articles.workflow import ReleaseTransition
 from scheduling.models import TaskInfo, TaskInfoLog
 
 Status = Article.Status
@@ -20,13 +20,13 @@ Status = Article.Status
 LISTS = {
     "articles": "articles_article",
     "review-queue": "articles_queuedarticle",
-    "pictures": "articles_material",
+    "images": "articles_image",
     "releases": "articles_release",
     "channels": "articles_channel",
     "tags": "articles_tag",
-    "words": "articles_word",
+    "words": "articles_sensitiveword",
     "review-policy": "articles_reviewpolicy",
-    "notices": "articles_notice",
+    "notices": "articles_notification",
     "audit": "articles_auditentry",
     "tasks": "scheduling_taskinfo",
     "task-records": "scheduling_taskinfolog",
@@ -48,14 +48,14 @@ def desk() -> dict[str, str]:
         **_forms(),
         **_of_an_article(),
         **_of_releases(),
-        **_of_pictures(),
+        **_of_images(),
         **_of_the_desk(),
         **_of_the_calendar(),
     }
 
 
 def of_others() -> dict[str, dict[str, str]]:
-    """Log-in name to those screens that show such a person something else than the administrator."""
+    """Log-in name to those screens that show such a user something else than the administrator."""
     newer = Article.objects.filter(update__isnull=False).order_by("pk")[0]
     return {
         "author": {"start-author": reverse("admin:index")},
@@ -76,15 +76,15 @@ def readers() -> dict[str, str]:
         "author": reverse("author", args=[article.author_id]),
         "article": article.get_absolute_url(),
         "search": f"{reverse('search')}?q={tag.name}",
-        "killed": Article.objects.killed()[0].get_absolute_url(),
+        "retracted": Article.objects.killed()[0].get_absolute_url(),
         "log-in": reverse("admin:login"),
     }
 
 
 def forgotten() -> dict[str, str]:
     """Name to address of the pages by which a forgotten password is reset."""
-    person = User.objects.order_by("pk")[0]
-    number, proof = urlsafe_base64_encode(str(person.pk).encode()), default_token_generator.make_token(person)
+    user = User.objects.order_by("pk")[0]
+    number, proof = urlsafe_base64_encode(str(user.pk).encode()), default_token_generator.make_token(user)
     return {
         "reset": reverse("admin_password_reset"),
         "reset-asked": reverse("password_reset_done"),
@@ -122,31 +122,31 @@ def _of_releases() -> dict[str, str]:
         "release-ready": _change("articles_release", ready.pk),
         "release": f"{_change('articles_release', waiting.pk)}?q=harbour",
         "release-out": _change("articles_release", out.pk),
-        "release-publish": reverse("admin:articles_release_ask", args=[ready.pk, ReleaseStep.PUBLISH]),
-        "release-roll-back": reverse("admin:articles_release_ask", args=[out.pk, ReleaseStep.ROLL_BACK]),
+        "release-publish": reverse("admin:articles_release_ask", args=[ready.pk, ReleaseTransition.PUBLISH]),
+        "release-roll-back": reverse("admin:articles_release_ask", args=[out.pk, ReleaseTransition.ROLL_BACK]),
     }
 
 
-def _of_pictures() -> dict[str, str]:
-    used, unused = (Material.objects.filter(uses__isnull=is_unused).order_by("pk")[0].pk for is_unused in (False, True))
+def _of_images() -> dict[str, str]:
+    used, unused = (Image.objects.filter(uses__isnull=is_unused).order_by("pk")[0].pk for is_unused in (False, True))
     return {
-        "picture": _change("articles_material", used),
-        "picture-unused": _change("articles_material", unused),
-        "picture-delete": reverse("admin:articles_material_delete", args=[unused]),
+        "image": _change("articles_image", used),
+        "image-unused": _change("articles_image", unused),
+        "image-delete": reverse("admin:articles_image_delete", args=[unused]),
     }
 
 
 def _of_the_desk() -> dict[str, str]:
-    question, going, done, approving = Batch.objects.order_by("-pk")[:4]
+    question, going, done, approving = BulkAction.objects.order_by("-pk")[:4]
     return {
         "my-views": reverse("desk_views"),
-        "many": reverse("desk_batches"),
-        "many-approved": reverse("desk_batch", args=[approving.pk]),
-        "many-asked": reverse("desk_batch", args=[question.pk]),
-        "many-going-on": reverse("desk_batch", args=[going.pk]),
-        "many-done": reverse("desk_batch", args=[done.pk]),
-        "words-add": reverse("admin:articles_word_changelist") + "add-many",
-        "notices-choose": reverse("admin:articles_notice_changelist") + "choices",
+        "many": reverse("desk_bulk_actions"),
+        "many-approved": reverse("desk_bulk_action", args=[approving.pk]),
+        "many-asked": reverse("desk_bulk_action", args=[question.pk]),
+        "many-going-on": reverse("desk_bulk_action", args=[going.pk]),
+        "many-done": reverse("desk_bulk_action", args=[done.pk]),
+        "words-add": reverse("admin:articles_sensitiveword_changelist") + "add-many",
+        "notices-choose": reverse("admin:articles_notification_changelist") + "choices",
         "password": reverse("admin:password_change"),
     }
 
@@ -164,12 +164,17 @@ def _of_the_calendar() -> dict[str, str]:
 
 def _forms() -> dict[str, str]:
     user, group = User.objects.order_by("pk")[0].pk, Group.objects.order_by("pk")[0].pk
-    new = {"channel": "articles_channel", "tag": "articles_tag", "word": "articles_word", "group": "auth_group"}
+    new = {
+        "channel": "articles_channel",
+        "tag": "articles_tag",
+        "word": "articles_sensitiveword",
+        "group": "auth_group",
+    }
     return {
         **{f"{name}-new": reverse(f"admin:{model}_add") for name, model in new.items()},
         "channel-form": _change("articles_channel", Channel.objects.order_by("pk")[0].pk),
         "tag-form": _change("articles_tag", Tag.objects.order_by("pk")[0].pk),
-        "word": _change("articles_word", Word.objects.order_by("pk")[0].pk),
+        "word": _change("articles_sensitiveword", SensitiveWord.objects.order_by("pk")[0].pk),
         "audit-entry": _change("articles_auditentry", _entry().pk),
         "task": _change("scheduling_taskinfo", TaskInfo.objects.order_by("pk")[0].pk),
         "task-record": _change("scheduling_taskinfolog", TaskInfoLog.objects.order_by("-pk")[0].pk),

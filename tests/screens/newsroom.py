@@ -8,14 +8,15 @@ from io import BytesIO
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.utils import timezone
-from PIL import Image, ImageOps
+from PIL import Image as PillowImage
+from PIL import ImageOps
 
 from articles import images, publishing, releases
 from articles.demo.create import found
 from articles.demo.images import painted
-from articles.models import Article, Notice, SavedView, Word
+from articles.models import Article, Notification, SavedView, SensitiveWord
 from articles.publishing import bulk
-from articles.workflow import Step
+from articles.workflow import Transition
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import read_database_clock
 
@@ -31,21 +32,21 @@ def fill() -> User:
     _history(admin)
     _killed(admin)
     _own(admin)
-    Word.objects.create(text="miracle cure", level=Word.Level.BLOCK)
+    SensitiveWord.objects.create(text="miracle cure", level=SensitiveWord.Level.BLOCK)
     SavedView.objects.create(owner=admin, name="City, this week", query="channel=1&stage=scheduled")
     for article in Article.objects.filter(status=Status.REJECTED):
-        Notice.objects.create(
-            person=admin, kind=Notice.Kind.REFUSED, article=article, article_title=article.title, at=timezone.now()
+        Notification.objects.create(
+            user=admin, kind=Notification.Kind.REJECTED, article=article, article_title=article.title, at=timezone.now()
         )
-    _batches(admin)
+    _bulk_actions(admin)
     _releases(admin)
-    _unused_picture(admin)
+    _unused_image(admin)
     return admin
 
 
-def _unused_picture(admin: User) -> None:
+def _unused_image(admin: User) -> None:
     file = BytesIO()
-    ImageOps.mirror(Image.open(BytesIO(painted("port")))).save(file, "JPEG")
+    ImageOps.mirror(PillowImage.open(BytesIO(painted("port")))).save(file, "JPEG")
     images.upload(ContentFile(file.getvalue(), "port.jpg"), by=admin, alt="Cranes at dusk", title="The port, mirrored")
 
 
@@ -83,7 +84,7 @@ def _killed(admin: User) -> None:
     now = read_database_clock()
     values = {"status": Status.PUBLISHED, "publish_at": now - timedelta(days=2), "published_at": now, "author": admin}
     article = Article.objects.create(title="The mayor resigns", **values)
-    publishing.kill(article, by=admin, notice="This report was wrong: nobody has resigned.")
+    publishing.retract(article, by=admin, notice="This report was wrong: nobody has resigned.")
 
 
 def _own(admin: User) -> None:
@@ -92,18 +93,18 @@ def _own(admin: User) -> None:
     publishing.submit(article, by=admin)
 
 
-def _batches(admin: User) -> None:
+def _bulk_actions(admin: User) -> None:
     articles = Article.objects.filter(status__in=(Status.DRAFT, Status.PUBLISHED)).order_by("pk")
     chosen = list(articles.values_list("pk", "title")[:12])
     waiting = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("pk")
-    bulk.gather_articles(Step.APPROVE, list(waiting.values_list("pk", "title")), by=admin)
-    batch = bulk.gather_articles(Step.SUBMIT, chosen, by=admin)
-    bulk.start_bulk_action(batch)
-    while bulk.advance_bulk_action(batch.pk):
+    bulk.gather_articles(Transition.APPROVE, list(waiting.values_list("pk", "title")), by=admin)
+    bulk_action = bulk.gather_articles(Transition.SUBMIT, chosen, by=admin)
+    bulk.start_bulk_action(bulk_action)
+    while bulk.advance_bulk_action(bulk_action.pk):
         pass
-    going_on = bulk.gather_articles(Step.WITHDRAW, chosen, by=admin)
+    going_on = bulk.gather_articles(Transition.UNPUBLISH, chosen, by=admin)
     bulk.start_bulk_action(going_on)
-    bulk.gather_articles(Step.SCHEDULE, chosen, by=admin)
+    bulk.gather_articles(Transition.SCHEDULE, chosen, by=admin)
 
 
 def _releases(admin: User) -> None:

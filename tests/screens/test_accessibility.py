@@ -60,10 +60,10 @@ def context(browser: Browser, site: Site) -> Iterator[BrowserContext]:
         yield context
 
 
-def let_in(context: BrowserContext, person: User) -> None:
+def let_in(context: BrowserContext, user: User) -> None:
     """Give the browser a person's session."""
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     value = client.cookies["sessionid"].value
     context.add_cookies([{"name": "sessionid", "value": value, "domain": "127.0.0.1", "path": "/"}])
 

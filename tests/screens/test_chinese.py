@@ -20,16 +20,16 @@ from tests.screens.newsroom import fill
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 CONTENT = {
-    "articles.Article": ("title", "summary", "body", "byline", "kill_notice"),
+    "articles.Article": ("title", "summary", "body", "byline", "retraction_notice"),
     "articles.Revision": ("title", "summary", "body", "note", "slug"),
     "articles.Channel": ("name", "description"),
     "articles.Tag": ("name", "slug"),
-    "articles.Material": ("title", "alt", "caption", "credit"),
+    "articles.Image": ("title", "alt", "caption", "credit"),
     "articles.SavedView": ("name",),
     "articles.Release": ("name",),
     "articles.AuditEntry": ("reason",),
     "auth.Group": ("name",),
-    "articles.Word": ("text",),
+    "articles.SensitiveWord": ("text",),
     "auth.User": ("username", "first_name", "last_name"),
     "scheduling.WorkerHeartbeat": ("name",),
     "scheduling.TaskInfoLog": ("error",),
@@ -85,14 +85,14 @@ def english(client: Client, screens: Mapping[str, str]) -> dict[str, list[str]]:
 def admin() -> User:
     """The administrator of a newsroom with something on every screen, who reads Chinese."""
     with override("zh-hans"):
-        person = fill()
-    Preferences.objects.create(pk=person.pk, language="zh-hans", time_zone="Asia/Shanghai")
-    return person
+        user = fill()
+    Preferences.objects.create(pk=user.pk, language="zh-hans", time_zone="Asia/Shanghai")
+    return user
 
 
 def others() -> dict[str, str]:
     """Parts of screens that scripts ask for."""
-    return {"picture-picker": reverse("admin:articles_material_picker"), "search": f"{reverse('admin:search')}?s=港"}
+    return {"image-picker": reverse("admin:articles_image_picker"), "search": f"{reverse('admin:search')}?s=港"}
 
 
 def test_no_english_is_left_on_any_screen(client: Client, admin: User) -> None:

@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from articles.models import Article, Channel
 from headline.content_security import players_hosts
-from tests.articles.factories import make_article, make_editor, make_person, soon
-from tests.articles.image_files import make_material, shown
+from tests.articles.factories import make_article, make_editor, make_user, soon
+from tests.articles.image_files import make_image, shown
 from tests.conftest import Site
 from tests.screens import addresses
 from tests.screens.newsroom import fill
@@ -57,10 +57,10 @@ def test_readers_pages_keep_to_theirs(context: BrowserContext) -> None:
 
 
 def test_players_and_pictures_are_allowed(context: BrowserContext) -> None:
-    material = make_material(make_editor())
+    image = make_image(make_editor())
     article = make_article(
         "Harbour bridge reopens",
-        body=f"{shown(material)}<p>{VIDEO}</p>",
+        body=f"{shown(image)}<p>{VIDEO}</p>",
         status=Article.Status.PUBLISHED,
         publish_at=soon(hours=-1),
         channel=Channel.objects.create(name="Town"),
@@ -79,7 +79,7 @@ def test_players_and_pictures_are_allowed(context: BrowserContext) -> None:
 
 
 def test_the_editor_works_under_the_policy(context: BrowserContext) -> None:
-    let_in(context, make_person("root", is_superuser=True))
+    let_in(context, make_user("root", is_superuser=True))
     page = context.new_page()
     said = violations(page)
     page.goto("/admin/articles/article/add/")
@@ -138,15 +138,15 @@ POLICIES = {
 @pytest.mark.parametrize("address", POLICIES)
 def test_every_answer_brings_its_policies(address: str) -> None:
     """S15"""
-    answer: Any = Client().get(address)
-    directives = answer["Content-Security-Policy"].split("; ")
+    response: Any = Client().get(address)
+    directives = response["Content-Security-Policy"].split("; ")
     assert set(POLICIES[address]) <= set(directives)
     if not address.startswith(("/admin/", "/api/docs/")):
-        assert "unsafe" not in answer["Content-Security-Policy"]
-    assert "script-src 'self' 'unsafe-inline'" not in answer["Content-Security-Policy"]
-    assert "camera=()" in answer["Permissions-Policy"]
-    assert answer["Cross-Origin-Resource-Policy"] == "same-origin"
-    assert answer["X-Content-Type-Options"] == "nosniff"
+        assert "unsafe" not in response["Content-Security-Policy"]
+    assert "script-src 'self' 'unsafe-inline'" not in response["Content-Security-Policy"]
+    assert "camera=()" in response["Permissions-Policy"]
+    assert response["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert response["X-Content-Type-Options"] == "nosniff"
 
 
 def test_no_readers_page_holds_a_script_or_style_in_its_text() -> None:

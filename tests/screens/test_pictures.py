@@ -8,7 +8,7 @@ from io import BytesIO
 
 import pytest
 from django.contrib.auth.models import User
-from PIL import Image
+from PIL import Image as PillowImage
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from tests.conftest import Site
@@ -33,9 +33,9 @@ def test_every_screen_is_photographed(browser: Browser, site: Site) -> None:
     FOLDER.mkdir(exist_ok=True)
     strangers = addresses.readers() | addresses.forgotten()
     screens = {admin.username: addresses.desk(), **addresses.of_others(), "": strangers}
-    for person, its in screens.items():
+    for user, its in screens.items():
         chosen = {name: address for name, address in its.items() if name in wanted or wanted == [""]}
-        for page, width in pages(browser, site, person):
+        for page, width in pages(browser, site, user):
             for name, address in chosen.items():
                 page.goto(address)
                 page.wait_for_timeout(SETTLED)
@@ -45,20 +45,20 @@ def test_every_screen_is_photographed(browser: Browser, site: Site) -> None:
                     (FOLDER / f"{name}-{width}-{scheme}.webp").write_bytes(small(page.screenshot()))
 
 
-def pages(browser: Browser, site: Site, person: str) -> Iterator[tuple[Page, int]]:
+def pages(browser: Browser, site: Site, user: str) -> Iterator[tuple[Page, int]]:
     """A window for each width, with somebody logged in or, without a name, nobody; nothing goes on by itself."""
     for width, height in HEIGHTS.items():
         viewport: ViewportSize = {"width": width, "height": height}
         with browser.new_context(base_url=site.url, viewport=viewport, reduced_motion="reduce") as context:
             context.add_init_script(NO_ADVANCE)
-            if person:
-                let_in(context, User.objects.get(username=person))
+            if user:
+                let_in(context, User.objects.get(username=user))
             yield context.new_page(), width
 
 
-def small(picture: bytes) -> bytes:
+def small(png: bytes) -> bytes:
     """As WebP, as good as fits into `MOST`."""
-    image = Image.open(BytesIO(picture)).convert("RGB")
+    image = PillowImage.open(BytesIO(png)).convert("RGB")
     for quality in (60, 45, 30, 20):
         made = BytesIO()
         image.save(made, "WEBP", quality=quality, method=6)

@@ -27,7 +27,7 @@ MOST_BYTES = 60_000
 MOST_STATEMENTS = 6
 
 LISTS = ("front-page", "front-page-older", "channel", "tag", "author")
-STATUS = {"killed": 410, "nothing": 404}
+STATUS = {"retracted": 410, "nothing": 404}
 
 Promise = Callable[[str, str], Iterator[str]]
 """Given the name and the address of a page, says what is wrong with it."""
@@ -35,9 +35,9 @@ Promise = Callable[[str, str], Iterator[str]]
 
 def is_valid(name: str, address: str) -> Iterator[str]:
     for language in ("en", "zh-hans"):
-        answer = Client(headers={"accept-language": language}).get(address)
-        assert answer.status_code == STATUS.get(name, 200), name
-        yield from faults(answer.text)
+        response = Client(headers={"accept-language": language}).get(address)
+        assert response.status_code == STATUS.get(name, 200), name
+        yield from faults(response.text)
 
 
 def is_light(name: str, address: str) -> Iterator[str]:

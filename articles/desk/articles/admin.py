@@ -34,37 +34,37 @@ from articles.desk.transitions import (
     offered,
     pressed,
     stage_of,
-    standing,
-    standing_of_newer,
-    step_button,
+    state,
+    state_of_update,
     take,
+    transition_button,
 )
-from articles.exceptions import ArticleError, RevisionChanged, StaleEdit
+from articles.exceptions import ArticleError, EditConflict, RevisionChanged
 from articles.models import Article, named_among_all
 from articles.pages import newest_number, newest_text
-from articles.publishing import TIMES, Person, drop_copy, for_review, kept_steps, position
-from articles.workflow import STEPS, Step, may_start
+from articles.publishing import TIMES, Actor, drop_autosave, for_review, held_transitions, position
+from articles.workflow import TRANSITIONS, Transition, is_possible
 from scheduling.services import read_database_clock
 
 Status = Article.Status
 
 ICONS = {
-    Step.SUBMIT: "send",
-    Step.APPROVE: "check",
-    Step.REFUSE: "block",
-    Step.SCHEDULE: "schedule",
-    Step.CANCEL_SCHEDULE: "event_busy",
-    Step.PUBLISH_NOW: "bolt",
-    Step.WITHDRAW: "visibility_off",
-    Step.RESTORE: "undo",
-    Step.KILL: "cancel",
-    Step.REVIVE: "undo",
-    Step.SCHEDULE_UPDATE: "update",
-    Step.CANCEL_UPDATE: "event_busy",
-    Step.PUBLISH_UPDATE: "bolt",
-    Step.DISCARD_UPDATE: "delete",
+    Transition.SUBMIT: "send",
+    Transition.APPROVE: "check",
+    Transition.REJECT: "block",
+    Transition.SCHEDULE: "schedule",
+    Transition.UNSCHEDULE: "event_busy",
+    Transition.PUBLISH_NOW: "bolt",
+    Transition.UNPUBLISH: "visibility_off",
+    Transition.REPUBLISH: "undo",
+    Transition.RETRACT: "cancel",
+    Transition.UNDO_RETRACTION: "undo",
+    Transition.SCHEDULE_UPDATE: "update",
+    Transition.UNSCHEDULE_UPDATE: "event_busy",
+    Transition.PUBLISH_UPDATE: "bolt",
+    Transition.DISCARD_UPDATE: "delete",
 }
-_SETTING = {"publish_at": Step.SCHEDULE, "update_at": Step.SCHEDULE_UPDATE}
+_SETTING = {"publish_at": Transition.SCHEDULE, "update_at": Transition.SCHEDULE_UPDATE}
 """The step that setting a time amounts to."""
 
 
@@ -74,15 +74,17 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
 
     form = ArticleForm
     autocomplete_fields = ["tags", "author"]
-    change_form_before_template = "articles/desk/standing.html"  # type: ignore[assignment]
-    change_form_after_template = "articles/desk/record.html"  # type: ignore[assignment]
+    change_form_before_template = "articles/desk/status.html"  # type: ignore[assignment]
+    change_form_after_template = "articles/desk/activity.html"  # type: ignore[assignment]
     view_on_site = False  # the form links to the page itself, once there is one
 
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
         """Whether this person may do anything with the article: write, or take one of its steps."""
         if obj is None:
             return super().has_change_permission(request)
-        return _may_write(obj, request.user) or any(may_take(step, request.user, obj) for step in Step)
+        return _may_write(obj, request.user) or any(
+            may_take(transition, request.user, obj) for transition in Transition
+        )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[Any]:
         """What this person only reads, and what shows it instead of a field."""
@@ -145,7 +147,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             return _back_to(article)
         except ArticleError as refusal:
             request.refusal = refusal  # type: ignore[attr-defined]
-            if isinstance(refusal, StaleEdit) and object_id:
+            if isinstance(refusal, EditConflict) and object_id:
                 publishing.keep_aside(int(object_id), by=request.user, changes=refusal.changes)
                 taken = taking_over(request.POST, int(object_id), refusal.changes)
                 request.POST = taken  # type: ignore[assignment]  # a form asks no more of it than of the original
@@ -157,7 +159,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         """Add where the article stands and the buttons for what can be done with it."""
         article = context.get("original") or Article()
         now = read_database_clock()
-        steps = offered(article, request.user, now) if article.pk else [Step.SUBMIT]
+        transitions = offered(article, request.user, now) if article.pk else [Transition.SUBMIT]
         may_save = _may_write(article if article.pk else None, request.user) or bool(
             _settable_times(article, request.user)
         )
@@ -167,19 +169,19 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         context |= {
             "badge": BADGES[Status(article.status)],
             "stage": stage_of(article),
-            "standing": standing(article, now),
+            "standing": state(article, now),
             "limits": limits(article, now),
-            "standing_of_newer": standing_of_newer(article),
-            "shown_number": newest_number(article) if article.newer else None,
+            "standing_of_newer": state_of_update(article),
+            "shown_number": newest_number(article) if article.pending_update else None,
             "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
-            "may_refuse": Step.REFUSE in steps,
-            "may_kill": Step.KILL in steps,
+            "may_refuse": Transition.REJECT in transitions,
+            "may_kill": Transition.RETRACT in transitions,
             "record": history(article) if article.pk else [],
-            "actions_submit_line": [_button(step) for step in steps],
+            "actions_submit_line": [_button(transition) for transition in transitions],
             "show_save_and_add_another": False,
             "show_save": may_save,
             "show_save_and_continue": may_save,
-            "is_in_queue": Step.APPROVE in steps,
+            "is_in_queue": Transition.APPROVE in transitions,
             **merge_shown(context["adminform"].form),
             "told": told(request, context.get("original")),
             "media": marked(context["media"], request),
@@ -191,7 +193,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         """Write the edits, then take the step whose button was pressed."""
         typed = form.cleaned_data
         before = Article.objects.select_related("update").filter(pk=obj.pk).first()
-        if change and Step.APPROVE in pressed(request):
+        if change and Transition.APPROVE in pressed(request):
             publishing.require_newest(obj, typed.get("base"))
         if change:
             words = {"note": typed["note"], "correction": typed["correction"]}
@@ -200,18 +202,18 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         else:
             obj.author = obj.author or cast(Any, request.user)
             publishing.create(obj, by=request.user, tags=typed["tags"])
-        if "update_at" in form.changed_data and Step.SCHEDULE_UPDATE not in pressed(request):
+        if "update_at" in form.changed_data and Transition.SCHEDULE_UPDATE not in pressed(request):
             _set_update_time(obj, typed["update_at"], request.user)
-        for step in pressed(request):
-            time = typed.get("update_at" if step is Step.SCHEDULE_UPDATE else "publish_at")
-            read = for_review(obj).number if step is Step.APPROVE else None
-            take(step, obj, by=request.user, publish_at=time, reason=typed["reason"], revision=read)
-        drop_copy(window_of(request), by=request.user)
+        for transition in pressed(request):
+            time = typed.get("update_at" if transition is Transition.SCHEDULE_UPDATE else "publish_at")
+            read = for_review(obj).number if transition is Transition.APPROVE else None
+            take(transition, obj, by=request.user, publish_at=time, reason=typed["reason"], revision=read)
+        drop_autosave(window_of(request), by=request.user)
         ask_first(request, obj, before, form.changed_data)
-        if Step.SUBMIT in pressed(request) and (lacking := _lacking(obj)):
+        if Transition.SUBMIT in pressed(request) and (lacking := _lacking(obj)):
             text = _("Submitted without: %(fields)s. It can still be filled in before it is approved.")
             self.message_user(request, text % {"fields": gettext(", ").join(lacking)}, messages.WARNING)
-        sentence = f"{standing(obj, read_database_clock())} {standing_of_newer(obj)}"
+        sentence = f"{state(obj, read_database_clock())} {state_of_update(obj)}"
         self.message_user(request, sentence.strip(), messages.INFO)
         if tags := form.taken_out():
             text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
@@ -231,32 +233,34 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         return _back_to(obj) if pressed(request) else super().response_change(request, obj)
 
 
-def _may_write(article: Article | None, by: Person) -> bool:
+def _may_write(article: Article | None, by: Actor) -> bool:
     """Whether this person may write the text of an article, or a new one."""
     return article is None or allows(CHANGE, by, article)
 
 
-def _only_read(article: Article | None, by: Person) -> dict[str, Row]:
+def _only_read(article: Article | None, by: Actor) -> dict[str, Row]:
     """The fields that this person only reads, with the row that shows each: the text of others, and who wrote it."""
     text = {} if _may_write(article, by) else READING
     return {**text, **({} if allows(EDIT_ANY, by) else {"author": author_shown})}
 
 
-def _settable_times(article: Article | None, by: Person) -> list[str]:
+def _settable_times(article: Article | None, by: Actor) -> list[str]:
     """The times of an article that this person may set, in the order of the form."""
     names = ["publish_at", "update_at", "embargo_until", "unpublish_at"]
-    if not may_take(Step.SET_EMBARGO, by) or (article and not may_start(Step.SET_EMBARGO, position(article))):
+    if not may_take(Transition.SET_EMBARGO, by) or (
+        article and not is_possible(Transition.SET_EMBARGO, position(article))
+    ):
         names.remove("embargo_until")
-    if article is None or article.newer is None:
+    if article is None or article.pending_update is None:
         names.remove("update_at")
     if article is None:
         return names
-    kept = kept_steps(article)  # by a release
+    kept = held_transitions(article)  # by a release
     names = [name for name in names if _SETTING.get(name) not in kept]
-    may_set = may_take(Step.SCHEDULE, by) if article.status in Status.passed() else _may_write(article, by)
+    may_set = may_take(Transition.SCHEDULE, by) if article.status in Status.passed() else _may_write(article, by)
     if not may_set:
         return [name for name in names if name == "embargo_until"]
-    is_over = article.status in (Status.PUBLISHED, Status.WITHDRAWN)
+    is_over = article.status in (Status.PUBLISHED, Status.UNPUBLISHED)
     return [name for name in names if not (is_over and name == "publish_at")]
 
 
@@ -267,29 +271,31 @@ def _lacking(article: Article) -> list[str]:
     return [str(article._meta.get_field(name).verbose_name) for name, value in values.items() if not value]  # type: ignore[union-attr]
 
 
-def _set_update_time(article: Article, moment: datetime | None, by: Person) -> None:
+def _set_update_time(article: Article, moment: datetime | None, by: Actor) -> None:
     if moment is None:
-        publishing.cancel_update(article, by=by)
+        publishing.unschedule_update(article, by=by)
     else:
         publishing.schedule_update(article, publish_at=moment, by=by, at_once=False)
 
 
-def _button(step: Step) -> UnfoldAction:
+def _button(transition: Transition) -> UnfoldAction:
     """A button that saves the form and takes the step; `save_model` looks for its name."""
-    label = f"{STEPS[step].label}…" if step in ASKING else str(STEPS[step].label)
-    return UnfoldAction(step_button(step), method=cast(Any, None), description=label, path="", icon=ICONS[step])
+    label = f"{TRANSITIONS[transition].label}…" if transition in ASKING else str(TRANSITIONS[transition].label)
+    return UnfoldAction(
+        transition_button(transition), method=cast(Any, None), description=label, path="", icon=ICONS[transition]
+    )
 
 
 def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
     """Whether nothing is written, and readers are shown nothing that this person has not seen."""
-    steps = pressed(request)
-    return bool(steps) and TAKING_AWAY.issuperset(steps) and not form.edits()
+    transitions = pressed(request)
+    return bool(transitions) and TAKING_AWAY.issuperset(transitions) and not form.edits()
 
 
 def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:
     """What was changed by hand; the time to go live is no edit when it is what the article is scheduled at."""
     changes = form.edits()
-    if Step.SCHEDULE in pressed(request):
+    if Transition.SCHEDULE in pressed(request):
         changes.pop("publish_at", None)
     return changes
 

@@ -27,7 +27,7 @@ from articles.desk.transitions import may_take, stage_of
 from articles.models import AT_RISK_WITHIN, Article, named
 from articles.releases import RIGHT
 from articles.text import spoken_briefly
-from articles.workflow import Step
+from articles.workflow import Transition
 from scheduling.services import database_now
 
 Status = Article.Status
@@ -40,8 +40,8 @@ BADGES = {
     Status.MANUALLY_APPROVED: "primary",
     Status.APPROVED: "primary",
     Status.PUBLISHED: "success",
-    Status.WITHDRAWN: "default",
-    Status.KILLED: "danger",
+    Status.UNPUBLISHED: "default",
+    Status.RETRACTED: "danger",
 }
 """The colour of each status."""
 
@@ -86,7 +86,7 @@ class ArticleList(RetriedScreens):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """With the saved views above it."""
         batch = recent(request)
-        above = {**tabs(request), "recent_batch": batch, "recent_title": batch and title_of(batch)}
+        above = {**tabs(request), "recent_bulk_action": batch, "recent_title": batch and title_of(batch)}
         return super().changelist_view(request, {**above, **(extra_context or {})})
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
@@ -109,10 +109,10 @@ class ArticleList(RetriedScreens):
     @admin.display(description=_("headline"), ordering="title")
     def headline(self, article: Article) -> str | SafeString:
         """What readers see or will see; below it the headline that a newer text brings, if that is another."""
-        newer = article.newer.headline if article.newer else article.title
-        if newer == article.title:
+        pending_update = article.pending_update.headline if article.pending_update else article.title
+        if pending_update == article.title:
             return article.title
-        text = gettext("newer text: “%(title)s”") % {"title": newer}
+        text = gettext("newer text: “%(title)s”") % {"title": pending_update}
         return format_html('{}<br><span class="desk-newer">{}</span>', article.title, text)
 
     @display(label={str(status.value): colour for status, colour in BADGES.items()})
@@ -120,7 +120,7 @@ class ArticleList(RetriedScreens):
     def badge(self, article: Article) -> tuple[str, str]:
         """The status in its colour."""
         text = stage_of(article)
-        return str(article.status), f"{text} +" if article.newer else text
+        return str(article.status), f"{text} +" if article.pending_update else text
 
     @admin.display(description=_("goes live"), ordering="publish_at", empty_value="—")
     def goes_live(self, article: Any) -> str | SafeString | None:
@@ -149,7 +149,7 @@ class ArticleList(RetriedScreens):
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Offer the steps in bulk that this person may take."""
-        barred = {step.value for step in Step if not may_take(step, request.user)}
+        barred = {transition.value for transition in Transition if not may_take(transition, request.user)}
         return {name: action for name, action in super().get_actions(request).items() if name not in barred}
 
 

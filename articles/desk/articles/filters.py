@@ -59,8 +59,8 @@ class StageFilter(ChoiceFilter):
             ("scheduled", _("Scheduled")),
             ("published", Status.PUBLISHED.label),
             ("newer", _("With a newer text on its way")),
-            ("withdrawn", Status.WITHDRAWN.label),
-            ("killed", Status.KILLED.label),
+            ("unpublished", Status.UNPUBLISHED.label),
+            ("retracted", Status.RETRACTED.label),
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -78,8 +78,8 @@ _STAGES: Mapping[str, Q] = {
     "scheduled": Q(status__in=Status.waiting(), publish_at__isnull=False),
     "published": Q(status=Status.PUBLISHED),
     "newer": Q(update__isnull=False),
-    "withdrawn": Q(status=Status.WITHDRAWN),
-    "killed": Q(status=Status.KILLED),
+    "unpublished": Q(status=Status.UNPUBLISHED),
+    "retracted": Q(status=Status.RETRACTED),
 }
 
 
@@ -104,9 +104,9 @@ class ConcernFilter(ChoiceFilter):
 
 def at_risk(articles: QuerySet[Any], now: datetime) -> QuerySet[Any]:
     """Articles that will miss their time, or whose newer text will; that is asked first, to use both indexes."""
-    newer = list(Update.objects.at_risk(now).values_list("article", flat=True))
+    pending_update = list(Update.objects.at_risk(now).values_list("article", flat=True))
     own: QuerySet[Any] = articles.at_risk(now)  # type: ignore[attr-defined]
-    return own | articles.filter(pk__in=newer)
+    return own | articles.filter(pk__in=pending_update)
 
 
 class WhoseFilter(ChoiceFilter):
@@ -148,8 +148,8 @@ class AuthorFilter(ChoiceFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
         """Whoever has written something, by name."""
         writes = Exists(Article.objects.filter(author=OuterRef("pk")))
-        people = named_apart(get_user_model().objects.filter(writes))
-        return sorted(((str(pk), name) for pk, name in people.items()), key=lambda choice: choice[1].lower())
+        users = named_apart(get_user_model().objects.filter(writes))
+        return sorted(((str(pk), name) for pk, name in users.items()), key=lambda choice: choice[1].lower())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """What this author wrote."""

@@ -21,7 +21,7 @@ from articles.desk.editor.assets import writing_media
 from articles.desk.editor.body_field import BodyField
 from articles.desk.editor.merge import Merge
 from articles.desk.time_field import ZonedTimeField
-from articles.exceptions import ArticleError, StaleEdit
+from articles.exceptions import ArticleError, EditConflict
 from articles.models import BODY_LENGTH, Article, Channel, Tag, Text
 from articles.pages import newest_number
 from articles.publishing import EDITABLE, Typed
@@ -127,7 +127,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     @property
     def is_stale(self) -> bool:
         """Whether somebody else saved the article meanwhile."""
-        return isinstance(self.refusal, StaleEdit)
+        return isinstance(self.refusal, EditConflict)
 
     def clean_cover_mode(self) -> str:
         """A form without the field says nothing."""
@@ -194,13 +194,13 @@ def _as_typed(fields: Mapping[str, forms.Field], typed: Typed) -> dict[str, Any]
 
 def _newer_values(article: Article) -> dict[str, Any]:
     """Editors go on writing the newest text, whatever readers see."""
-    newer = article.newer
-    if newer is None:
+    pending_update = article.pending_update
+    if pending_update is None:
         return {}
-    revision = newer.draft or newer.approved
+    revision = pending_update.draft or pending_update.approved
     assert revision is not None  # noqa: S101 (an update without text is deleted)
     values = {name: getattr(revision, name) for name in Text.NAMES}
-    return {**values, "tags": list(Tag.objects.filter(name__in=revision.tags)), "update_at": newer.publish_at}
+    return {**values, "tags": list(Tag.objects.filter(name__in=revision.tags)), "update_at": pending_update.publish_at}
 
 
 class ScheduleForm(forms.Form):
@@ -209,7 +209,7 @@ class ScheduleForm(forms.Form):
     publish_at = ZonedTimeField(label=_("Publish at"))
 
 
-class MoveForm(forms.Form):
+class RescheduleForm(forms.Form):
     """How far to move many articles."""
 
     minutes = forms.IntegerField(

@@ -89,15 +89,15 @@ class HistoryScreens(ModelAdmin):
         return article
 
     def _page(self, request: HttpRequest, article: Article, name: str, context: dict[str, Any]) -> HttpResponse:
-        newer = article.newer
+        pending_update = article.pending_update
         context |= {
             **self.admin_site.each_context(request),
             "article": article,
             "opts": self.model._meta,
             "columns_are_approved": article.status in Article.Status.passed(),
-            "draft": newer.draft_id if newer else None,
-            "draft_status": newer.get_status_display() if newer else "",
-            "approved": newer.approved_id if newer else None,
+            "draft": pending_update.draft_id if pending_update else None,
+            "draft_status": pending_update.get_status_display() if pending_update else "",
+            "approved": pending_update.approved_id if pending_update else None,
         }
         return TemplateResponse(request, f"articles/desk/{name}.html", context)
 

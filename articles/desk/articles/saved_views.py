@@ -85,28 +85,28 @@ def plain_query(given: QueryDict) -> str:
 def tabs(request: HttpRequest) -> dict[str, Any]:
     """The tabs for the list's template: the views everybody has, one's own, and what others share."""
     shown = plain_query(request.GET)
-    person: Any = request.user
-    saved = SavedView.objects.shown_to(person)
+    user: Any = request.user
+    saved = SavedView.objects.shown_to(user)
     now = read_database_clock()
     built_in = [Tab(str(name), f"?{query}", query == shown, _count(query, now)) for query, name in BUILT_IN]
     return {
-        "tabs": [*built_in, *(_tab(view, shown, person) for view in saved)],
+        "tabs": [*built_in, *(_tab(view, shown, user) for view in saved)],
         "shown_query": shown,
         "may_save": shown not in {query for query, _name in BUILT_IN} | {view.query for view in saved},
-        "has_own_views": any(view.owner_id == person.pk for view in saved),
-        "view_form": ViewForm(instance=SavedView(owner_id=person.pk)),
+        "has_own_views": any(view.owner_id == user.pk for view in saved),
+        "view_form": ViewForm(instance=SavedView(owner_id=user.pk)),
     }
 
 
 @require_POST
 def save(request: HttpRequest) -> HttpResponse:
     """Keep what the list shows under a name."""
-    person, query = _reader(request), plain_query(QueryDict(request.POST.get("query", "")))
+    user, query = _reader(request), plain_query(QueryDict(request.POST.get("query", "")))
     if len(query) > SavedView.QUERY_LENGTH:
         messages.error(request, _("What this list looks for is too long to be kept as a view."))
         return redirect(f"{reverse(LIST)}?{query}")
-    last = SavedView.objects.of(person).aggregate(last=Max("position"))["last"]
-    view = SavedView(owner_id=person.pk, query=query, position=(last or 0) + 1)
+    last = SavedView.objects.of(user).aggregate(last=Max("position"))["last"]
+    view = SavedView(owner_id=user.pk, query=query, position=(last or 0) + 1)
     form = ViewForm(request.POST, instance=view)
     if form.is_valid():
         form.save()
@@ -157,8 +157,8 @@ def move(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @retried
-def _move(person: Any, pk: int, *, by: int) -> None:
-    own = SavedView.objects.of(person)
+def _move(user: Any, pk: int, *, by: int) -> None:
+    own = SavedView.objects.of(user)
     list(lock_by_ids(SavedView, own.order_by().values_list("pk", flat=True)))
     views = list(own)
     place = next((place for place, view in enumerate(views) if view.pk == pk), None)
@@ -175,8 +175,8 @@ def _reader(request: HttpRequest) -> Any:
     return request.user
 
 
-def _tab(view: SavedView, shown: str, person: Any) -> Tab:
-    owner = "" if view.owner_id == person.pk else named(view.owner)
+def _tab(view: SavedView, shown: str, user: Any) -> Tab:
+    owner = "" if view.owner_id == user.pk else named(view.owner)
     return Tab(view.name, f"?{view.query}", view.query == shown, owner=owner)
 
 

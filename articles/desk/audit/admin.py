@@ -18,17 +18,17 @@ from unfold.admin import ModelAdmin
 
 from articles.audit import (
     ADD_GROUP,
-    ADD_PERSON,
     ADD_TOKEN,
+    ADD_USER,
     ADD_WORDS,
     CHANGE_GROUP,
     CHANGE_PASSWORD,
-    CHANGE_PERSON,
+    CHANGE_USER,
     CHANGE_WORDS,
     CREATE,
     DELETE,
     DELETE_GROUP,
-    DELETE_PERSON,
+    DELETE_USER,
     DELETE_WORDS,
     EDIT,
     IMPORT,
@@ -40,19 +40,19 @@ from articles.audit import (
     REVIEWED,
     REVOKE_TOKEN,
     SAVE,
-    TAKEN_OFF,
     UNDONE,
+    UNPUBLISHED,
     UPDATED,
 )
 from articles.desk.audit.details import facts_of
-from articles.images import CHANGE_PICTURE, DELETE_PICTURE, UPLOAD
+from articles.images import CHANGE_IMAGE, DELETE_IMAGE, UPLOAD
 from articles.models import Article, AuditEntry, Release
 from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
 from articles.releases import CREATED, JOINED, LEFT, RELEASED, TAKEN_BACK
 from articles.releases import FAILED as RELEASE_FAILED
 from articles.review import CHANGE_POLICY
 from articles.text import spoken_briefly, spoken_exactly
-from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
+from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
 
 NAMES: Mapping[str, str | Promise] = {
     CREATE: _("Written"),
@@ -61,7 +61,7 @@ NAMES: Mapping[str, str | Promise] = {
     DELETE: _("Deleted"),
     IMPORT: _("Imported"),
     PUBLISHED: _("Went live"),
-    TAKEN_OFF: _("Taken off"),
+    UNPUBLISHED: _("Taken off"),
     UPDATED: _("Newer text went live"),
     REVIEWED: _("Reviewed automatically"),
     PULLED_BACK: _("Pulled back"),
@@ -69,17 +69,17 @@ NAMES: Mapping[str, str | Promise] = {
     LINK: _("Preview link made"),
     UNLINK: _("Preview link revoked"),
     UPLOAD: _("Picture uploaded"),
-    CHANGE_PICTURE: _("Picture changed"),
-    DELETE_PICTURE: _("Picture deleted"),
+    CHANGE_IMAGE: _("Picture changed"),
+    DELETE_IMAGE: _("Picture deleted"),
     ADD_WORDS: _("Sensitive words added"),
     CHANGE_WORDS: _("Sensitive words changed"),
     DELETE_WORDS: _("Sensitive words deleted"),
     LOGGED_IN: _("Logged in"),
     LOG_IN_FAILED: _("Log-in failed"),
     LOCKED_OUT: _("Log-in locked"),
-    ADD_PERSON: _("User added"),
-    CHANGE_PERSON: _("User changed"),
-    DELETE_PERSON: _("User deleted"),
+    ADD_USER: _("User added"),
+    CHANGE_USER: _("User changed"),
+    DELETE_USER: _("User deleted"),
     CHANGE_PASSWORD: _("Password changed"),
     ADD_GROUP: _("Group added"),
     CHANGE_GROUP: _("Group changed"),
@@ -89,14 +89,14 @@ NAMES: Mapping[str, str | Promise] = {
     CHANGE_POLICY: _("Review policy changed"),
     RENAME_TAG: _("Tag renamed"),
     DELETE_TAG: _("Tag deleted"),
-    **{step.value: STEPS[step].label for step in Step},
+    **{transition.value: TRANSITIONS[transition].label for transition in Transition},
     CREATED: _("Release prepared"),
     JOINED: _("Came into a release"),
     LEFT: _("Taken out of a release"),
     RELEASED: _("Release went out"),
     RELEASE_FAILED: _("Release failed"),
     TAKEN_BACK: _("Rolled back with its release"),
-    **{step.value: RELEASE_STEPS[step].label for step in ReleaseStep},
+    **{transition.value: RELEASE_TRANSITIONS[transition].label for transition in ReleaseTransition},
 }
 """What people call the actions of the record."""
 
@@ -148,12 +148,12 @@ class AuditAdmin(ModelAdmin):
     keeps_history = False  # it is the history
     counted = _("audit entries")
     fields = [
-        "moment", "deed", "person", "door", "article_title", "release_name", "change", "reason", "revision", "more",
+        "moment", "deed", "user", "source", "article_title", "release_name", "change", "reason", "revision", "more",
     ]  # fmt: skip
-    readonly_fields = ["moment", "deed", "person", "change", "more"]
-    list_display = ["moment", "deed", "article_title", "release_name", "person", "door", "change", "reason"]
+    readonly_fields = ["moment", "deed", "user", "change", "more"]
+    list_display = ["moment", "deed", "article_title", "release_name", "user", "source", "change", "reason"]
     list_display_links = ["moment"]
-    list_filter = ["door", ActionFilter, ("at", admin.DateFieldListFilter)]
+    list_filter = ["source", ActionFilter, ("at", admin.DateFieldListFilter)]
     list_per_page = 50
     ordering = ["-id"]
     show_full_result_count = False
@@ -170,8 +170,8 @@ class AuditAdmin(ModelAdmin):
         """What was done."""
         return name_of(entry.action)
 
-    @admin.display(description=_("person"), ordering="user_name", empty_value="—")
-    def person(self, entry: AuditEntry) -> str | None:
+    @admin.display(description=_("user"), ordering="user_name", empty_value="—")
+    def user(self, entry: AuditEntry) -> str | None:
         """Who did it, unless it was the clock."""
         return entry.who if entry.user_name else None
 
@@ -187,10 +187,10 @@ class AuditAdmin(ModelAdmin):
         """By what is recorded, and by what people are called now."""
         found, _may_repeat = super().get_search_results(request, queryset, search_term)
         words = search_term.split()
-        people = get_user_model()._default_manager.all()
+        users = get_user_model()._default_manager.all()
         for word in words:
-            people = people.filter(Q(first_name__icontains=word) | Q(last_name__icontains=word))
-        ids = list(people.values_list("pk", flat=True)) if words else []
+            users = users.filter(Q(first_name__icontains=word) | Q(last_name__icontains=word))
+        ids = list(users.values_list("pk", flat=True)) if words else []
         return (found | queryset.filter(user_id__in=ids) if ids else found), False
 
     @admin.display(description=_("change"))

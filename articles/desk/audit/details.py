@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from articles.models import Article, AuditEntry, Material, ReleaseMember, named
+from articles.models import Article, AuditEntry, Image, ReleaseMember, named
 from articles.text import spoken_exactly
 from articles.workflow import VERDICTS
 
@@ -29,8 +29,8 @@ def facts_of(entry: AuditEntry) -> Iterator[tuple[str | Promise, str]]:
         yield _("article's number"), _article(entry.article_id)
     if entry.user_name:
         yield _("log-in name"), entry.user_name
-    for name, value in entry.facts.items():
-        label, read = _FACTS.get(name, (name, str))
+    for name, value in entry.details.items():
+        label, read = _DETAILS.get(name, (name, str))
         if value and name not in _LEFT_OUT and (text := read(value)):
             yield label, text
 
@@ -41,13 +41,13 @@ def _article(pk: int) -> str:
     return format_html('<a class="desk-link" href="{}">{}</a>', reverse("admin:articles_article_change", args=[pk]), pk)
 
 
-def _picture(pk: str) -> str:
+def _image(pk: str) -> str:
     """A link to it, while there is one."""
-    picture = Material.objects.filter(pk=pk).first()
-    if picture is None:
+    image = Image.objects.filter(pk=pk).first()
+    if image is None:
         return ""
-    address = reverse("admin:articles_material_change", args=[pk])
-    return format_html('<a class="desk-link" href="{}">{}</a>', address, picture.title)
+    address = reverse("admin:articles_image_change", args=[pk])
+    return format_html('<a class="desk-link" href="{}">{}</a>', address, image.title)
 
 
 def _time(value: str) -> str:
@@ -64,7 +64,7 @@ def _status(value: str) -> str:
     return str((by_review.get(value) or Status.__members__[value.upper()]).label)
 
 
-def _people(ids: Iterable[int | None]) -> str:
+def _users(ids: Iterable[int | None]) -> str:
     """Who was, and who is; with the number of who is there no more."""
     found = get_user_model()._default_manager.in_bulk([pk for pk in ids if pk])
     return " → ".join(named(found[pk]) if pk in found else str(pk or "—") for pk in ids)
@@ -76,7 +76,7 @@ def _names(names: Iterable[str]) -> str:
 
 def _name(name: str) -> str:
     """What people call a field of an article or of a picture."""
-    for model in ("Article", "Update", "Material"):
+    for model in ("Article", "Update", "Image"):
         try:
             return str(apps.get_model("articles", model)._meta.get_field(name).verbose_name)
         except FieldDoesNotExist:
@@ -100,8 +100,8 @@ def _changes(values: Mapping[str, Iterable[Any]]) -> str:
 _LEFT_OUT = frozenset({"link", "limit", "scopes", "old", "new", "machine", "approved_by", "override"})
 """The key of a preview link; what is part of the entry's change."""
 
-_FACTS: Mapping[str, tuple[str | Promise, Reader]] = {
-    "author": (_("author"), _people),
+_DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
+    "author": (_("author"), _users),
     "address": (_("from the address"), str),
     "changed": (_("changed"), _names),
     "changes": (_("changed"), _changes),
@@ -109,14 +109,14 @@ _FACTS: Mapping[str, tuple[str | Promise, Reader]] = {
     "owner": (_("acts as"), str),
     "taken": (_("taken"), _listed),
     "discarded": (_("discarded revisions"), lambda numbers: gettext(", ").join(map(str, numbers))),
-    "material": (_("picture"), _picture),
+    "image": (_("image"), _image),
     "notice": (_("kill notice"), str),
     "old_name": (_("name before"), str),
     "planned": (_("what happens"), lambda value: str(ReleaseMember.Action(value).label)),
     "until": (_("ends"), _time),
     "update": (_("newer text"), _status),
     "update_at": (_("update at"), _time),
-    "written_by": (_("text by"), lambda ids: gettext(", ").join(_people([pk]) for pk in ids)),
+    "written_by": (_("text by"), lambda ids: gettext(", ").join(_users([pk]) for pk in ids)),
     "unpublish_at": (_("take off at"), _times),
     "embargo_until": (_("embargo until"), _times),
 }

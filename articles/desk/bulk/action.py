@@ -12,32 +12,32 @@ from django.utils.text import format_lazy
 
 from articles.desk.bulk.screens import FORMS, begin
 from articles.models import Article
-from articles.workflow import STEPS, Step
+from articles.workflow import TRANSITIONS, Transition
 
 Action = Callable[[Any, HttpRequest, QuerySet[Article]], HttpResponse]
 
 OFFERED = (
-    Step.SUBMIT,
-    Step.APPROVE,
-    Step.SCHEDULE,
-    Step.MOVE,
-    Step.CANCEL_SCHEDULE,
-    Step.PUBLISH_NOW,
-    Step.WITHDRAW,
-    Step.RESTORE,
+    Transition.SUBMIT,
+    Transition.APPROVE,
+    Transition.SCHEDULE,
+    Transition.RESCHEDULE,
+    Transition.UNSCHEDULE,
+    Transition.PUBLISH_NOW,
+    Transition.UNPUBLISH,
+    Transition.REPUBLISH,
 )
 
 
-def for_each(step: Step) -> Action:
+def for_each(transition: Transition) -> Action:
     """An action that takes `step` with each chosen article; one that asks first says so by its dots."""
 
     def action(screen: ModelAdmin[Article], request: HttpRequest, chosen: QuerySet[Article]) -> HttpResponse:
-        return begin(request, step, chosen)
+        return begin(request, transition, chosen)
 
-    action.__name__ = step.value
-    label = STEPS[step].label
-    action.short_description = format_lazy("{}…", label) if step in FORMS else label  # type: ignore[attr-defined]
+    action.__name__ = transition.value
+    label = TRANSITIONS[transition].label
+    action.short_description = format_lazy("{}…", label) if transition in FORMS else label  # type: ignore[attr-defined]
     return action
 
 
-BULK_ACTIONS: list[Action] = [for_each(step) for step in OFFERED]
+BULK_ACTIONS: list[Action] = [for_each(transition) for transition in OFFERED]

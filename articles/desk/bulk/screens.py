@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from articles.desk.articles.forms import MoveForm, ScheduleForm
+from articles.desk.articles.forms import RescheduleForm, ScheduleForm
 from articles.exceptions import ArticleError
-from articles.models import Batch, BatchItem, Revision
+from articles.models import BulkAction, BulkActionItem, Revision
 from articles.publishing import (
     UNDOABLE,
     advance_bulk_action,
@@ -27,70 +27,76 @@ from articles.publishing import (
     start_bulk_action,
     undo_bulk_action,
 )
-from articles.workflow import STEPS, Step
+from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 
 SHOWN = 200  # refused articles on the screen; the others are counted
 NAMED = 10  # chosen articles that are named before the step is taken
 KEPT = 20  # batches in the list of one's own
 
-FORMS: dict[Step, type[Form]] = {
-    Step.APPROVE: Form,
-    Step.SCHEDULE: ScheduleForm,
-    Step.MOVE: MoveForm,
-    Step.PUBLISH_NOW: Form,
-    Step.WITHDRAW: Form,
-    Step.RESTORE: Form,
+FORMS: dict[Transition, type[Form]] = {
+    Transition.APPROVE: Form,
+    Transition.SCHEDULE: ScheduleForm,
+    Transition.RESCHEDULE: RescheduleForm,
+    Transition.PUBLISH_NOW: Form,
+    Transition.UNPUBLISH: Form,
+    Transition.REPUBLISH: Form,
 }
 """The steps that ask before they are taken, and what for: `APPROVE` shows what is approved, and what readers notice at
 once asks at all.
 """
 
 WARNINGS = {
-    Step.PUBLISH_NOW: gettext_lazy("Readers will see them at once; this cannot be undone, but they can be withdrawn."),
-    Step.WITHDRAW: gettext_lazy("Readers will not see them from that moment on."),
-    Step.RESTORE: gettext_lazy("Readers will see them again at once, with the dates they had."),
+    Transition.PUBLISH_NOW: gettext_lazy(
+        "Readers will see them at once; this cannot be undone, but they can be withdrawn."
+    ),
+    Transition.UNPUBLISH: gettext_lazy("Readers will not see them from that moment on."),
+    Transition.REPUBLISH: gettext_lazy("Readers will see them again at once, with the dates they had."),
 }
 
 
-def begin(request: HttpRequest, step: Step, articles: Any) -> HttpResponse:
+def begin(request: HttpRequest, transition: Transition, articles: Any) -> HttpResponse:
     """Gather the chosen articles and go where the step is followed, or asked about."""
     try:
-        batch = gather_articles(step, list(articles.order_by("pk").values_list("pk", "title")), by=request.user)
+        bulk_action = gather_articles(
+            transition, list(articles.order_by("pk").values_list("pk", "title")), by=request.user
+        )
     except ArticleError as refusal:
         messages.error(request, str(refusal))
         return redirect("admin:articles_article_changelist")
-    if step not in FORMS:
-        start_bulk_action(batch)
-    return redirect("desk_batch", batch.pk)
+    if transition not in FORMS:
+        start_bulk_action(bulk_action)
+    return redirect("desk_bulk_action", bulk_action.pk)
 
 
 @never_cache
 def show(request: HttpRequest, pk: int) -> HttpResponse:
     """The question, or how far it got; with POST the answer."""
-    batch = _mine(request, pk)
-    if batch.started_at is not None:
-        return _page(request, batch, "batch", _state(batch))
-    form = FORMS.get(Step(batch.step), Form)(request.POST if request.method == "POST" else None)
+    bulk_action = _mine(request, pk)
+    if bulk_action.started_at is not None:
+        return _page(request, bulk_action, "bulk_action", _state(bulk_action))
+    form = FORMS.get(Transition(bulk_action.transition), Form)(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            start_bulk_action(batch, **form.cleaned_data)
-            return redirect("desk_batch", batch.pk)
+            start_bulk_action(bulk_action, **form.cleaned_data)
+            return redirect("desk_bulk_action", bulk_action.pk)
         except ArticleError as refusal:
             form.add_error(next(iter(form.fields), None), str(refusal))
-    return _page(request, batch, "batch_question", {"form": form, **_chosen(batch)})
+    return _page(request, bulk_action, "bulk_action_form", {"form": form, **_chosen(bulk_action)})
 
 
 @never_cache
 @require_POST
 def advance(request: HttpRequest, pk: int) -> HttpResponse:
     """Do the next chunk; the script gets the inside of the page, a browser without scripts is sent to the page."""
-    batch = _mine(request, pk)
-    advance_bulk_action(batch.pk)
+    bulk_action = _mine(request, pk)
+    advance_bulk_action(bulk_action.pk)
     if "X-Requested-With" not in request.headers:
-        return redirect("desk_batch", pk)
-    batch.refresh_from_db()
-    return TemplateResponse(request, "articles/desk/batch_inside.html", {"batch": batch, **_state(batch)})
+        return redirect("desk_bulk_action", pk)
+    bulk_action.refresh_from_db()
+    return TemplateResponse(
+        request, "articles/desk/bulk_action_inside.html", {"bulk_action": bulk_action, **_state(bulk_action)}
+    )
 
 
 @require_POST
@@ -100,57 +106,64 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
         undoing = undo_bulk_action(_mine(request, pk), by=request.user)
     except ArticleError as refusal:
         messages.error(request, str(refusal))
-        return redirect("desk_batch", pk)
-    return redirect("desk_batch", undoing.pk)
+        return redirect("desk_bulk_action", pk)
+    return redirect("desk_bulk_action", undoing.pk)
 
 
 def mine(request: HttpRequest) -> HttpResponse:
     """The latest of one's own."""
     now = read_database_clock()
-    batches = Batch.objects.of(request.user).filter(started_at__isnull=False)[:KEPT]
-    rows = [(batch, title_of(batch), batch.counts(), may_be_undone(batch, now)) for batch in batches]
+    bulk_actions = BulkAction.objects.of(request.user).filter(started_at__isnull=False)[:KEPT]
+    rows = [
+        (bulk_action, title_of(bulk_action), bulk_action.counts(), may_be_undone(bulk_action, now))
+        for bulk_action in bulk_actions
+    ]
     context = {
         **admin.site.each_context(request),
         "title": _("My steps with many articles"),
         "rows": rows,
     }
-    return TemplateResponse(request, "articles/desk/batches.html", context)
+    return TemplateResponse(request, "articles/desk/bulk_actions.html", context)
 
 
-def recent(request: HttpRequest) -> Batch | None:
+def recent(request: HttpRequest) -> BulkAction | None:
     """One's latest batch, if it still runs or can be undone: the list of articles leads to it."""
-    batch = Batch.objects.of(request.user).filter(started_at__isnull=False, undoes__isnull=True).first()
-    if batch is None or hasattr(batch, "undone_by"):
+    bulk_action = BulkAction.objects.of(request.user).filter(started_at__isnull=False, undoes__isnull=True).first()
+    if bulk_action is None or hasattr(bulk_action, "undone_by"):
         return None
-    is_open = batch.finished_at is None or may_be_undone(batch, read_database_clock())
-    return batch if is_open else None
+    is_open = bulk_action.finished_at is None or may_be_undone(bulk_action, read_database_clock())
+    return bulk_action if is_open else None
 
 
-def title_of(batch: Batch) -> str:
+def title_of(bulk_action: BulkAction) -> str:
     """What is done, and that it is undone."""
-    label = str(STEPS[Step(batch.step)].label)
-    return _("Undo: %(step)s") % {"step": label} if batch.is_undo else label
+    label = str(TRANSITIONS[Transition(bulk_action.transition)].label)
+    return _("Undo: %(step)s") % {"step": label} if bulk_action.is_undo else label
 
 
-def _mine(request: HttpRequest, pk: int) -> Batch:
-    return get_object_or_404(Batch.objects.of(request.user).select_related("undoes"), pk=pk)
+def _mine(request: HttpRequest, pk: int) -> BulkAction:
+    return get_object_or_404(BulkAction.objects.of(request.user).select_related("undoes"), pk=pk)
 
 
-def _chosen(batch: Batch) -> dict[str, Any]:
-    count, items, step = batch.items.count(), batch.items.order_by("pk"), Step(batch.step)
-    if step is Step.APPROVE:
-        return {**_to_approve(items), "count": count, "button": STEPS[step].label}
+def _chosen(bulk_action: BulkAction) -> dict[str, Any]:
+    count, items, transition = (
+        bulk_action.items.count(),
+        bulk_action.items.order_by("pk"),
+        Transition(bulk_action.transition),
+    )
+    if transition is Transition.APPROVE:
+        return {**_to_approve(items), "count": count, "button": TRANSITIONS[transition].label}
     return {
         "chosen": list(items[:NAMED]),
         "count": count,
         "more": max(count - NAMED, 0),
-        "button": STEPS[step].label,
-        "warning": WARNINGS.get(step),
-        "may_be_undone": step in UNDOABLE,
+        "button": TRANSITIONS[transition].label,
+        "warning": WARNINGS.get(transition),
+        "may_be_undone": transition in UNDOABLE,
     }
 
 
-def _to_approve(items: QuerySet[BatchItem]) -> dict[str, Any]:
+def _to_approve(items: QuerySet[BulkActionItem]) -> dict[str, Any]:
     """Every text that would be approved, with its times: nobody approves what was not on the screen."""
     numbers = {(item.article_id, item.revision) for item in items}
     found = Revision.objects.filter(article__in={pk for pk, _number in numbers}).select_related("author")
@@ -167,23 +180,23 @@ def _planned(revision: Revision | None) -> datetime | None:
     return max((datetime.fromisoformat(time) for time in chosen if time), default=None)
 
 
-def _state(batch: Batch) -> dict[str, Any]:
-    counts = batch.counts()
-    refused = batch.items.filter(state=BatchItem.State.REFUSED).order_by("pk")[:SHOWN]
+def _state(bulk_action: BulkAction) -> dict[str, Any]:
+    counts = bulk_action.counts()
+    refused = bulk_action.items.filter(state=BulkActionItem.State.REFUSED).order_by("pk")[:SHOWN]
     return {
         **counts,
         "handled": counts["done"] + counts["refused"],
-        "sentence": _sentence(batch, counts),
+        "sentence": _sentence(bulk_action, counts),
         "refusals": list(refused),
         "more_refusals": max(counts["refused"] - SHOWN, 0),
-        "may_undo": may_be_undone(batch, read_database_clock()),
-        "undone_by": getattr(batch, "undone_by", None),
+        "may_undo": may_be_undone(bulk_action, read_database_clock()),
+        "undone_by": getattr(bulk_action, "undone_by", None),
     }
 
 
-def _sentence(batch: Batch, counts: dict[str, int]) -> str:
+def _sentence(bulk_action: BulkAction, counts: dict[str, int]) -> str:
     handled, total = counts["done"] + counts["refused"], counts["total"]
-    if batch.finished_at is None:
+    if bulk_action.finished_at is None:
         return _("%(handled)d of %(total)d") % {"handled": handled, "total": total}
     done = ngettext("Done with %d article.", "Done with %d articles.", counts["done"]) % counts["done"]
     if not counts["refused"]:
@@ -192,10 +205,10 @@ def _sentence(batch: Batch, counts: dict[str, int]) -> str:
     return f"{done} {left}"
 
 
-def _page(request: HttpRequest, batch: Batch, name: str, context: dict[str, Any]) -> HttpResponse:
+def _page(request: HttpRequest, bulk_action: BulkAction, name: str, context: dict[str, Any]) -> HttpResponse:
     context |= {
         **admin.site.each_context(request),
-        "title": title_of(batch),
-        "batch": batch,
+        "title": title_of(bulk_action),
+        "bulk_action": bulk_action,
     }
     return TemplateResponse(request, f"articles/desk/{name}.html", context)

@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from articles.models import named_apart
-from articles.publishing import Person
+from articles.publishing import Actor
 
 
-def may_look(person: Person) -> bool:
+def may_look(user: Actor) -> bool:
     """Whoever may see articles sees the calendar."""
-    return person.has_perm("articles.view_article") or person.has_perm("articles.change_article")  # type: ignore[union-attr]
+    return user.has_perm("articles.view_article") or user.has_perm("articles.change_article")  # type: ignore[union-attr]
 
 
 def require_look(request: HttpRequest) -> None:
@@ -25,7 +25,7 @@ def require_look(request: HttpRequest) -> None:
         raise PermissionDenied
 
 
-def people() -> dict[int, str]:
+def users() -> dict[int, str]:
     """Whose articles may be chosen: key to name."""
     staff = get_user_model()._default_manager.filter(is_staff=True, is_active=True)
     return named_apart(staff.order_by("first_name", "last_name", "username"))

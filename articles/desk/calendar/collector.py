@@ -11,7 +11,7 @@ from django.db.models import Model, QuerySet
 
 from articles.desk.calendar.entries import Entry
 from articles.desk.calendar.parameters import Choice
-from articles.publishing import Person
+from articles.publishing import Actor
 
 Row = TypeVar("Row", bound=Model)
 
@@ -19,7 +19,7 @@ Row = TypeVar("Row", bound=Model)
 class Collector(ABC):
     """Somebody's choice of entries, as things stand at `now`."""
 
-    def __init__(self, choice: Choice, *, by: Person, now: datetime) -> None:
+    def __init__(self, choice: Choice, *, by: Actor, now: datetime) -> None:
         self.choice = choice
         self.by = by
         self.now = now

@@ -15,30 +15,32 @@ from articles.models import Article
 from articles.workflow import UNAPPROVED, WAITING
 
 
-def mark_clashes(sheet: Sheet) -> None:
+def mark_conflicts(sheet: Sheet) -> None:
     """Mark what is still to come and has a neighbour in its channel, whoever wrote that and whether it is shown or not.
 
     One query, for nothing but channels and times.
     """
     if not any(entry.kind is Kind.PUBLISH and entry.channel for entry in sheet.entries):
         return
-    clashing = _clashing(sheet.slots[0].span.start, sheet.slots[-1].span.end)
+    conflicting = _conflicting(sheet.slots[0].span.start, sheet.slots[-1].span.end)
     for slot in sheet.slots:
-        slot.entries = [entry.marked(Mark.CLASH) if _clashes(entry, clashing) else entry for entry in slot.entries]
+        slot.entries = [
+            entry.marked(Mark.CONFLICT) if _conflicts(entry, conflicting) else entry for entry in slot.entries
+        ]
 
 
-def _clashes(entry: Entry, clashing: set[str]) -> bool:
-    return entry.kind is Kind.PUBLISH and entry.key in clashing
+def _conflicts(entry: Entry, conflicting: set[str]) -> bool:
+    return entry.kind is Kind.PUBLISH and entry.key in conflicting
 
 
-def _clashing(start: datetime, end: datetime) -> set[str]:
+def _conflicting(start: datetime, end: datetime) -> set[str]:
     """The keys of all that have a neighbour."""
-    near = (start - settings.CALENDAR_CLASH, end + settings.CALENDAR_CLASH)
+    near = (start - settings.CALENDAR_CONFLICT, end + settings.CALENDAR_CONFLICT)
     statuses = UNAPPROVED | WAITING | {Article.Status.PUBLISHED}
     rows = Article.objects.filter(FREE, publish_at__range=near, status__in=statuses, channel__isnull=False)
     found: set[int] = set()
     for one, other in pairwise(sorted(rows.order_by().values_list("channel_id", "publish_at", "pk"))):
         (channel, time, pk), (other_channel, other_time, other_pk) = one, other
-        if channel == other_channel and other_time - time <= settings.CALENDAR_CLASH:  # type: ignore[operator]
+        if channel == other_channel and other_time - time <= settings.CALENDAR_CONFLICT:  # type: ignore[operator]
             found |= {pk, other_pk}
     return {f"{Moment.PUBLISH}:{pk}" for pk in found}

@@ -21,13 +21,13 @@ class Kind(TextChoices):
     PUBLISHED = "published", _("Went live")
     UPDATE = "update", _("Newer text")
     TAKE_OFF = "take-off", _("Is taken off")
-    TAKEN_OFF = "taken-off", _("Was taken off")
+    UNPUBLISHED = "taken-off", _("Was taken off")
     EMBARGO = "embargo", _("Embargo ends")
     RELEASE = "release", _("Release goes out")
     RELEASED = "released", _("Release went out")
 
 
-OVER = frozenset({Kind.PUBLISHED, Kind.TAKEN_OFF, Kind.RELEASED})
+OVER = frozenset({Kind.PUBLISHED, Kind.UNPUBLISHED, Kind.RELEASED})
 
 
 class Mark(TextChoices):
@@ -35,7 +35,7 @@ class Mark(TextChoices):
 
     AT_RISK = "at-risk", _("not approved yet")
     OVERDUE = "overdue", _("its time is past, and it has not happened")
-    CLASH = "clash", _("another article of the channel goes live at nearly the same time")
+    CONFLICT = "clash", _("another article of the channel goes live at nearly the same time")
 
     @property
     def short(self) -> str:
@@ -46,7 +46,7 @@ class Mark(TextChoices):
 _SHORT = {
     Mark.AT_RISK: _("at risk"),
     Mark.OVERDUE: pgettext_lazy("of something on the calendar", "overdue"),
-    Mark.CLASH: _("clash"),
+    Mark.CONFLICT: _("clash"),
 }
 
 
@@ -109,12 +109,12 @@ class Entry:
         return " ".join((self.kind.value, *(mark.value for mark in self.marks)))
 
     @cached_property
-    def facts(self) -> str:
+    def details(self) -> str:
         """Channel, author, where it stands."""
-        return " · ".join(fact for fact in (self.channel, self.author, self.state, self.note) if fact)
+        return " · ".join(detail for detail in (self.channel, self.author, self.state, self.note) if detail)
 
     @property
     def tip(self) -> str:
         """Everything about it, for who points at it."""
         marks = (str(mark.label) for mark in self.marks)
-        return "\n".join((f"{self.wall:%H:%M:%S} {self.title}", self.name, self.facts, *marks))
+        return "\n".join((f"{self.wall:%H:%M:%S} {self.title}", self.name, self.details, *marks))

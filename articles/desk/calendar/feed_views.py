@@ -14,7 +14,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import condition, require_safe
 
-from articles.desk.calendar.base import may_look, page, people, require_look
+from articles.desk.calendar.base import may_look, page, require_look, users
 from articles.desk.calendar.icalendar import feed
 from articles.desk.calendar.parameters import Choice
 from articles.models import AuditEntry, CalendarFeed, Channel
@@ -25,7 +25,7 @@ from scheduling.services import read_database_clock
 def _feed_of(secret: str) -> CalendarFeed | None:
     """The feed, if its person may see the calendar at this moment."""
     found = CalendarFeed.objects.with_secret(secret)
-    return found if found is not None and may_look(found.person) else None
+    return found if found is not None and may_look(found.user) else None
 
 
 def version(request: HttpRequest, secret: str) -> str | None:
@@ -35,7 +35,7 @@ def version(request: HttpRequest, secret: str) -> str | None:
         return None
     last = AuditEntry.objects.order_by("-id").values_list("id", flat=True).first()
     today = read_database_clock().date()
-    with speaking_to(found.person):
+    with speaking_to(found.user):
         stamp = repr((found.nonce, last, today, sorted(request.GET.items()), get_language()))
     return f'"{sha256(stamp.encode()).hexdigest()[:32]}"'
 
@@ -48,8 +48,8 @@ def calendar_file(request: HttpRequest, secret: str) -> HttpResponse:
     if found is None:
         raise Http404
     now = read_database_clock()
-    with speaking_to(found.person):
-        file = feed(Choice.of(request.GET, now.date()), by=found.person, now=now)
+    with speaking_to(found.user):
+        file = feed(Choice.of(request.GET, now.date()), by=found.user, now=now)
     answer = HttpResponse(file, content_type="text/calendar; charset=utf-8")
     answer["Content-Disposition"] = 'inline; filename="headline.ics"'
     answer["Cache-Control"] = "private, no-cache"
@@ -70,7 +70,7 @@ def feed_screen(request: HttpRequest) -> HttpResponse:
         "choice": choice,
         "address": _address(found, choice) if found else "",
         "channels": Channel.objects.all(),
-        "people": people(),
+        "people": users(),
     }
     return page(request, "feed", context)
 

@@ -14,7 +14,7 @@ from articles.desk.calendar.collector import Collector, Row
 from articles.desk.calendar.entries import Entry
 from articles.desk.calendar.parameters import Choice
 from articles.desk.calendar.period import Span, View
-from articles.publishing import Person
+from articles.publishing import Actor
 
 SHOWN = {View.MONTH: 5, View.WEEK: 3, View.DAY: 12}
 """Entries shown in a slot (a day of the month, an hour of the others) before it folds."""
@@ -40,7 +40,7 @@ class Slot:
 class Sheet(Collector):
     """The slots of a period."""
 
-    def __init__(self, choice: Choice, *, by: Person, now: datetime) -> None:
+    def __init__(self, choice: Choice, *, by: Actor, now: datetime) -> None:
         super().__init__(choice, by=by, now=now)
         self.slots = [Slot(span, self._limit(span)) for span in choice.period.spans()]
         self._ends = [slot.span.end for slot in self.slots]

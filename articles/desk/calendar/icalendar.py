@@ -19,7 +19,7 @@ from articles.desk.calendar.reschedule import Moment, time_of
 from articles.desk.calendar.sources import COLUMNS, SOURCES, entry_about, release_entry
 from articles.desk.calendar.subjects import KINDS
 from articles.models import Article, AuditEntry, Release
-from articles.publishing import Person
+from articles.publishing import Actor
 
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
 """How far the feed looks."""
@@ -32,7 +32,7 @@ REFRESH = timedelta(minutes=15)
 class Roll(Collector):
     """What goes into a feed: everything from a month ago to a year ahead."""
 
-    def __init__(self, choice: Choice, *, by: Person, now: datetime) -> None:
+    def __init__(self, choice: Choice, *, by: Actor, now: datetime) -> None:
         super().__init__(choice, by=by, now=now)
         self.entries: list[Entry] = []
 
@@ -43,10 +43,10 @@ class Roll(Collector):
         self.entries += [entry(row, self) for row in (*ahead[:MOST], *behind[:MOST])]
 
 
-def feed(choice: Choice, *, by: Person, now: datetime) -> bytes:
+def feed(choice: Choice, *, by: Actor, now: datetime) -> bytes:
     """The file for `by`, in UTC."""
     roll = Roll(choice, by=by, now=now)
-    for source in (*SOURCES, withdrawn, cancelled_releases, taken_away):
+    for source in (*SOURCES, unpublished, cancelled_releases, taken_away):
         source(roll)
     versions = _versions("article_id", {entry.article for entry in roll.entries if entry.article})
     releases = _versions("release_id", {entry.release for entry in roll.entries if entry.release})
@@ -58,11 +58,11 @@ def feed(choice: Choice, *, by: Person, now: datetime) -> bytes:
     return bytes(calendar.to_ical())
 
 
-def withdrawn(roll: Roll) -> None:
+def unpublished(roll: Roll) -> None:
     """Articles that readers do not see at their time, or no longer."""
     rows = Article.objects.filter(roll.choice.articles(roll.by), status__in=_OFF).select_related("channel", "author")
-    roll.put(rows.only(*COLUMNS), "publish_at", _withdrawn)
-    roll.put(rows.filter(status=Article.Status.KILLED).only(*COLUMNS), "unpublish_at", _not_taken_off)
+    roll.put(rows.only(*COLUMNS), "publish_at", _unpublished)
+    roll.put(rows.filter(status=Article.Status.RETRACTED).only(*COLUMNS), "unpublish_at", _not_taken_off)
 
 
 def cancelled_releases(roll: Roll) -> None:
@@ -86,7 +86,7 @@ def taken_away(roll: Roll) -> None:
 def _last_times(since: datetime) -> dict[tuple[Moment, int], tuple[datetime, AuditEntry]]:
     """Moment and article to the last time that the audit record knows, and the entry that tells what became of it."""
     lost = Q(old_time__isnull=False) & (Q(new_time__isnull=True) | Q(action=DELETE))
-    told = lost | Q(action=UPDATED) | Q(facts__has_any_keys=[*Moment])
+    told = lost | Q(action=UPDATED) | Q(details__has_any_keys=[*Moment])
     rows = AuditEntry.objects.filter(told, at__gte=since, article_id__isnull=False).latest_first()
     last: dict[tuple[Moment, int], tuple[datetime, AuditEntry]] = {}
     for entry in reversed(rows[:MOST]):
@@ -102,17 +102,17 @@ def _times_in(entry: AuditEntry) -> Iterator[tuple[Moment, datetime]]:
     if entry.old_time and (entry.new_time is None or entry.action == DELETE):
         yield Moment.PUBLISH, entry.old_time
     for moment in (Moment.TAKE_OFF, Moment.EMBARGO):
-        old, new = entry.facts.get(moment) or (None, None)
+        old, new = entry.details.get(moment) or (None, None)
         if time := new or old:
             yield moment, datetime.fromisoformat(time)
-    if time := entry.facts.get(Moment.UPDATE):
+    if time := entry.details.get(Moment.UPDATE):
         yield Moment.UPDATE, datetime.fromisoformat(time)
 
 
-_OFF = (Article.Status.WITHDRAWN, Article.Status.KILLED)
+_OFF = (Article.Status.UNPUBLISHED, Article.Status.RETRACTED)
 
 
-def _withdrawn(article: Article, roll: Collector) -> Entry:
+def _unpublished(article: Article, roll: Collector) -> Entry:
     return entry_about(article, Kind.PUBLISH, article.goes_live_at or roll.now, Moment.PUBLISH, is_off=True)
 
 
@@ -149,7 +149,7 @@ def _event(entry: Entry, version: int) -> Event:
         sequence=version,
         start=_whole(entry.at),
         summary=summary,
-        description="\n".join((entry.facts, *(str(mark.label) for mark in entry.marks if mark is not Mark.OVERDUE))),
+        description="\n".join((entry.details, *(str(mark.label) for mark in entry.marks if mark is not Mark.OVERDUE))),
         categories=[entry.channel] if entry.channel else [],
         status=_status(entry),
         transparency=TRANSP.TRANSPARENT,

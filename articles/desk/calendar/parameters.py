@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.db.models import Q
 
 from articles.desk.calendar.period import EARLIEST, LATEST, Period, View
-from articles.publishing import Person
+from articles.publishing import Actor
 
 ME = "me"
 """As author: whoever looks."""
@@ -54,7 +54,7 @@ class Choice:
         """The query of the filters alone."""
         return _query({"channel": self.channel, "author": self.author})
 
-    def articles(self, by: Person, prefix: str = "") -> Q:
+    def articles(self, by: Actor, prefix: str = "") -> Q:
         """The articles that are shown; `prefix` leads to them from another model."""
         wanted = Q()
         if self.channel:

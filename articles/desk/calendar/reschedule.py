@@ -10,11 +10,11 @@ from enum import StrEnum
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.exceptions import MovedMeanwhile, TimePast, WrongState
+from articles.exceptions import RescheduledByOther, TimePast, WrongState
 from articles.models import Article, AuditEntry, Release
 from articles.publishing import (
     PAST,
-    Person,
+    Actor,
     checked_time,
     edit,
     lock,
@@ -42,7 +42,7 @@ class Moment(StrEnum):
 
 
 @retried
-def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: Person) -> None:
+def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: Actor) -> None:
     """Move a time of the article from `seen`, where the person saw it, to `to`, which must be yet to come.
 
     Raises `MovedMeanwhile` if it is elsewhere by now, `TimePast`, and what the service for that time raises.
@@ -54,7 +54,7 @@ def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: 
 
 
 @retried
-def do_now(article: Article, moment: Moment, *, seen: datetime, by: Person) -> None:
+def do_now(article: Article, moment: Moment, *, seen: datetime, by: Actor) -> None:
     """What would happen at `seen` happens now: the article, or its newer text, is published.
 
     Raises `MovedMeanwhile`, `TimePast` for a moment that has other ways to happen now, and what the service raises.
@@ -68,13 +68,13 @@ def do_now(article: Article, moment: Moment, *, seen: datetime, by: Person) -> N
 def time_of(article: Article, moment: Moment) -> datetime | None:
     """The present value of a time."""
     if moment is Moment.UPDATE:
-        return article.newer.publish_at if article.newer else None
+        return article.pending_update.publish_at if article.pending_update else None
     value: datetime | None = getattr(article, moment)
     return value
 
 
 @retried
-def move_release(release: Release, *, to: datetime, seen: datetime, by: Person) -> None:
+def reschedule_release(release: Release, *, to: datetime, seen: datetime, by: Actor) -> None:
     """The same for the time of a release."""
     with _release_as_seen(release, seen):
         schedule_release(release, publish_at=to, by=by, at_once=False)
@@ -83,7 +83,7 @@ def move_release(release: Release, *, to: datetime, seen: datetime, by: Person) 
 
 
 @retried
-def do_release_now(release: Release, *, seen: datetime, by: Person) -> None:
+def do_release_now(release: Release, *, seen: datetime, by: Actor) -> None:
     """The same for a release."""
     with _release_as_seen(release, seen):
         publish_release_now(release, by=by)
@@ -96,7 +96,7 @@ def _as_seen(article: Article, moment: Moment, seen: datetime) -> Iterator[None]
         if (now_at := time_of(article, moment)) != seen:
             entries = AuditEntry.objects.of(article).with_names()[:LOOKED_AT]
             last = next((entry for entry in entries if _changes(entry, moment)), None)
-            raise MovedMeanwhile(_what_happened(article.title, now_at, last))
+            raise RescheduledByOther(_what_happened(article.title, now_at, last))
         yield
 
 
@@ -107,7 +107,7 @@ def _release_as_seen(release: Release, seen: datetime) -> Iterator[None]:
         if release.publish_at != seen:
             entries = AuditEntry.objects.of_release(release).with_names().filter(article_id__isnull=True)[:LOOKED_AT]
             last = next((entry for entry in entries if entry.old_time != entry.new_time), None)
-            raise MovedMeanwhile(_what_happened(release.name, release.publish_at, last))
+            raise RescheduledByOther(_what_happened(release.name, release.publish_at, last))
         yield
 
 
@@ -115,40 +115,40 @@ def _what_happened(title: str, now_at: datetime | None, last: AuditEntry | None)
     """Who moved it, and where to; the audit record knows."""
     words = {
         "title": title,
-        "person": last.who if last and last.user_name else _("somebody"),
+        "user": last.who if last and last.user_name else _("somebody"),
         "time": spoken_exactly(now_at) if now_at else "",
     }
     if now_at is None:
-        return _("%(person)s has taken the time of “%(title)s” away meanwhile; nothing was moved.") % words
-    return _("%(person)s has moved “%(title)s” to %(time)s meanwhile; it stays there.") % words
+        return _("%(user)s has taken the time of “%(title)s” away meanwhile; nothing was moved.") % words
+    return _("%(user)s has moved “%(title)s” to %(time)s meanwhile; it stays there.") % words
 
 
 def _changes(entry: AuditEntry, moment: Moment) -> bool:
-    return moment in entry.facts or (moment is Moment.PUBLISH and entry.old_time != entry.new_time)
+    return moment in entry.details or (moment is Moment.PUBLISH and entry.old_time != entry.new_time)
 
 
-def _move_publication(article: Article, to: datetime, by: Person) -> None:
+def _move_publication(article: Article, to: datetime, by: Actor) -> None:
     if article.is_waiting:
         schedule(article, publish_at=to, by=by, at_once=False)
     else:
         edit(article, by=by, changes={Moment.PUBLISH: to})
 
 
-def _move_update(article: Article, to: datetime, by: Person) -> None:
+def _move_update(article: Article, to: datetime, by: Actor) -> None:
     schedule_update(article, publish_at=to, by=by, at_once=False)
 
 
-def _move_end(article: Article, to: datetime, by: Person) -> None:
-    if article.status == Article.Status.WITHDRAWN:
+def _move_end(article: Article, to: datetime, by: Actor) -> None:
+    if article.status == Article.Status.UNPUBLISHED:
         raise WrongState(_("The article has been taken off already."))
     edit(article, by=by, changes={Moment.TAKE_OFF: to})
 
 
-def _move_embargo(article: Article, to: datetime, by: Person) -> None:
+def _move_embargo(article: Article, to: datetime, by: Actor) -> None:
     set_embargo(article, until=to, by=by)
 
 
-_MOVES: Mapping[Moment, Callable[[Article, datetime, Person], None]] = {
+_MOVES: Mapping[Moment, Callable[[Article, datetime, Actor], None]] = {
     Moment.PUBLISH: _move_publication,
     Moment.UPDATE: _move_update,
     Moment.TAKE_OFF: _move_end,

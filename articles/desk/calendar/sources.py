@@ -50,7 +50,7 @@ def take_offs(collector: Collector) -> None:
 
 def taken_off(collector: Collector) -> None:
     """Articles that were taken off at a set time."""
-    collector.put(_articles(collector, {Status.WITHDRAWN}), "unpublish_at", _taken_off)
+    collector.put(_articles(collector, {Status.UNPUBLISHED}), "unpublish_at", _taken_off)
 
 
 def updates(collector: Collector) -> None:
@@ -109,7 +109,7 @@ def _take_off(article: Article, collector: Collector) -> Entry:
 
 
 def _taken_off(article: Article, collector: Collector) -> Entry:
-    return entry_about(article, Kind.TAKEN_OFF, article.unpublish_at or collector.now, Moment.TAKE_OFF)
+    return entry_about(article, Kind.UNPUBLISHED, article.unpublish_at or collector.now, Moment.TAKE_OFF)
 
 
 def _update(update: Update, collector: Collector) -> Entry:

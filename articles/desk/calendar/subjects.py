@@ -15,10 +15,10 @@ from articles.desk.calendar.entries import Kind
 from articles.desk.calendar.reschedule import Moment, time_of
 from articles.desk.transitions import may_take
 from articles.models import Article, Release
-from articles.publishing import Person, open_steps
+from articles.publishing import Actor, possible_transitions
 from articles.releases import RIGHT
 from articles.text import spoken_exactly
-from articles.workflow import RELEASE_STEPS, STEPS, ReleaseStep, Step
+from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
 from scheduling.services import read_database_clock
 
 RELEASE = "release"
@@ -28,7 +28,7 @@ KINDS = {
     Moment.TAKE_OFF: Kind.TAKE_OFF,
     Moment.EMBARGO: Kind.EMBARGO,
 }
-_AT_ONCE = {Moment.PUBLISH: Step.PUBLISH_NOW, Moment.UPDATE: Step.PUBLISH_UPDATE}
+_AT_ONCE = {Moment.PUBLISH: Transition.PUBLISH_NOW, Moment.UPDATE: Transition.PUBLISH_UPDATE}
 
 
 class Subject(ABC):
@@ -40,23 +40,23 @@ class Subject(ABC):
     time: datetime | None  #: as it is stored
 
     @abstractmethod
-    def move(self, to: datetime, *, seen: datetime, by: Person) -> None:
+    def move(self, to: datetime, *, seen: datetime, by: Actor) -> None:
         """Move it from where the person saw it."""
 
     @abstractmethod
-    def do_now(self, *, seen: datetime, by: Person) -> None:
+    def do_now(self, *, seen: datetime, by: Actor) -> None:
         """Have it happen at this instant."""
 
     @abstractmethod
-    def step_at_once(self, by: Person) -> str | Promise | None:
+    def transition_at_once(self, by: Actor) -> str | Promise | None:
         """What the step that makes it happen now is called, if this person may take it."""
 
-    def may_be_seen(self, by: Person) -> bool:
+    def may_be_seen(self, by: Actor) -> bool:
         """Whether this person may know of it; to be asked of somebody who sees the calendar."""
         return True
 
     @property
-    def standing(self) -> str:
+    def state(self) -> str:
         """What happens at which time."""
         return f"{self.kind.label}: {spoken_exactly(self.time) if self.time else '—'}"
 
@@ -67,23 +67,25 @@ class ArticleTime(Subject):
     def __init__(self, moment: Moment, article: Article) -> None:
         self.moment, self.article = moment, article
         self.key, self.kind = f"{moment}:{article.pk}", KINDS[moment]
-        self.title = article.newer.headline if moment is Moment.UPDATE and article.newer else article.title
+        self.title = (
+            article.pending_update.headline if moment is Moment.UPDATE and article.pending_update else article.title
+        )
         self.time = time_of(article, moment)
 
-    def move(self, to: datetime, *, seen: datetime, by: Person) -> None:
+    def move(self, to: datetime, *, seen: datetime, by: Actor) -> None:
         """Have the services move it."""
         reschedule.move(self.article, self.moment, to=to, seen=seen, by=by)
 
-    def do_now(self, *, seen: datetime, by: Person) -> None:
+    def do_now(self, *, seen: datetime, by: Actor) -> None:
         """Have the services do it."""
         reschedule.do_now(self.article, self.moment, seen=seen, by=by)
 
-    def step_at_once(self, by: Person) -> str | Promise | None:
+    def transition_at_once(self, by: Actor) -> str | Promise | None:
         """Publishing the article or its newer text."""
-        step = _AT_ONCE.get(self.moment)
-        if step is None or step not in open_steps(self.article, read_database_clock()):
+        transition = _AT_ONCE.get(self.moment)
+        if transition is None or transition not in possible_transitions(self.article, read_database_clock()):
             return None
-        return STEPS[step].label if may_take(step, by, self.article) else None
+        return TRANSITIONS[transition].label if may_take(transition, by, self.article) else None
 
 
 class ReleaseTime(Subject):
@@ -95,22 +97,22 @@ class ReleaseTime(Subject):
         self.release = release
         self.key, self.title, self.time = f"{RELEASE}:{release.pk}", release.name, release.publish_at
 
-    def move(self, to: datetime, *, seen: datetime, by: Person) -> None:
+    def move(self, to: datetime, *, seen: datetime, by: Actor) -> None:
         """Have the services move it."""
-        reschedule.move_release(self.release, to=to, seen=seen, by=by)
+        reschedule.reschedule_release(self.release, to=to, seen=seen, by=by)
 
-    def do_now(self, *, seen: datetime, by: Person) -> None:
+    def do_now(self, *, seen: datetime, by: Actor) -> None:
         """Have the services put it out."""
         reschedule.do_release_now(self.release, seen=seen, by=by)
 
-    def may_be_seen(self, by: Person) -> bool:
+    def may_be_seen(self, by: Actor) -> bool:
         """Releases take a permission of their own."""
         return by.has_perm("articles.view_release")  # type: ignore[union-attr]
 
-    def step_at_once(self, by: Person) -> str | Promise | None:
+    def transition_at_once(self, by: Actor) -> str | Promise | None:
         """Publishing the release."""
-        step = RELEASE_STEPS[ReleaseStep.PUBLISH]
-        return step.label if self.release.status in step.sources and allows(RIGHT, by) else None
+        transition = RELEASE_TRANSITIONS[ReleaseTransition.PUBLISH]
+        return transition.label if self.release.status in transition.sources and allows(RIGHT, by) else None
 
 
 def subject_named(key: str) -> Subject:

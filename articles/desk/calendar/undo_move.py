@@ -16,7 +16,7 @@ from articles.desk.articles.forms import VersionField
 from articles.desk.calendar.subjects import Subject, subject_named
 from articles.desk.time_field import ZonedTimeField, two_times
 from articles.exceptions import ArticleError, TimePast
-from articles.publishing import Person
+from articles.publishing import Actor
 from articles.text import spoken_exactly
 
 LAST_MOVE = "calendar_last_move"
@@ -31,7 +31,7 @@ class SubjectField(forms.CharField):
         return subject_named(super().clean(value))
 
 
-class MoveForm(forms.Form):
+class RescheduleForm(forms.Form):
     """Which entry goes where."""
 
     key = SubjectField(widget=forms.HiddenInput)
@@ -39,7 +39,7 @@ class MoveForm(forms.Form):
     back = forms.CharField(widget=forms.HiddenInput, required=False)
     at = ZonedTimeField(label=gettext_lazy("New time"))
 
-    def refuse(self, reason: str) -> None:
+    def reject(self, reason: str) -> None:
         """Have the form say why the services refused it."""
         self.add_error("at", reason)
 
@@ -76,7 +76,7 @@ class Answer:
         }
 
 
-def answer_to(form: MoveForm, request: HttpRequest) -> Answer:
+def response_to(form: RescheduleForm, request: HttpRequest) -> Answer:
     """Do what the form asks for, or say why not. A time that is past, or happens twice, is asked about."""
     if not form.is_valid():
         return _misunderstood(form)
@@ -119,7 +119,7 @@ def _do_now(subject: Subject, seen: datetime, request: HttpRequest) -> Answer:
     return Answer(_("“%(title)s” is published.") % {"title": subject.title})
 
 
-def _misunderstood(form: MoveForm) -> Answer:
+def _misunderstood(form: RescheduleForm) -> Answer:
     """The first fault; an hour that happens twice is a question with two answers."""
     errors = form.errors.as_data()
     fault = next(iter(errors.values()))[0]
@@ -130,12 +130,14 @@ def _misunderstood(form: MoveForm) -> Answer:
     return Answer(message, "ambiguous", tuple(choices))
 
 
-def _past(subject: Subject, refusal: TimePast, by: Person) -> Answer:
-    step = subject_named(subject.key).step_at_once(by)  # read anew: the refused move has left its marks on the instance
-    if step is None:
+def _past(subject: Subject, refusal: TimePast, by: Actor) -> Answer:
+    transition = subject_named(subject.key).transition_at_once(
+        by
+    )  # read anew: the refused move has left its marks on the instance
+    if transition is None:
         return Answer(str(refusal), refusal.code)
     return Answer(
         _("This time is past, so “%(title)s” was not moved. Shall it happen now?") % {"title": subject.title},
         refusal.code,
-        (Alternative(str(step), "now", "1"),),
+        (Alternative(str(transition), "now", "1"),),
     )

@@ -16,15 +16,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from articles.desk.calendar import layout
-from articles.desk.calendar.base import page, people, require_look
-from articles.desk.calendar.conflicts import mark_clashes
+from articles.desk.calendar.base import page, require_look, users
+from articles.desk.calendar.conflicts import mark_conflicts
 from articles.desk.calendar.entries import Kind, Mark
 from articles.desk.calendar.grid import Sheet
 from articles.desk.calendar.parameters import Choice, read_date
 from articles.desk.calendar.period import View
 from articles.desk.calendar.sources import SOURCES
 from articles.desk.calendar.subjects import subject_named
-from articles.desk.calendar.undo_move import LAST_MOVE, Answer, MoveForm, answer_to, undo
+from articles.desk.calendar.undo_move import LAST_MOVE, Answer, RescheduleForm, response_to, undo
 from articles.models import Channel
 from scheduling.services import read_database_clock
 
@@ -44,7 +44,7 @@ def calendar(request: HttpRequest) -> HttpResponse:
     for source in SOURCES:
         source(sheet)
     sheet.fold()
-    mark_clashes(sheet)
+    mark_conflicts(sheet)
     context = {
         "title": _("Calendar"),
         "choice": choice,
@@ -59,7 +59,7 @@ def calendar(request: HttpRequest) -> HttpResponse:
         "next": choice.address(day=choice.period.next),
         "today": choice.address(day=timezone.localtime(now).date()),
         "channels": Channel.objects.all(),
-        "people": people(),
+        "people": users(),
         "kinds": Kind,
         "marks": Mark,
         "here": choice.address(),
@@ -73,15 +73,15 @@ def move(request: HttpRequest) -> HttpResponse:
     """A form for those who neither drag nor press keys; the script sends the same form."""
     require_look(request)
     if request.method != "POST":
-        return _form(request, MoveForm(initial=_initial(request)))
-    form = MoveForm(request.POST)
-    answer = answer_to(form, request)
+        return _form(request, RescheduleForm(initial=_initial(request)))
+    form = RescheduleForm(request.POST)
+    answer = response_to(form, request)
     if request.headers.get("Accept") == "application/json":
         return JsonResponse(answer.as_json(), status=STATUSES.get(answer.code, HTTPStatus.CONFLICT))
     if answer.is_done:
         return _back(request, answer, form.cleaned_data["back"])
     if form.is_valid():
-        form.refuse(answer.message)
+        form.reject(answer.message)
     return _form(request, form, answer)
 
 
@@ -103,7 +103,7 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     return {"key": subject.key, "seen": subject.time, "at": subject.time, "back": request.GET.get("back", "")}
 
 
-def _form(request: HttpRequest, form: MoveForm, answer: Answer | None = None) -> HttpResponse:
+def _form(request: HttpRequest, form: RescheduleForm, answer: Answer | None = None) -> HttpResponse:
     back = form["back"].value() or ""
     try:
         subject = subject_named(form["key"].value() or "")
@@ -112,7 +112,7 @@ def _form(request: HttpRequest, form: MoveForm, answer: Answer | None = None) ->
     context = {
         "title": _("Move “%s”") % subject.title,
         "form": form,
-        "standing": subject.standing,
+        "standing": subject.state,
         "answer": answer,
         "back": _address(request, back),
     }

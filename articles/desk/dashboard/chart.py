@@ -20,7 +20,7 @@ KEPT = 60  # seconds a drawing is shown before another is made
 WIDTH, HEIGHT = 720, 160  # of the drawing's inside, in its own units
 FIRST, LAST = 1.0, 100_000.0  # milliseconds at the foot and at the top; the scale is logarithmic
 _KEY = "articles.desk.lateness"
-_STEP, _BAR, _THICK = WIDTH / HOURS, 14, 4
+_TRANSITION, _BAR, _THICK = WIDTH / HOURS, 14, 4
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _columns(found: LateHours) -> Iterable[Column]:
         if late.p50 is None or late.p99 is None or late.max is None:
             continue
         yield Column(
-            x=number * _STEP + (_STEP - _BAR) / 2,
+            x=number * _TRANSITION + (_TRANSITION - _BAR) / 2,
             name=f"{timezone.localtime(begin):%H:%M}",
             count=late.count,
             figures=(spoken_span(late.p50), spoken_span(late.p99), spoken_span(late.max)),
@@ -110,7 +110,7 @@ def _lines() -> list[Line]:
 def _hours(found: LateHours) -> list[tuple[float, str]]:
     """Every fourth hour is named."""
     return [
-        (number * _STEP + _STEP / 2, f"{timezone.localtime(begin):%H:%M}")
+        (number * _TRANSITION + _TRANSITION / 2, f"{timezone.localtime(begin):%H:%M}")
         for number, (begin, _late) in enumerate(found.hours)
         if number % 4 == 3
     ]

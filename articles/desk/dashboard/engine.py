@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from articles.audit import reads_articles
 from articles.models import Article
-from articles.publishing import Person
+from articles.publishing import Actor
 from articles.task_types import OF_ARTICLES
 from articles.text import spoken_briefly, spoken_exactly
 from scheduling import registry
@@ -56,7 +56,7 @@ class Failure:
     next_attempt: str
 
 
-def health(by: Person, now: datetime) -> Health:
+def health(by: Actor, now: datetime) -> Health:
     """How the engine is; the command that repairs it is shown to those who look after it."""
     if refused := refused_work(now):
         return _refusing(refused, by)
@@ -69,7 +69,7 @@ def health(by: Person, now: datetime) -> Health:
     return Health(True, [_answered(found)])
 
 
-def failures(by: Person) -> list[Failure]:
+def failures(by: Actor) -> list[Failure]:
     """Tasks that fail and are tried again, and dead ones that wait for a person; for those who look after either."""
     if not any(by.has_perm(right) for right in (OPERATE, LOOK, "articles.publish_article")):  # type: ignore[union-attr]
         return []
@@ -78,7 +78,7 @@ def failures(by: Person) -> list[Failure]:
     return [_failure(task, titles) for task in found]
 
 
-def _refusing(refused: list[Refused], by: Person) -> Health:
+def _refusing(refused: list[Refused], by: Actor) -> Health:
     """What the database refuses, in a sentence for each trouble; its own words are for those who look after it."""
     advice = _(
         "Nothing is lost: what is due is tried again every few seconds and goes out by itself once this is repaired. "
@@ -97,11 +97,11 @@ def _spoken(refused: Refused) -> str:
     return _("%(sentence)s Held up since %(time)s: %(kinds)s.") % values
 
 
-def _looks_after_tasks(by: Person) -> bool:
+def _looks_after_tasks(by: Actor) -> bool:
     return by.has_perm(LOOK) or by.has_perm(OPERATE)  # type: ignore[union-attr]
 
 
-def _without_worker(found: Workers, by: Person) -> Health:
+def _without_worker(found: Workers, by: Actor) -> Health:
     sentence = _("No worker is running.")
     if found.last_sign is not None:
         sentence = _("No worker is running; the last one answered %(time)s.") % {"time": ago(found.last_sign)}

@@ -31,7 +31,7 @@ def add_sections(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any
 @require_safe
 def inside(request: HttpRequest) -> HttpResponse:
     """What is below the page's head."""
-    return TemplateResponse(request, "articles/desk/start/inside.html", _sections(request))
+    return TemplateResponse(request, "articles/desk/dashboard/inside.html", _sections(request))
 
 
 @require_POST
@@ -49,30 +49,30 @@ def retry(request: HttpRequest, task_id: int) -> HttpResponse:
 
 
 def _sections(request: HttpRequest) -> dict[str, Any]:
-    now, person = read_database_clock(), request.user
+    now, user = read_database_clock(), request.user
     found: dict[str, Any] = {
         "now": round(now.timestamp() * 1000),
         "zone": zone_label(now),
-        "health": engine.health(person, now),
-        "failures": engine.failures(person),
-        "may_retry": person.has_perm(engine.OPERATE),
+        "health": engine.health(user, now),
+        "failures": engine.failures(user),
+        "may_retry": user.has_perm(engine.OPERATE),
         "chart": chart(now),
         "chart_size": {"width": WIDTH, "height": HEIGHT},
     }
-    return found | _articles(person, now) if person.has_perm(READ) else found
+    return found | _articles(user, now) if user.has_perm(READ) else found
 
 
-def _articles(person: Any, now: Any) -> dict[str, Any]:
-    overdue = attention.overdue(person, now)
+def _articles(user: Any, now: Any) -> dict[str, Any]:
+    overdue = attention.overdue(user, now)
     return {
         "may_read": True,
         "coming": upcoming.coming(now),
         "out": upcoming.just_out(),
         "overdue": overdue,
         "overdue_reasons": [(article, attention.why_overdue(article)) for article in overdue.articles],
-        "stuck_releases": attention.stuck_releases(person, now),
-        "at_risk": risks.at_risk(person, now),
-        "in_review": attention.in_review(person, now),
-        "drafts": attention.drafts(person),
-        "is_reviewer": attention.reviews(person),
+        "stuck_releases": attention.stuck_releases(user, now),
+        "at_risk": risks.at_risk(user, now),
+        "in_review": attention.in_review(user, now),
+        "drafts": attention.drafts(user),
+        "is_reviewer": attention.reviews(user),
     }

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from articles.desk.dashboard.attention import concerning
 from articles.desk.dashboard.upcoming import RELEASE, UPDATE
 from articles.models import AT_RISK_WITHIN, Article, Release, Update
-from articles.publishing import Person
+from articles.publishing import Actor
 from articles.releases import find_problems, members_without_texts
 
 SHOWN = 6
@@ -31,26 +31,26 @@ class Risk:
     kind: str = ""  #: empty for an article
 
 
-def at_risk(by: Person, now: datetime) -> list[Risk]:
+def at_risk(by: Actor, now: datetime) -> list[Risk]:
     """The first that this person should look after, the soonest first."""
     found = (*_articles(by, now), *_updates(by, now), *_releases(by, now))
     return sorted(found, key=lambda risk: risk.at)[:SHOWN]
 
 
-def _articles(by: Person, now: datetime) -> Iterator[Risk]:
+def _articles(by: Actor, now: datetime) -> Iterator[Risk]:
     rows = Article.objects.at_risk(now).filter(concerning(by)).order_by("publish_at")
     for article in rows.only("title", "status", "publish_at")[:SHOWN]:
         yield Risk(article.publish_at or now, article.title, _form_of(article), article.get_status_display())
 
 
-def _updates(by: Person, now: datetime) -> Iterator[Risk]:
+def _updates(by: Actor, now: datetime) -> Iterator[Risk]:
     rows = Update.objects.at_risk(now).filter(concerning(by, "article__")).order_by("publish_at")
     for update in rows.select_related("article", "draft").defer("article__body", "draft__body")[:SHOWN]:
         form, why = _form_of(update.article), update.get_status_display()
         yield Risk(update.publish_at or now, update.headline, form, why, str(UPDATE))
 
 
-def _releases(by: Person, now: datetime) -> Iterator[Risk]:
+def _releases(by: Actor, now: datetime) -> Iterator[Risk]:
     if not by.has_perm("articles.view_release"):  # type: ignore[union-attr]
         return
     soon = Q(publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN)

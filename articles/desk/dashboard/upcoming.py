@@ -23,7 +23,7 @@ UPDATE, LEAVES, RELEASE = gettext_lazy("Update"), gettext_lazy("Taken off"), get
 
 
 @dataclass(frozen=True)
-class Coming:
+class Upcoming:
     """Something that happens to an article or a release by itself at `at`; without a `kind` it goes live."""
 
     at: datetime
@@ -70,7 +70,7 @@ class Out:
         return _("%d min late") % round(milliseconds / 60_000)
 
 
-def coming(now: datetime) -> list[Coming]:
+def coming(now: datetime) -> list[Upcoming]:
     """The next things to happen, soonest first."""
     return sorted((*_going_live(now), *_updates(now), *_leaving(now), *_releases(now)), key=lambda one: one.at)[:SHOWN]
 
@@ -81,32 +81,32 @@ def just_out(limit: int = 5) -> list[Out]:
     return [Out(article, _lateness(article)) for article in out.newest_first().select_related("channel")[:limit]]
 
 
-def _going_live(now: datetime) -> Iterator[Coming]:
+def _going_live(now: datetime) -> Iterator[Upcoming]:
     """Statuses one by one, because the index is sorted within a status only."""
     for status in Status.waiting():
         rows = _with_channel(Article.objects.filter(status=status, publish_at__gt=now).order_by("publish_at"))
-        yield from (Coming(article.goes_live_at or now, article) for article in rows)
+        yield from (Upcoming(article.goes_live_at or now, article) for article in rows)
     held = Article.objects.filter(status__in=Status.waiting(), publish_at__lte=now, embargo_until__gt=now)
-    yield from (Coming(article.goes_live_at or now, article) for article in _with_channel(held))
+    yield from (Upcoming(article.goes_live_at or now, article) for article in _with_channel(held))
 
 
-def _updates(now: datetime) -> Iterator[Coming]:
+def _updates(now: datetime) -> Iterator[Upcoming]:
     rows = Update.objects.filter(approved__isnull=False, publish_at__gt=now).order_by("publish_at")
     updates = rows.select_related("article__channel", "approved").defer("article__body", "approved__body")[:_READ]
-    yield from (Coming(update.publish_at or now, update.article, UPDATE, update.headline) for update in updates)
+    yield from (Upcoming(update.publish_at or now, update.article, UPDATE, update.headline) for update in updates)
 
 
-def _leaving(now: datetime) -> Iterator[Coming]:
+def _leaving(now: datetime) -> Iterator[Upcoming]:
     for status in Status.visible():
         rows = _with_channel(Article.objects.filter(status=status, unpublish_at__gt=now).order_by("unpublish_at"))
-        yield from (Coming(article.unpublish_at or now, article, LEAVES) for article in rows)
+        yield from (Upcoming(article.unpublish_at or now, article, LEAVES) for article in rows)
 
 
-def _releases(now: datetime) -> Iterator[Coming]:
+def _releases(now: datetime) -> Iterator[Upcoming]:
     rows = (
         Release.objects.scheduled().filter(publish_at__gt=now).order_by("publish_at").annotate(number=Count("members"))
     )
-    yield from (Coming(release.publish_at or now, release, RELEASE) for release in rows[:SHOWN])
+    yield from (Upcoming(release.publish_at or now, release, RELEASE) for release in rows[:SHOWN])
 
 
 def _with_channel(articles: Iterable[Article]) -> Iterable[Article]:

@@ -17,7 +17,7 @@ from articles.models import Article
 from headline.content_security import nonce_for
 from scheduling.services import read_database_clock
 
-MODULES = ("toolbar", "kept", "embeds", "pictures", "told", "keeping")
+MODULES = ("toolbar", "kept", "embeds", "images", "told", "keeping")
 """What our scripts import from each other, by the names of the files."""
 
 ENTRANCES = ("main", "counts", "presence", "preview", "schedule")
@@ -48,7 +48,7 @@ def told(request: HttpRequest, article: Article | None) -> dict[str, Any]:
     return {
         "words": SCREEN_WORDS,
         "addresses": addresses(request, article, window),
-        "person": request.user.pk,
+        "user": request.user.pk,
         "article": article and article.pk,
         "window": window,
         "choices": [(name, label) for name, (label, _wall) in quick_times(read_database_clock()).items()],

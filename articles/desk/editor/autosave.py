@@ -19,8 +19,8 @@ from unfold.admin import ModelAdmin
 from articles.audit import ADD, CHANGE, allows
 from articles.desk.editor.changes_since import happened
 from articles.exceptions import ArticleError, NotAllowed
-from articles.models import Article, Presence, WorkingCopy, named
-from articles.publishing import Typed, be_present, drop_copy, forget_old_copies, keep_copy, leave
+from articles.models import Article, Autosave, Presence, named
+from articles.publishing import Typed, drop_autosave, leave, mark_present, prune_autosaves, save_autosave
 from articles.text import spoken, zone_label
 
 OFFERED = 5
@@ -41,16 +41,16 @@ class KeepingScreens(ModelAdmin):
     def copy(self, request: HttpRequest, window: UUID) -> HttpResponse:
         """POST keeps what is typed in a window, DELETE throws it away."""
         if request.method == "DELETE":
-            drop_copy(window, by=request.user)
+            drop_autosave(window, by=request.user)
             return HttpResponse(status=204)
         sent = _sent(request)
         if sent is None:
             return JsonResponse({"code": "invalid"}, status=400)
-        if sent["person"] != request.user.pk:
+        if sent["user"] != request.user.pk:
             return _signed_out()
         article = get_object_or_404(Article, pk=sent["article"]) if sent["article"] else None
-        kept_at = keep_copy(window, article, by=request.user, typed=sent["typed"], number=sent["number"])
-        return JsonResponse({"kept": f"{timezone.localtime(kept_at):%H:%M:%S} {zone_label(kept_at)}"})
+        saved_at = save_autosave(window, article, by=request.user, typed=sent["typed"], number=sent["number"])
+        return JsonResponse({"kept": f"{timezone.localtime(saved_at):%H:%M:%S} {zone_label(saved_at)}"})
 
     def presence(self, request: HttpRequest, pk: int, window: UUID) -> HttpResponse:
         """Note that a window is open, or (`leave`) closed; answer who else is there and what was saved meanwhile."""
@@ -58,7 +58,7 @@ class KeepingScreens(ModelAdmin):
             leave(window, by=request.user)
             return HttpResponse(status=204)
         article = get_object_or_404(Article.objects.select_related("update"), pk=pk)
-        others = be_present(window, article, by=request.user)
+        others = mark_present(window, article, by=request.user)
         news = [*_told_of(others, request), *_told_of_news(article, request.POST)]
         return JsonResponse({"news": news})
 
@@ -94,16 +94,16 @@ def restored(request: HttpRequest, article: Article | None) -> Typed | None:
     """What was typed in the window that `?restore=` names; None without one, or if it is gone."""
     if request.method == "POST" or "restore" not in request.GET:
         return None
-    left = WorkingCopy.objects.left_by(request.user, article).filter(pk=window_of(request)).first()
+    left = Autosave.objects.left_by(request.user, article).filter(pk=window_of(request)).first()
     return left.typed if left else None
 
 
 def unsaved_work(request: HttpRequest, article: Article | None) -> list[dict[str, Any]]:
     """What this person left unsaved in other windows of the same form."""
-    forget_old_copies()
-    left = WorkingCopy.objects.left_by(request.user, article).exclude(pk=window_of(request))[:OFFERED]
+    prune_autosaves()
+    left = Autosave.objects.left_by(request.user, article).exclude(pk=window_of(request))[:OFFERED]
     return [
-        {"window": copy.pk, "title": copy.title, "when": spoken(copy.kept_at), "address": _copy_address(copy.pk)}
+        {"window": copy.pk, "title": copy.title, "when": spoken(copy.saved_at), "address": _copy_address(copy.pk)}
         for copy in left
     ]
 
@@ -130,13 +130,13 @@ def _sent(request: HttpRequest) -> dict[str, Any] | None:
     try:
         sent = json.loads(request.body)
         number, typed = int(sent["number"]), sent["typed"]
-        article, person = sent["article"] and int(sent["article"]), int(sent["person"])
+        article, user = sent["article"] and int(sent["article"]), int(sent["user"])
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     if not isinstance(typed, dict) or not all(_are_texts(texts) for texts in typed.values()):
         return None
     whole = {_whole(name): [_whole(text) for text in texts] for name, texts in typed.items()}
-    return {"number": number, "typed": whole, "article": article, "person": person}
+    return {"number": number, "typed": whole, "article": article, "user": user}
 
 
 def _whole(text: str) -> str:
@@ -152,9 +152,9 @@ def _told_of(others: list[Presence], request: HttpRequest) -> list[str]:
     """A sentence for each other window."""
     told = []
     for other in others:
-        name = named(other.person)
+        name = named(other.user)
         when = f"{timezone.localtime(other.since):%H:%M}"
-        if other.person_id == request.user.pk:
+        if other.user_id == request.user.pk:
             told.append(_("You have this article open in another window too, since %(time)s.") % {"time": when})
         else:
             told.append(_("%(name)s has this article open too, since %(time)s.") % {"name": name, "time": when})

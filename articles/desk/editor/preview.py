@@ -25,7 +25,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from articles.audit import CHANGE, allows
 from articles.desk.articles.forms import ArticleForm
 from articles.exceptions import ArticleError
-from articles.models import Article, PreviewLink, Text, WorkingCopy
+from articles.models import Article, Autosave, PreviewLink, Text
 from articles.pages import newest_text, page_of_text, preview
 from articles.publishing import is_backed, make_preview_link, revoke_preview_link
 from scheduling.services import read_database_clock
@@ -95,7 +95,7 @@ class PreviewScreens(ModelAdmin):
             "form": form if allows(CHANGE, request.user, article) else None,
             "links": _listed(request, article),
         }
-        return TemplateResponse(request, "articles/desk/links.html", context)
+        return TemplateResponse(request, "articles/desk/preview_links.html", context)
 
     def revoke(self, request: HttpRequest, pk: int, link: UUID) -> HttpResponse:
         """Revoke a link."""
@@ -129,7 +129,7 @@ class PreviewScreens(ModelAdmin):
 def _typed(request: HttpRequest, article: Article | None, window: str, text: Text) -> tuple[Text, str] | None:
     """`text` with what was typed over it in a window of this person's, as far as it makes sense, and the correction."""
     try:
-        kept = WorkingCopy.objects.left_by(request.user, article).filter(pk=UUID(window)).first()
+        kept = Autosave.objects.left_by(request.user, article).filter(pk=UUID(window)).first()
     except ValueError as error:
         raise Http404 from error
     if kept is None:
@@ -147,8 +147,8 @@ def _listed(request: HttpRequest, article: Article) -> list[dict[str, Any]]:
     now = read_database_clock()
     links = (
         PreviewLink.objects.filter(article=article)
-        .select_related("article", "made_by", "revision")
-        .order_by("-made_at")
+        .select_related("article", "created_by", "revision")
+        .order_by("-created_at")
     )
     return [
         {

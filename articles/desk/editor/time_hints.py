@@ -133,9 +133,9 @@ def _neighbours(request: HttpRequest, live: datetime) -> Iterator[str]:
     if not channel:
         return
     status = Article.Status
-    span = (live - settings.CALENDAR_CLASH, live + settings.CALENDAR_CLASH)
+    span = (live - settings.CALENDAR_CONFLICT, live + settings.CALENDAR_CONFLICT)
     near = Article.objects.filter(channel=channel, publish_at__range=span)
-    near = near.exclude(status__in=(status.KILLED, status.WITHDRAWN)).exclude(pk=own)
+    near = near.exclude(status__in=(status.RETRACTED, status.UNPUBLISHED)).exclude(pk=own)
     for other in near.only("title", "publish_at").order_by("publish_at", "pk")[:SHOWN]:
         clock = f"{timezone.localtime(other.publish_at):%H:%M:%S}"
         yield _("In the same channel “%(title)s” goes live at %(time)s.") % {"title": other.title, "time": clock}

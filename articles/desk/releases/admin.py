@@ -23,12 +23,12 @@ from articles.audit import allows
 from articles.desk.parse_int import whole_number
 from articles.desk.releases.forms import NameForm, TimeForm
 from articles.desk.releases.members import report, take_in
-from articles.desk.releases.page import BADGES, STEPS, page_of, question, standing
+from articles.desk.releases.page import BADGES, TRANSITIONS, page_of, question, state
 from articles.exceptions import ArticleError
 from articles.models import Article, Release, ReleaseMember, named
 from articles.releases import RIGHT
 from articles.text import spoken_exactly
-from articles.workflow import ReleaseStep
+from articles.workflow import ReleaseTransition
 from scheduling.services import read_database_clock
 
 
@@ -39,7 +39,7 @@ class ReleaseAdmin(ModelAdmin):
     list_display = ["name", "badge", "goes_out", "size", "readiness", "maker"]
     list_filter = ["status"]
     list_per_page = 50
-    list_select_related = ["made_by"]
+    list_select_related = ["created_by"]
     ordering = ["-updated_at"]
     search_fields = ["name"]
     show_full_result_count = False
@@ -77,10 +77,10 @@ class ReleaseAdmin(ModelAdmin):
             return "ready", gettext("ready")
         return "obstacles", ngettext("%d obstacle", "%d obstacles", problems) % problems
 
-    @admin.display(description=_("made by"), ordering="made_by__username")
+    @admin.display(description=_("made by"), ordering="created_by__username")
     def maker(self, release: Release) -> str:
         """Who made it, by name."""
-        return named(release.made_by)
+        return named(release.created_by)
 
     def get_urls(self) -> list[URLPattern]:
         """The release's own addresses, before those of every model."""
@@ -91,10 +91,10 @@ class ReleaseAdmin(ModelAdmin):
         own = [
             at("rename/", require_POST(self.rename), "rename"),
             at("schedule/", require_POST(self.schedule), "schedule"),
-            at("rehearse/", require_POST(self.rehearse), "rehearse"),
+            at("dry_run/", require_POST(self.dry_run), "dry_run"),
             at("members/", require_POST(self.add_members), "add_members"),
             at("members/<int:member>/remove/", require_POST(self.remove_member), "remove_member"),
-            at("<slug:step>/ask/", self.ask, "ask"),
+            at("<slug:transition>/ask/", self.ask, "ask"),
         ]
         return [*own, *super().get_urls()]
 
@@ -151,25 +151,25 @@ class ReleaseAdmin(ModelAdmin):
         found = get_object_or_404(ReleaseMember, pk=member)
         return self._do(request, release, lambda: releases.remove_member(release, member=found, by=request.user))
 
-    def rehearse(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def dry_run(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The dry run: what would happen, by the same code."""
         release = self._release(request, pk)
         try:
-            rehearsal = releases.rehearse_release(release, by=request.user)
+            dry_run = releases.dry_run_release(release, by=request.user)
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
             return _back_to(release)
-        return self._page(request, release, rehearsal=rehearsal)
+        return self._page(request, release, dry_run=dry_run)
 
-    def ask(self, request: HttpRequest, pk: int, step: str) -> HttpResponse:
+    def ask(self, request: HttpRequest, pk: int, transition: str) -> HttpResponse:
         """Say what a step does and ask; taking it is the answer."""
         release = self._release(request, pk)
-        if step not in STEPS:
+        if transition not in TRANSITIONS:
             raise Http404
-        taken = ReleaseStep(step)
+        taken = ReleaseTransition(transition)
         if request.method != "POST":
             return self._shown(request, "ask", {"original": release, "release": release, **question(taken, release)})
-        answer = self._do(request, release, lambda: STEPS[taken](release, by=request.user))
+        answer = self._do(request, release, lambda: TRANSITIONS[taken](release, by=request.user))
         return redirect("admin:articles_release_changelist") if release.pk is None else answer
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -187,22 +187,22 @@ class ReleaseAdmin(ModelAdmin):
     def _release(self, request: HttpRequest, pk: int) -> Release:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        return get_object_or_404(Release.objects.select_related("made_by"), pk=pk)
+        return get_object_or_404(Release.objects.select_related("created_by"), pk=pk)
 
-    def _do(self, request: HttpRequest, release: Release, step: Callable[[], None]) -> HttpResponse:
+    def _do(self, request: HttpRequest, release: Release, transition: Callable[[], None]) -> HttpResponse:
         try:
-            step()
+            transition()
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         else:
-            self._tell(request, release)
+            self._notify(request, release)
         return _back_to(release)
 
-    def _tell(self, request: HttpRequest, release: Release) -> None:
+    def _notify(self, request: HttpRequest, release: Release) -> None:
         """What became of it; what would stop it from going out is no success."""
         if not release.pk:
             return self.message_user(request, gettext("The release is deleted."), messages.SUCCESS)
-        told = standing(release, read_database_clock())
+        told = state(release, read_database_clock())
         number = len(releases.preflight(release)) if release.status == Release.Status.SCHEDULED else 0
         if not number:
             return self.message_user(request, told, messages.SUCCESS)
@@ -225,7 +225,7 @@ class ReleaseAdmin(ModelAdmin):
 
     def _shown(self, request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
         every = {**self.admin_site.each_context(request), "opts": self.model._meta}
-        return TemplateResponse(request, f"articles/desk/release/{template}.html", {**every, **context})
+        return TemplateResponse(request, f"articles/desk/releases/{template}.html", {**every, **context})
 
 
 def _back_to(release: Release) -> HttpResponse:

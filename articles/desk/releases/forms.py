@@ -45,7 +45,7 @@ class JoinForm(forms.Form):
     )
     what = forms.ChoiceField(
         label=_("What happens to them"),
-        choices=[FITTING, (ReleaseMember.Action.WITHDRAW, ReleaseMember.Action.WITHDRAW.label)],
+        choices=[FITTING, (ReleaseMember.Action.UNPUBLISH, ReleaseMember.Action.UNPUBLISH.label)],
         required=False,
         widget=UnfoldAdminSelectWidget,
     )

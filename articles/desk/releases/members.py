@@ -19,7 +19,7 @@ from articles import releases
 from articles.desk.releases.forms import JoinForm
 from articles.exceptions import ArticleError
 from articles.models import Article, Release
-from articles.publishing import Person
+from articles.publishing import Actor
 
 SHOWN_REFUSALS = 5
 
@@ -32,7 +32,7 @@ class Outcome:
     refusals: list[str] = field(default_factory=list)
 
 
-def take_in(release: Release, articles: Iterable[Article], *, action: str, by: Person) -> Outcome:
+def take_in(release: Release, articles: Iterable[Article], *, action: str, by: Actor) -> Outcome:
     """Add articles one by one: one that is refused keeps no other out."""
     outcome = Outcome()
     for article in articles:
@@ -72,4 +72,4 @@ def add_to_release(screen: Any, request: HttpRequest, chosen: QuerySet[Article])
         "opts": screen.model._meta,
         "checkbox": helpers.ACTION_CHECKBOX_NAME,
     }
-    return TemplateResponse(request, "articles/desk/release/join.html", context)
+    return TemplateResponse(request, "articles/desk/releases/join.html", context)

@@ -18,7 +18,7 @@ from articles.desk.releases.forms import FITTING, NameForm, TimeForm
 from articles.models import Article, Release, ReleaseMember
 from articles.releases import Problem, members_without_texts
 from articles.text import spoken_exactly
-from articles.workflow import RELEASE_STEPS, ReleaseStep
+from articles.workflow import RELEASE_TRANSITIONS, ReleaseTransition
 from scheduling.services import read_database_clock
 
 Action = ReleaseMember.Action
@@ -37,23 +37,23 @@ BADGES = {
 }
 """The colour of each status."""
 
-STEPS: Mapping[str, Callable[..., None]] = {
-    ReleaseStep.PUBLISH: releases.publish_release_now,
-    ReleaseStep.CANCEL: releases.cancel_release,
-    ReleaseStep.REOPEN: releases.reopen_release,
-    ReleaseStep.ROLL_BACK: releases.roll_back_release,
-    ReleaseStep.DELETE: releases.delete_release,
+TRANSITIONS: Mapping[str, Callable[..., None]] = {
+    ReleaseTransition.PUBLISH: releases.publish_release_now,
+    ReleaseTransition.CANCEL: releases.cancel_release,
+    ReleaseTransition.REOPEN: releases.reopen_release,
+    ReleaseTransition.ROLL_BACK: releases.roll_back_release,
+    ReleaseTransition.DELETE: releases.delete_release,
 }
 """The steps that are asked about before they are taken."""
 
-_QUESTIONS: Mapping[ReleaseStep, Promise] = {
-    ReleaseStep.PUBLISH: _("All of these go live at once, as soon as you confirm:"),
-    ReleaseStep.CANCEL: _(
+_QUESTIONS: Mapping[ReleaseTransition, Promise] = {
+    ReleaseTransition.PUBLISH: _("All of these go live at once, as soon as you confirm:"),
+    ReleaseTransition.CANCEL: _(
         "It does not go out. Its articles stay approved, have no times, and are free for other releases:"
     ),
-    ReleaseStep.REOPEN: _("Its articles lose the times they have got meanwhile, and belong to it again:"),
-    ReleaseStep.ROLL_BACK: _("Each article stands again where it stood before, all in the same instant:"),
-    ReleaseStep.DELETE: _(
+    ReleaseTransition.REOPEN: _("Its articles lose the times they have got meanwhile, and belong to it again:"),
+    ReleaseTransition.ROLL_BACK: _("Each article stands again where it stood before, all in the same instant:"),
+    ReleaseTransition.DELETE: _(
         "Nothing of it is left but its entries in the audit record. Its articles stay, without times:"
     ),
 }
@@ -61,7 +61,7 @@ _QUESTIONS: Mapping[ReleaseStep, Promise] = {
 _UNDONE: Mapping[str, Promise] = {
     Action.PUBLISH: _("Readers no longer see it; it is approved and has no time."),
     Action.UPDATE: _("Readers see the earlier text; the newer one stays approved and waits."),
-    Action.WITHDRAW: _("Readers see it again."),
+    Action.UNPUBLISH: _("Readers see it again."),
 }
 
 
@@ -75,13 +75,17 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
     return {
         "release": release,
         "badge": BADGES[release.status],
-        "standing": standing(release, now),
+        "standing": state(release, now),
         "now": now,
         "rows": [_row(member, problems) for member in members],
         "faulty": len({problem.member for problem in problems}),
         "may_edit": may_edit,
         "may_change": may_change,
-        "steps": [(step, RELEASE_STEPS[step].label) for step in _open_steps(release)] if may_change else [],
+        "transitions": [
+            (transition, RELEASE_TRANSITIONS[transition].label) for transition in _possible_transitions(release)
+        ]
+        if may_change
+        else [],
         "name_form": NameForm(initial={"name": release.name}),
         "time_form": TimeForm(initial={"publish_at": release.publish_at}),
         "query": query,
@@ -91,7 +95,7 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
     }
 
 
-def standing(release: Release, now: Any) -> str:
+def state(release: Release, now: Any) -> str:
     """One sentence that says where a release stands and what happens next."""
     moment = release.published_at or release.publish_at
     values = {"time": spoken_exactly(moment) if moment else "—"}
@@ -112,33 +116,41 @@ _SENTENCES: Mapping[str, Callable[[], str]] = {
 }
 
 
-def question(step: ReleaseStep, release: Release) -> dict[str, Any]:
+def question(transition: ReleaseTransition, release: Release) -> dict[str, Any]:
     """What is asked before a step, with the articles and what would become of each."""
-    problems = releases.preflight(release) if step is ReleaseStep.PUBLISH else []
-    is_possible = release.status in RELEASE_STEPS[step].sources
+    problems = releases.preflight(release) if transition is ReleaseTransition.PUBLISH else []
+    is_possible = release.status in RELEASE_TRANSITIONS[transition].sources
     return {
-        "title": RELEASE_STEPS[step].label,
-        "question": _QUESTIONS[step],
+        "title": RELEASE_TRANSITIONS[transition].label,
+        "question": _QUESTIONS[transition],
         "problems": problems,
         "may_confirm": is_possible and not problems,
-        "standing": standing(release, read_database_clock()),
-        "is_dangerous": step in (ReleaseStep.ROLL_BACK, ReleaseStep.DELETE, ReleaseStep.CANCEL),
-        "lines": [(member, _consequence(step, member)) for member in members_without_texts(release)],
+        "standing": state(release, read_database_clock()),
+        "is_dangerous": transition in (ReleaseTransition.ROLL_BACK, ReleaseTransition.DELETE, ReleaseTransition.CANCEL),
+        "lines": [(member, _consequence(transition, member)) for member in members_without_texts(release)],
     }
 
 
-def _consequence(step: ReleaseStep, member: ReleaseMember) -> str:
-    if step is not ReleaseStep.ROLL_BACK:
-        return member.get_action_display() if step is ReleaseStep.PUBLISH else ""
+def _consequence(transition: ReleaseTransition, member: ReleaseMember) -> str:
+    if transition is not ReleaseTransition.ROLL_BACK:
+        return member.get_action_display() if transition is ReleaseTransition.PUBLISH else ""
     if member.article is None:
         return gettext("It was deleted meanwhile; it stays so.")
-    if member.article.status == Article.Status.KILLED:
+    if member.article.status == Article.Status.RETRACTED:
         return gettext("It was killed meanwhile; it stays so.")
     return str(_UNDONE[member.action])
 
 
-def _open_steps(release: Release) -> Iterable[ReleaseStep]:
-    return [step for step in map(ReleaseStep, STEPS) if release.status in RELEASE_STEPS[step].sources]
+def _labelled(transitions: Iterable[ReleaseTransition]) -> list[tuple[ReleaseTransition, Promise]]:
+    return [(transition, RELEASE_TRANSITIONS[transition].label) for transition in transitions]
+
+
+def _possible_transitions(release: Release) -> Iterable[ReleaseTransition]:
+    return [
+        transition
+        for transition in map(ReleaseTransition, TRANSITIONS)
+        if release.status in RELEASE_TRANSITIONS[transition].sources
+    ]
 
 
 def _row(member: ReleaseMember, problems: Iterable[Problem]) -> dict[str, Any]:
@@ -155,15 +167,15 @@ def _row(member: ReleaseMember, problems: Iterable[Problem]) -> dict[str, Any]:
 def _alternative(member: ReleaseMember) -> tuple[str, Promise] | None:
     """What else could happen to an article that is out."""
     if member.action == Action.UPDATE:
-        return Action.WITHDRAW.value, _("Take it off instead")
-    if member.action == Action.WITHDRAW and member.article and member.article.newer:
+        return Action.UNPUBLISH.value, _("Take it off instead")
+    if member.action == Action.UNPUBLISH and member.article and member.article.pending_update:
         return Action.UPDATE.value, _("Put its newer text out instead")
     return None
 
 
 def _found(query: str, request: HttpRequest) -> Iterable[Article]:
     """Articles that a release could take in, the latest changed first."""
-    gone = (Article.Status.WITHDRAWN, Article.Status.KILLED)
+    gone = (Article.Status.UNPUBLISHED, Article.Status.RETRACTED)
     free = Article.objects.exclude(status__in=gone).exclude(memberships__holds=True)
     screen = admin.site.get_model_admin(Article)
     found, _is_doubled = screen.get_search_results(request, free.select_related("channel"), query)

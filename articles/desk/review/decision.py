@@ -19,12 +19,12 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 from articles import publishing
 from articles.audit import REVIEW, refusal
 from articles.desk.parse_int import whole_number
-from articles.desk.transitions import may_take, standing, standing_of_newer
+from articles.desk.transitions import may_take, state, state_of_update
 from articles.exceptions import ArticleError, ReasonMissing
-from articles.models import Article, Claim
-from articles.publishing import Person, barred_from, compare, for_review, last_approved
+from articles.models import Article, SoftLock
+from articles.publishing import Actor, barred_from, compare, for_review, last_approved
 from articles.review import findings_of
-from articles.workflow import Step
+from articles.workflow import Transition
 from scheduling.services import read_database_clock
 
 LOOKED_AT = 200
@@ -90,16 +90,16 @@ class DecidingScreen(ModelAdmin):
     def _act(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse | None:
         """Do it and answer; None when it was refused, with the reason on the screen."""
         article, by = Article.objects.get(pk=row.pk), request.user
-        is_claimed = _claim_of(article, by) is not None
+        is_soft_locked = _soft_lock_of(article, by) is not None
         try:
             if "claim" in request.POST:
-                publishing.claim(article, by=by)
+                publishing.soft_lock(article, by=by)
             elif "release" in request.POST:
-                publishing.let_go(article, by=by)
+                publishing.release_soft_lock(article, by=by)
             else:
                 _decide(request, article, form)
-                self._tell(request, article)
-                return self._next(request, row, claiming=is_claimed)
+                self._notify(request, article)
+                return self._next(request, row, claiming=is_soft_locked)
         except ReasonMissing as missing:
             form.add_error("reason", str(missing))
             return None
@@ -108,10 +108,10 @@ class DecidingScreen(ModelAdmin):
             return None
         return redirect("admin:articles_queuedarticle_change", article.pk)
 
-    def _tell(self, request: HttpRequest, article: Article) -> None:
+    def _notify(self, request: HttpRequest, article: Article) -> None:
         """What became of it, if it was decided."""
         if "skip" not in request.POST:
-            told = f"{standing(article, read_database_clock())} {standing_of_newer(article)}".strip()
+            told = f"{state(article, read_database_clock())} {state_of_update(article)}".strip()
             self.message_user(request, f"{article}: {told}", messages.SUCCESS)
 
     def _next(self, request: HttpRequest, row: Any, *, claiming: bool) -> HttpResponse:
@@ -125,19 +125,19 @@ class DecidingScreen(ModelAdmin):
 
     def _others(self, request: HttpRequest, row: Any) -> Iterator[Any]:
         """What else waits and is free, those that came in after `row` first."""
-        rows = self.get_queryset(request).exclude(pk=row.pk).select_related("claim", "author")
+        rows = self.get_queryset(request).exclude(pk=row.pk).select_related("soft_lock", "author")
         now, place = read_database_clock(), (row.since, row.pk)
         waiting = sorted(rows.order_by("since", "pk")[:LOOKED_AT], key=lambda other: (other.since, other.pk) < place)
         for other in waiting:
-            claim = getattr(other, "claim", None)
-            is_free = claim is None or claim.person_id == request.user.pk or not claim.counts_at(now)
-            if is_free and may_take(Step.APPROVE, request.user, other):
+            soft_lock = getattr(other, "soft_lock", None)
+            is_free = soft_lock is None or soft_lock.user_id == request.user.pk or not soft_lock.counts_at(now)
+            if is_free and may_take(Transition.APPROVE, request.user, other):
                 yield other
 
     def _page(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse:
         article = Article.objects.select_related("author", "channel", "update__draft").get(pk=row.pk)
         shown, older = for_review(article), last_approved(article)
-        subject, claim = article.newer or article, _claim_of(article)
+        subject, soft_lock = article.pending_update or article, _soft_lock_of(article)
         barred, no_writer = refusal(REVIEW, request.user, article), barred_from(shown)
         context = {
             **self.admin_site.each_context(request),
@@ -146,21 +146,21 @@ class DecidingScreen(ModelAdmin):
             "article": article,
             "row": row,
             "reason": subject.status_reason,
-            "planned": article.update.publish_at if article.newer else article.goes_live_at,
+            "planned": article.update.publish_at if article.pending_update else article.goes_live_at,
             "number": self.get_queryset(request).filter(since__lt=row.since).count() + 1,
             "waiting": self.get_queryset(request).count(),
             "shown": shown,
             "older": older,
             "fields": compare(older, shown) if older else [],
             "findings": findings_of(shown),
-            "claim": claim,
-            "is_mine": claim and claim.person_id == request.user.pk,
+            "claim": soft_lock,
+            "is_mine": soft_lock and soft_lock.user_id == request.user.pk,
             "barred": barred,
             "no_writer": no_writer,
             "may_override": request.user.is_superuser and (barred or no_writer),
             "form": form,
         }
-        return TemplateResponse(request, "articles/desk/deciding.html", context)
+        return TemplateResponse(request, "articles/desk/review.html", context)
 
 
 def _decide(request: HttpRequest, article: Article, form: DecisionForm) -> None:
@@ -169,24 +169,24 @@ def _decide(request: HttpRequest, article: Article, form: DecisionForm) -> None:
         publishing.approve(article, by=by, revision=read, override=form.cleaned_data["override_reason"])
     elif "approve" in request.POST:
         publishing.approve(article, by=by, revision=read)
-    elif "refuse" in request.POST:
-        publishing.refuse(article, by=by, reason=form.cleaned_data["reason"], revision=read)
-    elif _claim_of(article, by):
-        publishing.let_go(article, by=by)
+    elif "reject" in request.POST:
+        publishing.reject(article, by=by, reason=form.cleaned_data["reason"], revision=read)
+    elif _soft_lock_of(article, by):
+        publishing.release_soft_lock(article, by=by)
 
 
-def _claim_of(article: Article, by: Person | None = None) -> Claim | None:
+def _soft_lock_of(article: Article, by: Actor | None = None) -> SoftLock | None:
     """The claim that counts now, if there is one; with `by`, only that person's."""
-    claim = Claim.objects.select_related("person").filter(article=article).first()
-    if claim is None or not claim.counts_at(read_database_clock()):
+    soft_lock = SoftLock.objects.select_related("user").filter(article=article).first()
+    if soft_lock is None or not soft_lock.counts_at(read_database_clock()):
         return None
-    return claim if by is None or claim.person_id == by.pk else None
+    return soft_lock if by is None or soft_lock.user_id == by.pk else None
 
 
-def _claimed(pk: int, by: Person) -> bool:
+def _claimed(pk: int, by: Actor) -> bool:
     """Claim it, unless somebody else was faster."""
     try:
-        publishing.claim(Article(pk=pk), by=by)
+        publishing.soft_lock(Article(pk=pk), by=by)
     except ArticleError:
         return False
     return True

@@ -11,15 +11,15 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 
-from articles.audit import Person
+from articles.audit import Actor
 from articles.desk.transitions import take
 from articles.exceptions import ArticleError, ArticleGone
 from articles.management.arguments import time_to_act
 from articles.management.base import NewsroomCommand
 from articles.models import Article
-from articles.workflow import Step
+from articles.workflow import Transition
 
-TAKEN = [step for step in Step if step not in {Step.MOVE, Step.SET_EMBARGO}]
+TAKEN = [transition for transition in Transition if transition not in {Transition.RESCHEDULE, Transition.SET_EMBARGO}]
 """The steps that need no more than a time or a reason."""
 
 
@@ -30,7 +30,7 @@ class Command(NewsroomCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the step, the articles and the person."""
-        parser.add_argument("step", choices=[step.value for step in TAKEN])
+        parser.add_argument("step", choices=[transition.value for transition in TAKEN])
         parser.add_argument("ids", type=int, nargs="+", metavar="ID")
         parser.add_argument("--by", required=True, metavar="NAME", help="log-in of whoever takes the step")
         parser.add_argument("--at", type=time_to_act, metavar="TIME", help="ISO 8601, for steps that need a time")
@@ -42,15 +42,15 @@ class Command(NewsroomCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Take the step with each article; print what was refused and how many were done."""
-        by = self.person(options["by"])
+        by = self.user(options["by"])
         if options["revision"] and len(options["revision"]) != len(options["ids"]):
             raise CommandError(_("Give a --revision for each article, in the same order."))
-        done = self._take(Step(options["step"]), options["ids"], by, options)
+        done = self._take(Transition(options["step"]), options["ids"], by, options)
         self.stdout.write(f"done={done} refused={len(options['ids']) - done}")
         if done < len(options["ids"]):
             sys.exit(1)
 
-    def _take(self, step: Step, ids: Sequence[int], by: Person, options: dict[str, Any]) -> int:
+    def _take(self, transition: Transition, ids: Sequence[int], by: Actor, options: dict[str, Any]) -> int:
         done = 0
         for pk, revision in zip(ids, options["revision"] or repeat(None), strict=False):
             try:
@@ -58,7 +58,7 @@ class Command(NewsroomCommand):
                 if article is None:
                     raise ArticleGone
                 given = {name: options[name] for name in ("reason", "override")}
-                take(step, article, by=by, publish_at=options["at"], revision=revision, **given)
+                take(transition, article, by=by, publish_at=options["at"], revision=revision, **given)
                 done += 1
             except ArticleError as refusal:
                 self.stderr.write(f"{pk}: {refusal.code}: {refusal}")

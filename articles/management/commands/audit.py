@@ -29,7 +29,7 @@ FILTERS: Mapping[str, str] = {
     "article": "article_id",
     "user": "user_name",
     "action": "action",
-    "door": "door",
+    "source": "source",
     "since": "at__gte",
     "until": "at__lt",
 }
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             verb.add_argument("--article", type=int, metavar="ID")
             verb.add_argument("--user", metavar="NAME")
             verb.add_argument("--action", metavar="NAME", help="such as approve, edit or published")
-            verb.add_argument("--door", choices=AuditEntry.Door.values)
+            verb.add_argument("--source", choices=AuditEntry.Source.values)
             verb.add_argument("--since", type=moment, metavar="TIME", help="ISO 8601; without an offset, here")
             verb.add_argument("--until", type=moment, metavar="TIME")
 
@@ -67,7 +67,7 @@ class Command(BaseCommand):
 
     def _list(self, entries: Iterable[AuditEntry]) -> None:
         for entry in entries:
-            cells = [spoken_exactly(entry.at), entry.door, entry.user_name or "—", entry.action]
+            cells = [spoken_exactly(entry.at), entry.source, entry.user_name or "—", entry.action]
             subject = f"{entry.article_title} ({entry.article_id})" if entry.article_id else ""
             self.stdout.write("  ".join(filter(None, [*cells, subject, *entry.differences(), entry.reason])))
 

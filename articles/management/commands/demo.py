@@ -37,7 +37,7 @@ class Command(NewsroomCommand):
             raise CommandError(_("DJANGO_DEBUG is off, so everybody may be listening: choose a --password."))
         if is_empty():
             found(now=timezone.now(), password=password)
-            self._show_people(password)
+            self._show_users(password)
             self._show_times()
         elif Article.objects.filter(external_id__startswith=ORIGIN).exists():
             self._show_again()
@@ -54,10 +54,10 @@ class Command(NewsroomCommand):
                 missed,
             )
             self.stdout.write(text % {"count": missed})
-        self._show_people(PASSWORD if is_password(PASSWORD) else _("(as you chose it)"))
+        self._show_users(PASSWORD if is_password(PASSWORD) else _("(as you chose it)"))
         self._show_times()
 
-    def _show_people(self, password: str) -> None:
+    def _show_users(self, password: str) -> None:
         self.stdout.write(_("Log in at %(address)s") % {"address": f"{settings.SITE_URL}/admin/"})
         self._table([(_("name"), _("password"), _("role"))] + [(one.name, password, one.role) for one in members()])
 

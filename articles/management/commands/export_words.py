@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from articles.management.arguments import TERMINAL
-from articles.models import Word
+from articles.models import SensitiveWord
 
 
 class Command(BaseCommand):
@@ -20,11 +20,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the file and the level."""
         parser.add_argument("file", type=Path, help="- is the terminal")
-        parser.add_argument("--level", choices=Word.Level.values, required=True)
+        parser.add_argument("--level", choices=SensitiveWord.Level.values, required=True)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the file and say how many words are in it."""
-        lines = Word.objects.filter(level=options["level"]).as_lines()
+        lines = SensitiveWord.objects.filter(level=options["level"]).as_lines()
         if str(options["file"]) == TERMINAL:
             self.stdout.write(lines, ending="")
             return

@@ -10,9 +10,9 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 
-from articles.audit import come_in
+from articles.audit import set_actor
 from articles.management.base import NewsroomCommand
-from articles.models import Word
+from articles.models import SensitiveWord
 from articles.review import WordProblem, add_words
 
 SOME_FAILED, ALL_UNREADABLE = 1, 2
@@ -29,7 +29,7 @@ class Command(NewsroomCommand):
         parser.add_argument("file", type=Path)
         parser.add_argument(
             "--level",
-            choices=Word.Level.values,
+            choices=SensitiveWord.Level.values,
             required=True,
             help="block: the article is sent back; review: a person decides; allow: an innocent phrase",
         )
@@ -39,19 +39,19 @@ class Command(NewsroomCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, print the report, and exit with 0, 1 or 2."""
         if options["by"]:
-            come_in(self.person(options["by"]))
+            set_actor(self.user(options["by"]))
         try:
             lines = options["file"].read_text(encoding=options["encoding"]).splitlines()
         except (OSError, UnicodeError, LookupError) as error:
             raise CommandError(f"{options['file']}: {error}", returncode=ALL_UNREADABLE) from error
-        report = add_words(lines, level=Word.Level(options["level"]))
+        report = add_words(lines, level=SensitiveWord.Level(options["level"]))
         for problem in report.problems:
-            self._tell(problem)
+            self._notify(problem)
         self.stdout.write(str(report))
         if report.failed:
             sys.exit(SOME_FAILED)
 
-    def _tell(self, problem: WordProblem) -> None:
+    def _notify(self, problem: WordProblem) -> None:
         kind = _("failed") if problem.failed else _("note")
         place = _("line %(line)d") % {"line": problem.line}
         self.stdout.write(f"{place}: {kind}: “{problem.word}” {problem.message}")

@@ -18,9 +18,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Say how far it is, and how much was wrong."""
-        mended = 0
+        reconciled = 0
         for number, (last, wrong) in enumerate(reindex(), start=1):
-            mended += wrong
+            reconciled += wrong
             if number % EVERY == 0:
                 self.stdout.write(f"… up to article {last}")
-        self.stdout.write(f"indexed={mended}")
+        self.stdout.write(f"indexed={reconciled}")

@@ -18,7 +18,7 @@ known) and the `fields` that were written.
 """
 
 
-class TellingQuerySet(models.QuerySet[M]):
+class SignallingQuerySet(models.QuerySet[M]):
     """Rows whose changes by one statement are told, as `save()` and `delete()` are."""
 
     def update(self, **values: Any) -> int:

@@ -12,7 +12,7 @@ from django.db.models import Case, Exists, F, When
 from django.db.models.expressions import Combinable
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.base.bulk_signals import TellingQuerySet
+from articles.models.base.bulk_signals import SignallingQuerySet
 from articles.models.base.dirty_fields import SavesOnlyChanges
 from articles.models.revision import Text
 from scheduling.services import database_now
@@ -33,7 +33,7 @@ _WRITTEN = frozenset({*Text.COLUMNS, "channel"}) - {"cover_mode"} | TIMES | {"au
 """The same for a statement. Not the status: noting that articles are out changes nothing for readers."""
 
 
-class DatedQuerySet(TellingQuerySet[M]):
+class DatedQuerySet(SignallingQuerySet[M]):
     """Rows whose `text_changed_at` is right, whatever statement writes them."""
 
     def update(self, **values: Any) -> int:
@@ -89,8 +89,8 @@ class Dated(SavesOnlyChanges):
     def _stamp_of_author(self) -> Combinable:
         """Whoever has entered no name is named to nobody, before or after."""
         authors = [pk for pk in (self.as_loaded("author_id"), self.author_id) if pk is not None]
-        people = get_user_model()._default_manager.filter(pk__in=authors)
-        is_named = Exists(people.exclude(first_name="", last_name=""))
+        users = get_user_model()._default_manager.filter(pk__in=authors)
+        is_named = Exists(users.exclude(first_name="", last_name=""))
         return Case(When(is_named, then=database_now()), default=F("text_changed_at"))
 
     @property

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from articles.cache import cached, tagged
 from articles.images import absolute, gather_covers
-from articles.models import Article, Material
+from articles.models import Article, Image
 from articles.site.feeds.formats import FORMS, Atom, Json, Rss, address, fit_for_xml
 from articles.site.streams import Scope, author_scope, channel_scope, everything, tag_scope
 
@@ -97,5 +97,5 @@ def _entry(article: Article) -> dict[str, Any]:
     }
 
 
-def _enclosure(picture: Material) -> Enclosure:
-    return Enclosure(absolute(picture.address_in_full), str(picture.size), f"image/{picture.format}")
+def _enclosure(image: Image) -> Enclosure:
+    return Enclosure(absolute(image.address_in_full), str(image.size), f"image/{image.format}")

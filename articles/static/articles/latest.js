@@ -16,7 +16,7 @@
 
     const isNewer = (one, other) => (one.dataset.time - other.dataset.time || one.dataset.id - other.dataset.id) > 0;
 
-    // What belongs among the newest and is not there was withdrawn. Its room stays, so that nothing jumps.
+    // What belongs among the newest and is not there was unpublished. Its room stays, so that nothing jumps.
     const takeAway = (items, areAll) => {
         const ids = idsOf(items);
         const isMissing = (card) => !ids.has(card.dataset.id) && (areAll || isNewer(card, items.at(-1)));

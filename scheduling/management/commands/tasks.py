@@ -75,14 +75,14 @@ class Command(BaseCommand):
         if bool(ids) == bool(options["all_failed"] or options["type"]):
             raise CommandError("name tasks by their ids, or all failed ones by --all-failed or --type")
         pages = [ids] if ids else _pages(failed, options["type"])
-        self._tell([_retry_one(task_id) for page in pages for task_id in page], options)
+        self._report([_retry_one(task_id) for page in pages for task_id in page], options)
 
     def _cancel(self, options: dict[str, Any]) -> None:
         ids, task_type = options["task_ids"], options["type"]
         if bool(ids) == bool(task_type):
             raise CommandError("name tasks by their ids, or all pending ones of a type by --type")
         if ids:
-            self._tell([_cancel_one(task_id) for task_id in ids], options)
+            self._report([_cancel_one(task_id) for task_id in ids], options)
         else:
             self._tell_count("cancelled", sum(map(cancel_tasks, _pages(TaskInfo.objects.all(), task_type))), options)
 
@@ -106,7 +106,7 @@ class Command(BaseCommand):
         if late.count:
             self.stdout.write(f"late_ms p50={late.p50:.1f} p99={late.p99:.1f} max={late.max:.1f}")
 
-    def _tell(self, outcomes: Sequence[Outcome], options: dict[str, Any]) -> None:
+    def _report(self, outcomes: Sequence[Outcome], options: dict[str, Any]) -> None:
         if options["json"]:
             self._print_json([outcome._asdict() | {"task_id": str(outcome.task_id)} for outcome in outcomes])
         else:

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from articles import publishing
 from articles.models import Article, Tag
 from headline.api.tokens import issue
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, publish_tasks, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, publish_tasks, soon
 
 URL = "/api/v1/desk/articles/"
 NOON = "2100-01-01T12:00:00+00:00"
@@ -38,30 +38,30 @@ def desk(alice: User) -> APIClient:
     return signed_in(alice)
 
 
-def take(client: APIClient, step: str, article: Article, body: Any = None) -> Any:
-    return client.post(f"{URL}{article.pk}/{step}/", body)
+def take(client: APIClient, transition: str, article: Article, body: Any = None) -> Any:
+    return client.post(f"{URL}{article.pk}/{transition}/", body)
 
 
 def test_an_article_goes_from_draft_to_live_and_back(desk: APIClient) -> None:
     """R5.3"""
     draft = desk.post(URL, {"title": "Ferry timetable changes", "publish_at": NOON}).json()
-    reviewer = signed_in(make_person("nadia", "view_article", "review_article"))  # nobody reviews what is their own
+    reviewer = signed_in(make_user("nadia", "view_article", "review_article"))  # nobody reviews what is their own
     article = Article.objects.get(pk=draft["id"])
     assert draft["status"] == Status.DRAFT
     walk = [
         ("submit", None, Status.MANUAL_REVIEW),
-        ("refuse", {"reason": "Which Monday?"}, Status.REJECTED),
+        ("reject", {"reason": "Which Monday?"}, Status.REJECTED),
         ("submit", None, Status.MANUAL_REVIEW),
         ("approve", {"revision": 1}, Status.MANUALLY_APPROVED),
-        ("cancel", None, Status.MANUALLY_APPROVED),
+        ("unschedule", None, Status.MANUALLY_APPROVED),
         ("publish", None, Status.PUBLISHED),
-        ("withdraw", None, Status.WITHDRAWN),
-        ("restore", None, Status.PUBLISHED),
+        ("unpublish", None, Status.UNPUBLISHED),
+        ("republish", None, Status.PUBLISHED),
     ]
-    for step, body, status in walk:
-        response = take(reviewer if step in {"approve", "refuse"} else desk, step, article, body)
-        assert (response.status_code, response.json()["status"]) == (200, status), step
-        assert (publish_tasks(article) == [datetime(2100, 1, 1, 12, tzinfo=UTC)]) is (step == "approve")
+    for transition, body, status in walk:
+        response = take(reviewer if transition in {"approve", "reject"} else desk, transition, article, body)
+        assert (response.status_code, response.json()["status"]) == (200, status), transition
+        assert (publish_tasks(article) == [datetime(2100, 1, 1, 12, tzinfo=UTC)]) is (transition == "approve")
     assert Article.objects.get().published_at is not None
 
 
@@ -70,7 +70,7 @@ def test_scheduling_makes_the_task(desk: APIClient) -> None:
     response = take(desk, "schedule", article, {"publish_at": "2100-01-01T20:00:00+08:00"})
     assert response.json()["publish_at"] == "2100-01-01T12:00:00Z"
     assert publish_tasks(article) == [datetime(2100, 1, 1, 12, tzinfo=UTC)]
-    take(desk, "cancel", article)
+    take(desk, "unschedule", article)
     assert publish_tasks(article) == []
 
 
@@ -142,42 +142,42 @@ def test_a_draft_that_cannot_be_stored_is_refused(desk: APIClient, body: Any, fi
 
 
 @pytest.mark.parametrize(
-    ("step", "body", "code"),
+    ("transition", "body", "code"),
     [
         ("schedule", {}, "required"),
         ("schedule", {"publish_at": "2100-01-01T12:00:00"}, "naive_time"),
         ("schedule", {"publish_at": None}, "null"),
         ("schedule", {"publish_at": "0001-01-01T00:00:00+14:00"}, "out_of_range"),
-        ("refuse", {}, "required"),
-        ("refuse", {"reason": "  "}, "blank"),
+        ("reject", {}, "required"),
+        ("reject", {"reason": "  "}, "blank"),
     ],
 )
-def test_a_step_with_a_wrong_body_is_refused(desk: APIClient, step: str, body: Any, code: str) -> None:
-    response = take(desk, step, make_article(status=Status.APPROVED), body)
+def test_a_step_with_a_wrong_body_is_refused(desk: APIClient, transition: str, body: Any, code: str) -> None:
+    response = take(desk, transition, make_article(status=Status.APPROVED), body)
     assert (response.status_code, response.json()["code"]) == (400, code)
 
 
 def test_a_step_the_status_does_not_allow_is_a_conflict(desk: APIClient) -> None:
     article = make_article()
-    for step in ("approve", "cancel", "publish", "withdraw", "restore"):
-        response = take(desk, step, article, {"revision": 1} if step == "approve" else None)
-        assert (response.status_code, response.json()["code"]) == (409, "wrong_state"), step
+    for transition in ("approve", "unschedule", "publish", "unpublish", "republish"):
+        response = take(desk, transition, article, {"revision": 1} if transition == "approve" else None)
+        assert (response.status_code, response.json()["code"]) == (409, "wrong_state"), transition
     assert "“Draft”" in take(desk, "publish", article).json()["detail"]
 
 
 def test_a_step_the_person_may_not_take_is_forbidden() -> None:
-    reporter = signed_in(make_person("bob", "view_article"))
+    reporter = signed_in(make_user("bob", "view_article"))
     article = make_article(status=Status.APPROVED)
-    bodies = {"approve": {"revision": 1}, "refuse": {"reason": "x"}, "schedule": {"publish_at": NOON}}
-    for step in ("submit", "approve", "refuse", "schedule", "cancel", "publish", "withdraw", "restore"):
-        response = take(reporter, step, article, bodies.get(step))
-        assert (response.status_code, response.json()["code"]) == (403, "not_allowed"), step
+    bodies = {"approve": {"revision": 1}, "reject": {"reason": "x"}, "schedule": {"publish_at": NOON}}
+    for transition in ("submit", "approve", "reject", "schedule", "unschedule", "publish", "unpublish", "republish"):
+        response = take(reporter, transition, article, bodies.get(transition))
+        assert (response.status_code, response.json()["code"]) == (403, "not_allowed"), transition
     assert reporter.post(URL, {"title": "x"}).json()["code"] == "not_allowed"
     assert reporter.patch(f"{URL}{article.pk}/", {"title": "x"}).json()["code"] == "not_allowed"
 
 
 def test_the_times_of_an_approved_article_take_the_permission_to_schedule(desk: APIClient) -> None:
-    writer = signed_in(make_person("bob", "change_article", "edit_any_article"))
+    writer = signed_in(make_user("bob", "change_article", "edit_any_article"))
     waiting, draft = make_article(status=Status.APPROVED, publish_at=soon(hours=1)), make_article()
     for name in ("publish_at", "unpublish_at", "embargo_until"):
         assert writer.patch(f"{URL}{waiting.pk}/", {name: NOON}).status_code == 403
@@ -191,19 +191,17 @@ def test_only_the_newsroom_gets_in() -> None:
     former = make_editor("carol")
     former.is_staff = False
     former.save()
-    for stranger in (User.objects.create_user("reader"), make_person("robot", "operate_tasks"), former):
+    for stranger in (User.objects.create_user("reader"), make_user("robot", "operate_tasks"), former):
         assert signed_in(stranger).get(URL).status_code == 403
 
 
 def test_who_keeps_but_tags_or_pictures_reads_no_unpublished_text() -> None:
     article = make_article("Secret")
-    keeper, librarian = (
-        signed_in(make_person(name, right)) for name, right in (("k", "add_tag"), ("l", "add_material"))
-    )
+    keeper, librarian = (signed_in(make_user(name, right)) for name, right in (("k", "add_tag"), ("l", "add_image")))
     for client in (keeper, librarian):
         for address in (URL, f"{URL}{article.pk}/", f"{URL}{article.pk}/revisions/"):
             assert client.get(address).status_code == 403
-    assert [client.get("/api/v1/desk/materials/").status_code for client in (keeper, librarian)] == [403, 200]
+    assert [client.get("/api/v1/desk/images/").status_code for client in (keeper, librarian)] == [403, 200]
 
 
 def test_a_session_serves_as_well_but_not_without_its_csrf_token(alice: User) -> None:
@@ -239,11 +237,11 @@ def test_a_list_costs_a_fixed_number_of_queries(
     desk: APIClient, alice: User, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(6):
-        author, channel = make_person(f"p{number}"), make_channel(f"Channel {number}")
+        author, channel = make_user(f"p{number}"), make_channel(f"Channel {number}")
         article = make_article(f"Item {number}", status=APPROVED, channel=channel, author=author)
         publishing.edit(article, by=alice, changes={"title": f"New {number}"})
         publishing.submit(article, by=alice)
-        publishing.claim(article, by=make_editor(f"reviewer{number}"))
+        publishing.soft_lock(article, by=make_editor(f"reviewer{number}"))
     desk.get(URL)  # notes the token's use, which the next minutes do without
     with django_assert_max_num_queries(6):  # token with user, own and group permissions, articles, tags, the time
         assert len(desk.get(URL).json()["results"]) == 6

@@ -71,8 +71,8 @@ def test_what_is_not_live_does_not_exist() -> None:
     unknown = get(f"{URL}987654321/")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
     for article in hidden_articles().values():
-        answer = get(f"{URL}{article.pk}/")
-        assert (answer.status_code, answer.content) == (404, unknown.content)
+        response = get(f"{URL}{article.pk}/")
+        assert (response.status_code, response.content) == (404, unknown.content)
     assert titles() == []
 
 
@@ -86,8 +86,8 @@ def test_a_web_server_with_a_wrong_clock_shows_nothing_early() -> None:
     """The database's clock decides, which on SQLite is the web server's own."""
     article = publish(status=Status.APPROVED, publish_at=soon(hours=1))
     with time_machine.travel(datetime.now(UTC) + timedelta(hours=2)):
-        answer = get(f"{URL}{article.pk}/")
-    assert answer.status_code == (200 if connection.vendor == "sqlite" else 404)
+        response = get(f"{URL}{article.pk}/")
+    assert response.status_code == (200 if connection.vendor == "sqlite" else 404)
 
 
 def test_the_list_is_newest_first_and_filtered() -> None:
@@ -210,8 +210,8 @@ def test_nothing_can_be_changed_here(method: str) -> None:
 
 def test_a_flood_from_one_address_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headline.api.throttling.AddressThrottle.rate", "2/min", raising=False)
-    answers = [get() for _ in range(3)]
-    assert [answer.status_code for answer in answers] == [200, 200, 429]
-    assert answers[2].json()["code"] == "throttled"
+    responses = [get() for _ in range(3)]
+    assert [response.status_code for response in responses] == [200, 200, 429]
+    assert responses[2].json()["code"] == "throttled"
     spoofed = APIClient().get(URL, headers={"X-Forwarded-For": "10.0.0.9"})
     assert spoofed.status_code == 429

@@ -39,16 +39,16 @@ def test_a_release_goes_from_preparation_out_and_back(desk: APIClient) -> None:
     assert Article.objects.filter(status=Article.Status.PUBLISHED).count() == 2
     assert desk.post(f"{address}rollback/").json()["status"] == "rolled_back"
     assert not Article.objects.filter(status=Article.Status.PUBLISHED).exists()
-    assert set(AuditEntry.objects.filter(release_id=release["id"]).values_list("door", "user_name")) == {
+    assert set(AuditEntry.objects.filter(release_id=release["id"]).values_list("source", "user_name")) == {
         ("api", "irene")
     }
 
 
 def test_what_is_not_ready_is_refused_with_every_reason(desk: APIClient) -> None:
     release = make_release(make_article("Draft"), make_article("Fine", status=APPROVED), by=make_editor())
-    answer = desk.post(f"{URL}{release.pk}/publish/")
-    assert (answer.status_code, answer.json()["code"]) == (409, "release_not_ready")
-    assert answer.json()["detail"] == "“Draft”: It is a draft. Submit it for review."
+    response = desk.post(f"{URL}{release.pk}/publish/")
+    assert (response.status_code, response.json()["code"]) == (409, "release_not_ready")
+    assert response.json()["detail"] == "“Draft”: It is a draft. Submit it for review."
     (problem,) = desk.get(f"{URL}{release.pk}/preflight/").json()
     assert (problem["member"]["title"], problem["code"]) == ("Draft", "not_approved")
 
@@ -56,22 +56,22 @@ def test_what_is_not_ready_is_refused_with_every_reason(desk: APIClient) -> None
 def test_a_member_that_is_scheduled_alone_is_refused_by_name(desk: APIClient) -> None:
     article = make_article(status=APPROVED)
     make_release(article, by=make_editor())
-    answer = desk.post(f"/api/v1/desk/articles/{article.pk}/schedule/", {"publish_at": NOON})
-    assert (answer.status_code, answer.json()["code"]) == (409, "belongs_to_release")
-    assert "Budget day" in answer.json()["detail"]
+    response = desk.post(f"/api/v1/desk/articles/{article.pk}/schedule/", {"publish_at": NOON})
+    assert (response.status_code, response.json()["code"]) == (409, "belongs_to_release")
+    assert "Budget day" in response.json()["detail"]
 
 
 def test_a_release_is_made_once_however_often_it_is_asked_for(desk: APIClient) -> None:
     for _ in range(2):
-        answer = desk.post(URL, {"name": "Budget day"}, headers={"Idempotency-Key": "budget-1"})
-        assert answer.status_code == 201
+        response = desk.post(URL, {"name": "Budget day"}, headers={"Idempotency-Key": "budget-1"})
+        assert response.status_code == 201
     assert Release.objects.count() == 1
 
 
 def test_a_time_without_offset_is_refused(desk: APIClient) -> None:
     release = make_release(make_article(status=APPROVED), by=make_editor())
-    answer = desk.post(f"{URL}{release.pk}/schedule/", {"publish_at": "2100-01-01T12:00:00"})
-    assert (answer.status_code, list(answer.json())) == (400, ["publish_at", "code"])
+    response = desk.post(f"{URL}{release.pk}/schedule/", {"publish_at": "2100-01-01T12:00:00"})
+    assert (response.status_code, list(response.json())) == (400, ["publish_at", "code"])
 
 
 def test_releases_are_listed_by_status_in_a_fixed_number_of_queries(
@@ -100,8 +100,8 @@ def test_other_roles_look_at_releases_and_change_none(role: Role) -> None:
         client.post(f"{URL}{release.pk}/members/", {"article": make_article().pk}),
         client.delete(f"{URL}{release.pk}/members/{release.members.get().pk}/"),
         client.post(f"{URL}{release.pk}/schedule/", {"publish_at": NOON}),
-        *(client.post(f"{URL}{release.pk}/{step}/") for step in ("cancel", "publish", "rehearse")),
+        *(client.post(f"{URL}{release.pk}/{transition}/") for transition in ("cancel", "publish", "dry-run")),
     ]
-    assert {answer.status_code for answer in asked} == {403}
+    assert {response.status_code for response in asked} == {403}
     release.refresh_from_db()
     assert (release.status, release.name, release.members.count()) == (Release.Status.DRAFT, "Budget day", 1)

@@ -21,14 +21,14 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from articles import publishing
-from articles.audit.log import Door, door
+from articles.audit.log import Source, source
 from articles.exceptions import WrongState
 from articles.handlers import publish
 from articles.models import Article, AuditEntry, Preferences
 from articles.models.audit import AppendOnly
 from articles.publishing.previews import make_preview_link
 from scheduling.models import TaskInfo
-from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_person, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_user, soon
 from tests.conftest import Manage
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def test_a_step_leaves_who_what_when_and_by_which_door() -> None:
     approve(article, by=alice)
 
     entry = latest()
-    assert (entry.action, entry.door, entry.user_id, entry.user_name) == ("approve", "python", alice.pk, "alice")
+    assert (entry.action, entry.source, entry.user_id, entry.user_name) == ("approve", "python", alice.pk, "alice")
     assert (entry.article_id, entry.article_title) == (article.pk, article.title)
     assert (entry.old_status, entry.new_status) == (Status.MANUAL_REVIEW, Status.MANUALLY_APPROVED)
     assert before <= entry.at <= soon()
@@ -71,7 +71,7 @@ def test_a_new_time_is_recorded_beside_the_old() -> None:
 
 def test_a_refusal_is_recorded_with_its_reason() -> None:
     article = make_article(status=Status.MANUAL_REVIEW)
-    publishing.refuse(article, by=make_editor(), reason="No second source")
+    publishing.reject(article, by=make_editor(), reason="No second source")
     assert latest().reason == "No second source"
 
 
@@ -87,8 +87,8 @@ def test_an_edit_is_recorded_with_the_fields_it_changed() -> None:
     article, end = make_article(), datetime(2030, 1, 1, tzinfo=UTC)
     publishing.edit(article, by=make_editor(), changes={"title": "Bridge closes", "unpublish_at": end})
     assert latest().action == "edit"
-    assert sorted(latest().facts["changed"]) == ["title", "unpublish_at"]
-    assert latest().facts["unpublish_at"] == [None, "2030-01-01T00:00:00+00:00"]
+    assert sorted(latest().details["changed"]) == ["title", "unpublish_at"]
+    assert latest().details["unpublish_at"] == [None, "2030-01-01T00:00:00+00:00"]
 
 
 def test_one_entry_for_one_deed() -> None:
@@ -114,7 +114,7 @@ def test_scheduling_many_leaves_an_entry_for_each() -> None:
 def test_the_clock_is_named_as_the_one_who_published() -> None:
     article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
     publish([TaskInfo(task_id=1, parameters={"article_id": article.pk}, execute_time=soon(), promised_at=soon())])
-    assert (latest().action, latest().door, latest().user_name) == ("published", "worker", "")
+    assert (latest().action, latest().source, latest().user_name) == ("published", "worker", "")
     assert (latest().old_status, latest().new_status) == (APPROVED, Status.PUBLISHED)
 
 
@@ -123,7 +123,7 @@ def test_a_save_outside_the_services_is_recorded_all_the_same() -> None:
     article.status = APPROVED
     article.save()
     assert (latest().action, latest().old_status, latest().new_status) == ("save", Status.DRAFT, APPROVED)
-    assert latest().facts == {"changed": ["status"]}
+    assert latest().details == {"changed": ["status"]}
 
 
 def test_a_save_that_changes_nothing_is_not_recorded() -> None:
@@ -137,7 +137,7 @@ def test_the_record_outlives_person_and_article() -> None:
     approve(article, by=alice)
     alice_id, article_id = alice.pk, article.pk
 
-    with door(Door.PYTHON, by=make_person("bob")):
+    with source(Source.PYTHON, by=make_user("bob")):
         article.delete()
     alice.delete()
 
@@ -151,22 +151,22 @@ def test_the_record_outlives_person_and_article() -> None:
 def test_the_screens_are_a_door(client: Client) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     client.force_login(make_editor())
-    chosen = {"action": "cancel_schedule", "_selected_action": [article.pk]}
-    answer = client.post(reverse("admin:articles_article_changelist"), chosen)
-    client.post(f"{answer.headers['Location']}advance/")
-    assert (latest().action, latest().door, latest().user_name) == ("cancel_schedule", "admin", "alice")
+    chosen = {"action": "unschedule", "_selected_action": [article.pk]}
+    response = client.post(reverse("admin:articles_article_changelist"), chosen)
+    client.post(f"{response.headers['Location']}advance/")
+    assert (latest().action, latest().source, latest().user_name) == ("unschedule", "admin", "alice")
 
 
 def test_a_program_is_a_door() -> None:
     client = APIClient()
     client.force_authenticate(make_editor())
     client.post("/api/v1/desk/articles/", {"title": "Tram derails"})
-    assert (latest().action, latest().door, latest().user_name) == ("create", "api", "alice")
+    assert (latest().action, latest().source, latest().user_name) == ("create", "api", "alice")
 
 
 def test_a_command_is_a_door() -> None:
     call_command("demo", password="secret", verbosity=0)
-    assert set(AuditEntry.objects.values_list("door", flat=True)) == {"command"}
+    assert set(AuditEntry.objects.values_list("source", flat=True)) == {"command"}
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_django_refuses_to_change_the_record(entry: AuditEntry, attempt: Callabl
     [
         "UPDATE articles_auditentry SET user_name = 'nobody'",
         "DELETE FROM articles_auditentry",
-        "REPLACE INTO articles_auditentry (id, at, action, door, user_name, article_title, reason, facts)"
-        " SELECT id, at, action, door, 'nobody', article_title, reason, facts FROM articles_auditentry",
+        "REPLACE INTO articles_auditentry (id, at, action, source, user_name, article_title, reason, details)"
+        " SELECT id, at, action, source, 'nobody', article_title, reason, details FROM articles_auditentry",
     ],
 )
 def test_the_database_refuses_to_change_the_record(entry: AuditEntry, statement: str) -> None:
@@ -209,7 +209,7 @@ def test_django_s_own_ways_around_a_model_meet_the_triggers(entry: AuditEntry) -
 @pytest.fixture
 def history() -> Article:
     alice, article = make_editor(), make_article("Mayor, “resigns”", status=Status.MANUAL_REVIEW)
-    publishing.refuse(article, by=alice, reason="No second source")
+    publishing.reject(article, by=alice, reason="No second source")
     return article
 
 
@@ -227,7 +227,7 @@ def test_the_record_is_exported_as_a_table(history: Article, tmp_path: Path) -> 
         rows = list(csv.DictReader(file))
     assert [(row["action"], row["article_title"]) for row in rows] == [
         ("create", history.title),
-        ("refuse", history.title),
+        ("reject", history.title),
     ]
 
 
@@ -255,9 +255,9 @@ def test_no_spreadsheet_calculates_what_somebody_wrote(title: str, tmp_path: Pat
     ("narrowed", "found"),
     [
         ((), 2),
-        (("--action", "refuse"), 1),
+        (("--action", "reject"), 1),
         (("--user", "alice"), 1),
-        (("--door", "admin"), 0),
+        (("--source", "admin"), 0),
         (("--since", "2100-01-01"), 0),
         (("--until", "2100-01-01T00:00+08:00"), 2),
         (("--article", "0"), 0),
@@ -286,9 +286,9 @@ def test_a_mistyped_time_is_answered_with_a_sentence(manage: Manage, time: str) 
 
 
 def test_the_screen_shows_the_record_and_changes_nothing(history: Article, client: Client) -> None:
-    client.force_login(make_person("root", is_superuser=True))
+    client.force_login(make_user("root", is_superuser=True))
     entry = latest()
-    shown = client.get(reverse("admin:articles_auditentry_changelist"), {"action": "refuse"}).content.decode()
+    shown = client.get(reverse("admin:articles_auditentry_changelist"), {"action": "reject"}).content.decode()
     assert "No second source" in shown
     assert "Needs a reviewer → Rejected" in shown
     change = reverse("admin:articles_auditentry_change", args=[entry.pk])
@@ -299,7 +299,7 @@ def test_the_screen_shows_the_record_and_changes_nothing(history: Article, clien
     assert latest().user_name == "alice"
 
 
-def facts(client: Client, entry: AuditEntry) -> str:
+def details(client: Client, entry: AuditEntry) -> str:
     """What the screen of an entry says beyond its columns."""
     page = client.get(f"/admin/articles/auditentry/{entry.pk}/change/").text
     assert "/history/" not in page
@@ -309,19 +309,19 @@ def facts(client: Client, entry: AuditEntry) -> str:
 def test_the_facts_of_an_entry_are_read_in_words_and_in_ones_own_zone(client: Client) -> None:
     editor, end = make_editor(), datetime(2030, 1, 1, 12, tzinfo=UTC)
     editor.user_permissions.add(Permission.objects.get(codename="view_auditentry"))
-    Preferences.objects.create(person=editor, time_zone="Asia/Shanghai")
+    Preferences.objects.create(user=editor, time_zone="Asia/Shanghai")
     client.force_login(editor)
     article = make_article("Old", status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
     publishing.edit(article, by=editor, changes={"title": "New", "cover_mode": "none", "unpublish_at": end})
-    said = facts(client, AuditEntry.objects.of(article)[0])
+    said = details(client, AuditEntry.objects.of(article)[0])
     assert "changed: take off at, cover, headline" in said
     assert "take off at: — → 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in said
     publishing.submit(article, by=editor)
-    assert "newer text: Needs a reviewer" in facts(client, AuditEntry.objects.of(article)[0])
+    assert "newer text: Needs a reviewer" in details(client, AuditEntry.objects.of(article)[0])
     publishing.schedule_update(article, publish_at=end, by=editor)
-    assert "update at: 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in facts(client, AuditEntry.objects.of(article)[0])
+    assert "update at: 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in details(client, AuditEntry.objects.of(article)[0])
     make_preview_link(article, by=editor, lasts=timedelta(days=1))
-    said = facts(client, AuditEntry.objects.of(article)[0])
+    said = details(client, AuditEntry.objects.of(article)[0])
     assert "ends:" in said
     assert "link:" not in said
     assert "T12:00" not in said

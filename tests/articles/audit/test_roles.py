@@ -20,12 +20,12 @@ from articles import publishing
 from articles.audit.log import EDIT
 from articles.desk.transitions import take
 from articles.exceptions import ArticleError, NotAllowed, ReasonMissing
-from articles.models import Article, AuditEntry, Claim, Notice, Revision
+from articles.models import Article, AuditEntry, Notification, Revision, SoftLock
 from articles.roles import ROLES, Role
-from articles.workflow import Step
+from articles.workflow import Transition
 from scheduling.models import TaskInfo, TaskInfoLog
-from tests.articles.desk.articles.test_admin import answer_to, is_asked
-from tests.articles.factories import approve, make_article, make_editor, make_member, make_person, soon
+from tests.articles.desk.articles.test_admin import is_asked, response_to
+from tests.articles.factories import approve, make_article, make_editor, make_member, make_user, soon
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -35,28 +35,34 @@ WAITING = {Status.MANUALLY_APPROVED, Status.APPROVED}
 UNAPPROVED = {Status.DRAFT, Status.SUBMITTED, Status.REJECTED, Status.MANUAL_REVIEW}
 
 SOURCES: Mapping[str, set[Status]] = {
-    Step.SUBMIT: {Status.DRAFT, Status.REJECTED},
-    Step.APPROVE: {Status.MANUAL_REVIEW},
-    Step.REFUSE: {Status.MANUAL_REVIEW},
-    Step.SCHEDULE: WAITING,
-    Step.CANCEL_SCHEDULE: WAITING,
-    Step.PUBLISH_NOW: WAITING,
-    Step.WITHDRAW: {Status.PUBLISHED},
-    Step.RESTORE: {Status.WITHDRAWN},
-    Step.KILL: WAITING | {Status.PUBLISHED, Status.WITHDRAWN},
-    Step.REVIVE: {Status.KILLED},
-    EDIT: set(Status) - {Status.KILLED},
+    Transition.SUBMIT: {Status.DRAFT, Status.REJECTED},
+    Transition.APPROVE: {Status.MANUAL_REVIEW},
+    Transition.REJECT: {Status.MANUAL_REVIEW},
+    Transition.SCHEDULE: WAITING,
+    Transition.UNSCHEDULE: WAITING,
+    Transition.PUBLISH_NOW: WAITING,
+    Transition.UNPUBLISH: {Status.PUBLISHED},
+    Transition.REPUBLISH: {Status.UNPUBLISHED},
+    Transition.RETRACT: WAITING | {Status.PUBLISHED, Status.UNPUBLISHED},
+    Transition.UNDO_RETRACTION: {Status.RETRACTED},
+    EDIT: set(Status) - {Status.RETRACTED},
 }
-PUBLISHING = {Step.SCHEDULE, Step.CANCEL_SCHEDULE, Step.PUBLISH_NOW, Step.WITHDRAW, Step.RESTORE}
+PUBLISHING = {
+    Transition.SCHEDULE,
+    Transition.UNSCHEDULE,
+    Transition.PUBLISH_NOW,
+    Transition.UNPUBLISH,
+    Transition.REPUBLISH,
+}
 MAY: Mapping[Role, set[str]] = {
-    Role.AUTHOR: {Step.SUBMIT, EDIT},
-    Role.EDITOR: {Step.SUBMIT, EDIT},
-    Role.REVIEWER: {Step.APPROVE, Step.REFUSE},
+    Role.AUTHOR: {Transition.SUBMIT, EDIT},
+    Role.EDITOR: {Transition.SUBMIT, EDIT},
+    Role.REVIEWER: {Transition.APPROVE, Transition.REJECT},
     Role.PUBLISHER: {*PUBLISHING},
     Role.CHIEF: {*SOURCES},
     Role.OPERATOR: set(),
 }
-PATHS = {Step.CANCEL_SCHEDULE: "cancel", Step.PUBLISH_NOW: "publish"}
+PATHS = {Transition.UNSCHEDULE: "unschedule", Transition.PUBLISH_NOW: "publish"}
 REASON = "No second source"
 NEW_TITLE = "Mayor stays"
 
@@ -64,20 +70,20 @@ DONE = ""
 REFUSED = "refused"
 
 
-def by_python(person: User, article: Article, action: str, moment: datetime) -> str:
+def by_python(user: User, article: Article, action: str, moment: datetime) -> str:
     try:
         if action == EDIT:
-            publishing.edit(article, by=person, changes={"title": NEW_TITLE})
+            publishing.edit(article, by=user, changes={"title": NEW_TITLE})
         else:
-            take(Step(action), article, by=person, publish_at=moment, reason=REASON, revision=1)
+            take(Transition(action), article, by=user, publish_at=moment, reason=REASON, revision=1)
     except ArticleError as refusal:
         return refusal.code
     return DONE
 
 
-def by_command(person: User, article: Article, action: str, moment: datetime) -> str:
+def by_command(user: User, article: Article, action: str, moment: datetime) -> str:
     errors = StringIO()
-    options = ["--by", person.username, "--at", moment.isoformat(), "--reason", REASON, "--revision", "1"]
+    options = ["--by", user.username, "--at", moment.isoformat(), "--reason", REASON, "--revision", "1"]
     try:
         call_command("article", action, str(article.pk), *options, stdout=StringIO(), stderr=errors)
     except SystemExit as end:
@@ -85,36 +91,40 @@ def by_command(person: User, article: Article, action: str, moment: datetime) ->
     return errors.getvalue().partition(": ")[2].partition(": ")[0]
 
 
-def by_api(person: User, article: Article, action: str, moment: datetime) -> str:
+def by_api(user: User, article: Article, action: str, moment: datetime) -> str:
     client, address = APIClient(), f"/api/v1/desk/articles/{article.pk}/"
-    client.force_authenticate(person)
+    client.force_authenticate(user)
     if action == EDIT:
-        answer = client.patch(address, {"title": NEW_TITLE})
+        response = client.patch(address, {"title": NEW_TITLE})
     else:
-        body = {Step.SCHEDULE: {"publish_at": moment}, Step.REFUSE: {"reason": REASON}, Step.KILL: {"notice": REASON}}
-        body[Step.APPROVE] = {"revision": 1}
-        answer = client.post(f"{address}{PATHS.get(Step(action), action)}/", body.get(Step(action)))
-    assert answer.status_code in ({200} if "code" not in answer.json() else {403, 409})
-    return str(answer.json().get("code", DONE))
+        body = {
+            Transition.SCHEDULE: {"publish_at": moment},
+            Transition.REJECT: {"reason": REASON},
+            Transition.RETRACT: {"notice": REASON},
+        }
+        body[Transition.APPROVE] = {"revision": 1}
+        response = client.post(f"{address}{PATHS.get(Transition(action), action)}/", body.get(Transition(action)))
+    assert response.status_code in ({200} if "code" not in response.json() else {403, 409})
+    return str(response.json().get("code", DONE))
 
 
-def by_admin(person: User, article: Article, action: str, moment: datetime) -> str:
+def by_admin(user: User, article: Article, action: str, moment: datetime) -> str:
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     sent = {"title": article.title, "slug": article.slug, "author": article.author_id, "reason": REASON, "base": 1}
     sent["title"] = NEW_TITLE if action == EDIT else article.title
-    time = moment if action == Step.SCHEDULE else article.publish_at
+    time = moment if action == Transition.SCHEDULE else article.publish_at
     button = "_save" if action == EDIT else f"_step_{action}"
     sent |= {"publish_at": wall(time), button: "1"}
     address = reverse("admin:articles_article_change", args=[article.pk])
-    answer = client.post(address, sent)
-    if is_asked(answer):
-        answer = client.post(address, answer_to(answer))
-    if answer.status_code == 200:
-        assert answer.context["errors"]
+    response = client.post(address, sent)
+    if is_asked(response):
+        response = client.post(address, response_to(response))
+    if response.status_code == 200:
+        assert response.context["errors"]
     if action == EDIT and not AuditEntry.objects.filter(action=EDIT, article_id=article.pk).exists():
         return REFUSED  # to who may only read the text, the form shows no field for it
-    return {302: DONE, 200: REFUSED, 403: REFUSED}[answer.status_code]
+    return {302: DONE, 200: REFUSED, 403: REFUSED}[response.status_code]
 
 
 def wall(moment: datetime | None) -> str:
@@ -130,7 +140,7 @@ DOORS: Mapping[str, Callable[[User, Article, str, datetime], str]] = {
 
 
 def article_in(status: Status, author: User) -> Article:
-    is_out = status in {Status.PUBLISHED, Status.WITHDRAWN, Status.KILLED}
+    is_out = status in {Status.PUBLISHED, Status.UNPUBLISHED, Status.RETRACTED}
     time = soon(hours=-1) if is_out else soon(hours=1).replace(microsecond=0)
     values = {"status": status, "publish_at": time, "published_at": time if is_out else None}
     return make_article("Mayor resigns", slug="mayor", author=author, **values)
@@ -138,7 +148,7 @@ def article_in(status: Status, author: User) -> Article:
 
 def everything(article: Article) -> dict[str, Any]:
     """All that an action could have left behind: the article whole, and how many rows there are of anything."""
-    models = (Article, Revision, AuditEntry, Notice, TaskInfo, TaskInfoLog)
+    models = (Article, Revision, AuditEntry, Notification, TaskInfo, TaskInfoLog)
     counts = {model.__name__: model.objects.count() for model in models}
     tasks = TaskInfo.objects.filter(key=str(article.pk)).order_by("pk").values()
     return counts | {"article": Article.objects.filter(pk=article.pk).values().get(), "tasks": list(tasks)}
@@ -151,46 +161,48 @@ def expected(role: Role, status: Status, action: str) -> str:
 
 
 @pytest.mark.parametrize("role", Role)
-@pytest.mark.parametrize("door", DOORS)
-def test_each_right_from_each_door(door: str, role: Role) -> None:
+@pytest.mark.parametrize("source", DOORS)
+def test_each_right_from_each_door(source: str, role: Role) -> None:
     """R5.1 R5.3 R5.5: the table of roles, states and actions."""
-    member, other, moment = make_member(role), make_person("other"), soon(hours=3).replace(microsecond=0)
-    actions = [action for action in SOURCES if (door, action) != ("command", EDIT)]
+    member, other, moment = make_member(role), make_user("other"), soon(hours=3).replace(microsecond=0)
+    actions = [action for action in SOURCES if (source, action) != ("command", EDIT)]
     for action in actions:
         for status in Status:
             article = article_in(status, member if role == Role.AUTHOR else other)
             before, wanted = everything(article), expected(role, status, action)
-            outcome = DOORS[door](member, article, action, moment)
+            outcome = DOORS[source](member, article, action, moment)
             case = f"{role} {action} {status.name}"
             if wanted == DONE:
                 entry = AuditEntry.objects.latest("id")
-                assert (outcome, entry.action, entry.door, entry.user_id) == (DONE, action, door, member.pk), case
+                assert (outcome, entry.action, entry.source, entry.user_id) == (DONE, action, source, member.pk), case
             else:
                 assert outcome in {wanted, REFUSED}, case
                 assert everything(article) == before, case
 
 
-def claim_by_python(person: User, article: Article, verb: str) -> bool:
+def claim_by_python(user: User, article: Article, verb: str) -> bool:
     try:
-        {"claim": publishing.claim, "release": publishing.let_go}[verb](article, by=person)
+        {"claim": publishing.soft_lock, "unclaim": publishing.release_soft_lock}[verb](article, by=user)
     except ArticleError:
         return False
     return True
 
 
-def claim_by_api(person: User, article: Article, verb: str) -> bool:
+def claim_by_api(user: User, article: Article, verb: str) -> bool:
     client = APIClient()
-    client.force_authenticate(person)
-    answer = client.post(f"/api/v1/desk/articles/{article.pk}/{verb}/")
-    assert answer.status_code in {200, 403, 409}
-    return answer.status_code == 200
+    client.force_authenticate(user)
+    response = client.post(f"/api/v1/desk/articles/{article.pk}/{verb}/")
+    assert response.status_code in {200, 403, 409}
+    return response.status_code == 200
 
 
-def claim_by_admin(person: User, article: Article, verb: str) -> bool:
+def claim_by_admin(user: User, article: Article, verb: str) -> bool:
     client = Client()
-    client.force_login(person)
-    answer = client.post(reverse("admin:articles_queuedarticle_change", args=[article.pk]), {"revision": 1, verb: "1"})
-    return answer.status_code == 302 and answer.headers["Location"].endswith("/change/")
+    client.force_login(user)
+    response = client.post(
+        reverse("admin:articles_queuedarticle_change", args=[article.pk]), {"revision": 1, verb: "1"}
+    )
+    return response.status_code == 302 and response.headers["Location"].endswith("/change/")
 
 
 @pytest.mark.parametrize("claim_by", [claim_by_python, claim_by_api, claim_by_admin])
@@ -199,36 +211,36 @@ def test_reviewers_claim_what_waits_for_them_from_every_door(
     role: Role, claim_by: Callable[[User, Article, str], bool]
 ) -> None:
     """R5.3"""
-    member, other = make_member(role), make_person("other")
+    member, other = make_member(role), make_user("other")
     for status in Status:
         article = article_in(status, other)
         may = role in {Role.REVIEWER, Role.CHIEF} and status == Status.MANUAL_REVIEW
         assert claim_by(member, article, "claim") == may, status
-        assert Claim.objects.filter(article=article, person=member).exists() == may
+        assert SoftLock.objects.filter(article=article, user=member).exists() == may
         if status == Status.MANUAL_REVIEW:
-            claim_by(member, article, "release")
-            assert not Claim.objects.exists()
+            claim_by(member, article, "unclaim")
+            assert not SoftLock.objects.exists()
     assert not claim_by(member, article_in(Status.MANUAL_REVIEW, member), "claim"), "nobody reviews his own"
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_an_author_changes_and_submits_nothing_of_others(door: str) -> None:
-    wen, article = make_member(Role.AUTHOR), article_in(Status.DRAFT, make_person("other"))
+@pytest.mark.parametrize("source", DOORS)
+def test_an_author_changes_and_submits_nothing_of_others(source: str) -> None:
+    wen, article = make_member(Role.AUTHOR), article_in(Status.DRAFT, make_user("other"))
     before = everything(article)
-    for action in (Step.SUBMIT,) if door == "command" else (Step.SUBMIT, EDIT):
-        assert DOORS[door](wen, article, action, soon()) in {NotAllowed.code, REFUSED}
+    for action in (Transition.SUBMIT,) if source == "command" else (Transition.SUBMIT, EDIT):
+        assert DOORS[source](wen, article, action, soon()) in {NotAllowed.code, REFUSED}
     assert everything(article) == before
 
 
 @pytest.mark.parametrize("role", [Role.REVIEWER, Role.CHIEF])
-@pytest.mark.parametrize("door", DOORS)
-def test_nobody_reviews_his_own_article(door: str, role: Role) -> None:
+@pytest.mark.parametrize("source", DOORS)
+def test_nobody_reviews_his_own_article(source: str, role: Role) -> None:
     """R5.3"""
     nadia = make_member(role)
     article = article_in(Status.MANUAL_REVIEW, nadia)
     before = everything(article)
-    for action in (Step.APPROVE, Step.REFUSE):
-        assert DOORS[door](nadia, article, action, soon()) in {NotAllowed.code, REFUSED}
+    for action in (Transition.APPROVE, Transition.REJECT):
+        assert DOORS[source](nadia, article, action, soon()) in {NotAllowed.code, REFUSED}
     assert everything(article) == before
 
 
@@ -242,7 +254,7 @@ def test_the_reason_says_why_not() -> None:
 
 
 def test_an_author_cannot_write_in_the_name_of_somebody_else() -> None:
-    wen, other = make_member(Role.AUTHOR), make_person("other")
+    wen, other = make_member(Role.AUTHOR), make_user("other")
     with pytest.raises(NotAllowed):
         publishing.create(Article(title="Mayor resigns", author=other), by=wen)
     with pytest.raises(NotAllowed):
@@ -250,7 +262,7 @@ def test_an_author_cannot_write_in_the_name_of_somebody_else() -> None:
 
 
 def test_a_publisher_moves_the_time_of_an_article_but_not_its_text() -> None:
-    publisher, article = make_member(Role.PUBLISHER), article_in(Status.APPROVED, make_person("other"))
+    publisher, article = make_member(Role.PUBLISHER), article_in(Status.APPROVED, make_user("other"))
     new = soon(hours=9)
     publishing.edit(article, by=publisher, changes={"publish_at": new})
     with pytest.raises(NotAllowed):
@@ -265,7 +277,7 @@ def test_nobody_approves_what_he_has_edited_since_the_last_approval(
     settings: LazySettings, rule: bool, is_superuser: bool
 ) -> None:
     settings.ARTICLES_TWO_PERSON_RULE = rule
-    irene, other = make_member(Role.CHIEF), make_person("other")
+    irene, other = make_member(Role.CHIEF), make_user("other")
     User.objects.filter(pk=irene.pk).update(is_superuser=is_superuser)
     irene.refresh_from_db()
     article = article_in(Status.MANUAL_REVIEW, other)
@@ -284,7 +296,7 @@ def test_nobody_approves_what_he_has_edited_since_the_last_approval(
 @pytest.mark.parametrize("rule", [False, True])
 def test_an_administrator_approves_alone_by_an_override_that_is_recorded(settings: LazySettings, rule: bool) -> None:
     settings.ARTICLES_TWO_PERSON_RULE = rule
-    root, chief = make_person("root", is_superuser=True), make_member(Role.CHIEF)
+    root, chief = make_user("root", is_superuser=True), make_member(Role.CHIEF)
     article = article_in(Status.MANUAL_REVIEW, root)
     with pytest.raises(NotAllowed):
         publishing.approve(article, by=root, revision=1)
@@ -294,8 +306,8 @@ def test_an_administrator_approves_alone_by_an_override_that_is_recorded(setting
         publishing.approve(article, by=chief, revision=1, override="Nobody else is here.")
     publishing.approve(article, by=root, revision=1, override="Nobody else is here.")
     entry = AuditEntry.objects.latest("id")
-    assert (entry.action, entry.user_id, entry.facts) == (
-        Step.APPROVE,
+    assert (entry.action, entry.user_id, entry.details) == (
+        Transition.APPROVE,
         root.pk,
         {"override": "Nobody else is here."},
     )
@@ -303,7 +315,7 @@ def test_an_administrator_approves_alone_by_an_override_that_is_recorded(setting
 
 
 def test_a_reviewer_who_was_removed_reviews_nothing() -> None:
-    nadia, article = make_member(Role.REVIEWER), article_in(Status.MANUAL_REVIEW, make_person("other"))
+    nadia, article = make_member(Role.REVIEWER), article_in(Status.MANUAL_REVIEW, make_user("other"))
     Group.objects.get(name=Role.REVIEWER).user_set.remove(nadia)
     with pytest.raises(NotAllowed):
         publishing.approve(article, by=User.objects.get(pk=nadia.pk), revision=1)

@@ -20,7 +20,7 @@ from articles.publishing.publish import Outcome
 from articles.task_types import PURGE
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import read_database_clock
-from scheduling.side_effects import run_errands
+from scheduling.side_effects import run_side_effects
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 from tests.harness import eventually
 
@@ -68,14 +68,14 @@ def proxy(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
-        eventually(lambda: not cdn.is_telling())
+        eventually(lambda: not cdn.is_signalling())
         server.shutdown()
         thread.join()
 
 
-def run_errands_now() -> None:
+def run_side_effects_now() -> None:
     TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock())
-    run_errands([PURGE])
+    run_side_effects([PURGE])
 
 
 def test_proxies_hear_at_once_and_again_a_second_later(proxy: Proxy, settings: Any) -> None:
@@ -86,14 +86,14 @@ def test_proxies_hear_at_once_and_again_a_second_later(proxy: Proxy, settings: A
     task = TaskInfo.objects.get(task_type=PURGE, key=str(article.pk))
     assert task.execute_time > soon()
     proxy.words, settings.CDN_PURGE_METHOD = [], "POST"
-    run_errands_now()
+    run_side_effects_now()
     assert proxy.words[-1][0] == "POST"
     assert proxy.heard() == expected
 
 
 def test_a_batch_is_one_word(proxy: Proxy) -> None:
     ids = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(hours=-1)).pk for n in range(3)]
-    run_errands_now()
+    run_side_effects_now()
     proxy.heard()
     with transaction.atomic():
         for pk in ids:
@@ -106,13 +106,13 @@ def test_a_batch_is_one_word(proxy: Proxy) -> None:
 def test_what_the_clock_has_shown_is_not_told_again_when_it_is_noted(proxy: Proxy) -> None:
     """E12: the proxy was told to forget the whole site once a batch, although readers saw nothing new."""
     ids = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)).pk for n in range(3)]
-    run_errands_now()
+    run_side_effects_now()
     proxy.heard()
     assert set(run_publish(ids).done) == set(ids)
     Article.objects.note(unpublish_at=soon(seconds=-0.5))
     assert set(run_take_off(ids).done) == set(ids)
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
-    eventually(lambda: not cdn.is_telling())
+    eventually(lambda: not cdn.is_signalling())
     assert not proxy.words
 
 
@@ -123,7 +123,7 @@ def run_publish(ids: list[int]) -> Outcome:
 
 @transaction.atomic
 def run_take_off(ids: list[int]) -> Outcome:
-    return publishing.take_off_due(ids)
+    return publishing.unpublish_due(ids)
 
 
 def test_a_batch_too_large_to_look_through_is_about_everything(proxy: Proxy) -> None:
@@ -136,13 +136,13 @@ def test_a_proxy_that_refuses_keeps_nobody_waiting_and_is_told_again(proxy: Prox
     proxy.status = HTTPStatus.SERVICE_UNAVAILABLE
     article = make_article(status=APPROVED, publish_at=soon(hours=-1))
     proxy.heard()
-    run_errands_now()
+    run_side_effects_now()
     task = TaskInfo.objects.get(task_type=PURGE)
     assert (task.attempts, task.execute_time > soon()) == (1, True)
     assert "503" in TaskInfoLog.objects.get(task_id=task.task_id).error
     proxy.heard()
     proxy.status = HTTPStatus.OK
-    run_errands_now()
+    run_side_effects_now()
     assert f"article:{article.pk}" in proxy.heard()
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
 
@@ -152,14 +152,14 @@ def test_a_process_that_dies_between_commit_and_purge_leaves_the_errand(
 ) -> None:
     settings.PAGE_CACHE_SECONDS = 60.0
     article = make_article(status=APPROVED, publish_at=soon(hours=-1))
-    run_errands_now()
+    run_side_effects_now()
     assert article.title in Client().get("/").text
     with monkeypatch.context() as dead:
         dead.setattr("articles.cache.invalidate._purge", lambda: None)
-        publishing.withdraw(article, by=make_editor())
+        publishing.unpublish(article, by=make_editor())
     proxy.heard()
     assert article.title in Client().get("/").text
-    run_errands_now()
+    run_side_effects_now()
     assert article.title not in Client().get("/").text
     assert f"article:{article.pk}" in proxy.heard()
 

@@ -25,8 +25,8 @@ from tests.harness import base_dir, eventually, free_port, start_varnish
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 
 PATIENCE = 0.25  # seconds
-STEP = timedelta(seconds=0.6)
-ALONE = ("coming", "old", "withdrawn")  # whose own pages are read
+TRANSITION = timedelta(seconds=0.6)
+ALONE = ("coming", "old", "unpublished")  # whose own pages are read
 TOKEN = {"Authorization": "Bearer change-me"}
 
 
@@ -131,13 +131,13 @@ def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: Ho
         times = set_times(newsroom, release, soon(seconds=5))
         when_done(newsroom, Article.objects.filter(title="Headline-new"), ("old", False), ("new", True), due=times[1])
         when_done(newsroom, Release.objects.filter(status="published"), ("first", True), ("second", True), due=times[4])
-        time.sleep(STEP.total_seconds())
-        act(newsroom, "withdrawn", publishing.withdraw, shown=False)
-        time.sleep(STEP.total_seconds())
-        act(newsroom, "withdrawn", publishing.restore, shown=True)
-        time.sleep(STEP.total_seconds())
+        time.sleep(TRANSITION.total_seconds())
+        act(newsroom, "unpublished", publishing.unpublish, shown=False)
+        time.sleep(TRANSITION.total_seconds())
+        act(newsroom, "unpublished", publishing.republish, shown=True)
+        time.sleep(TRANSITION.total_seconds())
         rename(newsroom)
-        time.sleep(STEP.total_seconds())
+        time.sleep(TRANSITION.total_seconds())
     assert not readers.faults
     lies = [
         (one, name)
@@ -160,7 +160,7 @@ def assert_proxy_keeps_what_readers_share(house: House, newsroom: Newsroom) -> N
     again = ask(house, page, "Accept-Language: zh", "Cookie: sessionid=1; theme=dark")
     chosen = ask(house, page, "Accept-Language: en", "Cookie: a=b; django_language=zh-hans")
     assert first and 'lang="zh-hans"' in first and is_hit(again) and is_hit(chosen)
-    assert {body(answer) for answer in (again, chosen)} == {body(first)}
+    assert {body(response) for response in (again, chosen)} == {body(first)}
     assert 'lang="en"' in ask(house, page, "Accept-Language: en-GB, zh")
     assert not [name for name in ("s-maxage", "surrogate-key", "cache-tag", "set-cookie") if name in first.lower()]
     ask(house, "/admin/login/")
@@ -171,17 +171,17 @@ def assert_proxy_keeps_what_readers_share(house: House, newsroom: Newsroom) -> N
 
 
 def ask(house: House, path: str, *headers: str, method: str = "GET") -> str:
-    (answer,) = ask_at_once(f"{house.proxy}{path}", 1, *headers, method=method)
-    return answer
+    (response,) = ask_at_once(f"{house.proxy}{path}", 1, *headers, method=method)
+    return response
 
 
-def body(answer: str) -> str:
-    return answer.partition("\r\n\r\n")[2]
+def body(response: str) -> str:
+    return response.partition("\r\n\r\n")[2]
 
 
-def is_hit(answer: str) -> bool:
+def is_hit(response: str) -> bool:
     """Varnish names the request that fetched an answer beside the one that got it again."""
-    return re.search(r"^X-Varnish: \d+ \d+\r$", answer, re.MULTILINE) is not None
+    return re.search(r"^X-Varnish: \d+ \d+\r$", response, re.MULTILINE) is not None
 
 
 def prepare(newsroom: Newsroom) -> Release:
@@ -190,7 +190,7 @@ def prepare(newsroom: Newsroom) -> Release:
     newsroom.add("coming", shown=False)
     newsroom.add("leaving", shown=True, publish_at=long_ago)
     newsroom.add("embargoed", shown=False, publish_at=long_ago, embargo_until=soon(hours=1))
-    newsroom.add("withdrawn", shown=True, publish_at=long_ago)
+    newsroom.add("unpublished", shown=True, publish_at=long_ago)
     old = newsroom.add("old", shown=True, publish_at=long_ago)
     newsroom.histories["Headline-new"] = [Change(False)]
     publishing.edit(old, by=newsroom.alice, changes={"title": "Headline-new"})
@@ -201,7 +201,7 @@ def prepare(newsroom: Newsroom) -> Release:
 
 def set_times(newsroom: Newsroom, release: Release, begin: datetime) -> list[datetime]:
     """What the clock and the worker will do, one after the other."""
-    times = [begin + number * STEP for number in range(5)]
+    times = [begin + number * TRANSITION for number in range(5)]
     alice, articles = newsroom.alice, newsroom.articles
     publishing.schedule(articles["coming"], publish_at=times[0], by=alice)
     publishing.schedule_update(articles["old"], publish_at=times[1], by=alice)
@@ -275,8 +275,8 @@ def test_a_crowd_at_the_second_has_the_page_made_once(transactional_db: None, tm
         make_article("Comet landing", status=APPROVED, publish_at=moment)
         before = made(web)
         wait_for(moment)
-        answers = ask_at_once(f"{web.url}/", 500)
-        assert len([one for one in answers if one.startswith("HTTP/1.1 200") and "Comet landing" in one]) == 500
+        responses = ask_at_once(f"{web.url}/", 500)
+        assert len([one for one in responses if one.startswith("HTTP/1.1 200") and "Comet landing" in one]) == 500
         assert made(web) - before == 1
         (head,) = ask_at_once(f"{web.url}/", 1, method="HEAD")
         assert (body(head), made(web) - before) == ("", 1)
@@ -284,7 +284,7 @@ def test_a_crowd_at_the_second_has_the_page_made_once(transactional_db: None, tm
 
 def made(web: Site) -> float:
     """How many answers were made anew, by all its processes."""
-    (answer,) = ask_at_once(f"{web.url}/metrics", 1)
-    found = re.search(r'^headline_answers_total\{source="made"\} (\S+)', answer, re.MULTILINE)
+    (response,) = ask_at_once(f"{web.url}/metrics", 1)
+    found = re.search(r'^headline_answers_total\{source="made"\} (\S+)', response, re.MULTILINE)
     assert found
     return float(found[1])

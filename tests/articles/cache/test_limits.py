@@ -25,7 +25,7 @@ from articles.site.pagination import SIZE
 from articles.task_types import PURGE
 from scheduling.models import TaskInfo
 from scheduling.services import read_database_clock
-from scheduling.side_effects import run_errands
+from scheduling.side_effects import run_side_effects
 from tests.articles.factories import make_article, make_channel, make_editor, soon
 from tests.harness import Server, free_port, start_redis
 
@@ -161,11 +161,11 @@ def test_other_spellings_lead_to_the_canonical_address_for_good() -> None:
         (f"/api/v1/articles/0{article.pk}/", f"/api/v1/articles/{article.pk}/"),
         ("/sitemap-00.xml", "/sitemap-0.xml"),
     ]:
-        answer = get(
+        response = get(
             spelled if "/api/" in spelled else f"{spelled}?utm_source=x"
         )  # the API refuses what it does not know
-        assert (answer.status_code, answer["Location"]) == (HTTPStatus.MOVED_PERMANENTLY, canonical), spelled
-        assert answer["Cache-Control"] == "private, no-store"
+        assert (response.status_code, response["Location"]) == (HTTPStatus.MOVED_PERMANENTLY, canonical), spelled
+        assert response["Cache-Control"] == "private, no-store"
     if connection.vendor == "mysql":  # SQLite knows nothing by this name
         for spelled, canonical in [
             ("/channel/POLITICS/?before=x", "/channel/politics/?before=x"),
@@ -233,8 +233,8 @@ class _Evil:
         return os.mkdir, (self.path,)
 
 
-@pytest.mark.parametrize("step", ["withdraw", "kill", "edit", "delete"])
-def test_a_full_cache_serves_nothing_that_was_taken_back(own_redis: Server, step: str) -> None:
+@pytest.mark.parametrize("transition", ["unpublish", "retract", "edit", "delete"])
+def test_a_full_cache_serves_nothing_that_was_taken_back(own_redis: Server, transition: str) -> None:
     """S6: an article stayed readable for 63 s."""
     alice, article = make_editor(), live(published_at=soon(hours=-1))
     page, title = article.get_absolute_url(), article.title
@@ -243,11 +243,11 @@ def test_a_full_cache_serves_nothing_that_was_taken_back(own_redis: Server, step
     assert cost("/") == 0
     fill(own_redis)
     refused = failures("purge")
-    if step == "withdraw":
-        publishing.withdraw(article, by=alice)
-    elif step == "kill":
-        publishing.kill(article, by=alice, notice="It was all wrong.")
-    elif step == "delete":
+    if transition == "unpublish":
+        publishing.unpublish(article, by=alice)
+    elif transition == "retract":
+        publishing.retract(article, by=alice, notice="It was all wrong.")
+    elif transition == "delete":
         article.delete()
     else:
         article.title = "Something else"
@@ -288,7 +288,7 @@ def test_a_purge_that_did_not_arrive_is_made_good_before_the_cache_is_used_again
     assert article.title in get(page).text
     there, elsewhere = settings.CACHES, _cache_at(f"redis://127.0.0.1:{free_port()}/0")
     settings.CACHES = {**there, "responses": elsewhere}
-    publishing.withdraw(article, by=make_editor())
+    publishing.unpublish(article, by=make_editor())
     assert get(page).status_code == HTTPStatus.NOT_FOUND
     settings.CACHES = there
     backend.reachable._again_at = float("-inf")
@@ -298,34 +298,34 @@ def test_a_purge_that_did_not_arrive_is_made_good_before_the_cache_is_used_again
     assert cost("/") == 0
 
 
-@pytest.mark.parametrize("step", ["withdraw", "kill", "delete"])
+@pytest.mark.parametrize("transition", ["unpublish", "retract", "delete"])
 def test_a_process_that_dies_before_its_purge_leaves_a_task_that_makes_it_good(
-    own_redis: Server, monkeypatch: pytest.MonkeyPatch, step: str
+    own_redis: Server, monkeypatch: pytest.MonkeyPatch, transition: str
 ) -> None:
     """E13: without a CDN nothing repeated it."""
     alice, article = make_editor(), live(published_at=soon(hours=-1))
     assert article.title in get("/").text
     with monkeypatch.context() as dead:
         dead.setattr("articles.cache.invalidate._purge", lambda: None)
-        if step == "withdraw":
-            publishing.withdraw(article, by=alice)
-        elif step == "kill":
-            publishing.kill(article, by=alice, notice="It was all wrong.")
+        if transition == "unpublish":
+            publishing.unpublish(article, by=alice)
+        elif transition == "retract":
+            publishing.retract(article, by=alice, notice="It was all wrong.")
         else:
             article.delete()
     assert article.title in get("/").text
     TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock())
-    run_errands([PURGE])
+    run_side_effects([PURGE])
     assert article.title not in get("/").text
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
 
 
 def test_the_task_is_tried_again_while_the_cache_takes_no_purge(own_redis: Server) -> None:
     article = live()
-    publishing.withdraw(article, by=make_editor())
+    publishing.unpublish(article, by=make_editor())
     own_redis.kill()
     TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock())
-    run_errands([PURGE])
+    run_side_effects([PURGE])
     task = TaskInfo.objects.get(task_type=PURGE)
     assert (task.attempts, task.execute_time > soon()) == (1, True)
 
@@ -337,7 +337,7 @@ def test_a_server_that_evicts_brings_nothing_back(own_redis: Server) -> None:
         article = live(f"Cup final {forgotten}", channel=channel)
         page = article.get_absolute_url()
         assert article.title in get(page).text
-        publishing.withdraw(article, by=alice)
+        publishing.unpublish(article, by=alice)
         with redis.Redis.from_url(django_settings.REDIS_CACHE_URL) as client:
             for key in client.scan_iter("*"):
                 if f":pages:{forgotten}".encode() in key and b":pages:3:" not in key:

@@ -26,10 +26,10 @@ from articles.cache.ttl import LONGEST, look_ahead
 from articles.cache.versions import renew
 from articles.cache.views import cached
 from articles.models import Article, Channel, Tag, Update
-from articles.search import mend_index
+from articles.search import reconcile_index
 from scheduling.services import run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
-from tests.articles.image_files import make_material
+from tests.articles.image_files import make_image
 from tests.harness import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -107,9 +107,9 @@ def test_every_change_by_hand_is_seen_at_once_wherever_it_shows() -> None:
     with_titles = [address for address in everywhere if address != "/sitemap-0.xml"]
     assert seen("Harbour bridge") == with_titles
     assert seen("Politics") != []
-    publishing.withdraw(article, by=alice)
+    publishing.unpublish(article, by=alice)
     assert seen("Harbour bridge") == []
-    publishing.restore(article, by=alice)
+    publishing.republish(article, by=alice)
     assert seen("Harbour bridge") == with_titles
     article.title = "Bridge closed again"
     article.save()
@@ -306,8 +306,8 @@ def test_answers_name_what_they_show() -> None:
         "/api/v1/channels/": "site",
     }
     for address, tags in expected.items():
-        answer = get(address)
-        assert (answer["Surrogate-Key"], answer["Cache-Tag"]) == (tags, tags.replace(" ", ","))
+        response = get(address)
+        assert (response["Surrogate-Key"], response["Cache-Tag"]) == (tags, tags.replace(" ", ","))
 
 
 @pytest.mark.parametrize("header", [("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")])
@@ -361,12 +361,12 @@ def test_pages_vary_by_language_and_machines_answers_by_nothing() -> None:
 def test_what_is_not_out_and_what_does_not_exist_are_answered_alike_and_kept_by_nobody(address: str) -> None:
     """R5.6"""
     waiting = make_article("Secret", status=APPROVED, publish_at=soon(hours=1), slug="x")
-    answers = []
+    responses = []
     for pk in (waiting.pk, waiting.pk + 1):
-        answer = get(address.format(pk))
-        answers.append((answer.status_code, answer.text.replace(address.format(pk), ""), dict(answer.headers)))
-    assert answers[0] == answers[1]
-    assert answers[0][2]["Cache-Control"] == "private, no-store"
+        response = get(address.format(pk))
+        responses.append((response.status_code, response.text.replace(address.format(pk), ""), dict(response.headers)))
+    assert responses[0] == responses[1]
+    assert responses[0][2]["Cache-Control"] == "private, no-store"
 
 
 def test_the_desk_is_kept_nowhere_and_editors_read_what_readers_read() -> None:
@@ -374,9 +374,9 @@ def test_the_desk_is_kept_nowhere_and_editors_read_what_readers_read() -> None:
     client = Client()
     client.force_login(make_editor())
     for address in ("/admin/", "/admin/articles/article/", "/api/v1/desk/articles/"):
-        answer = client.get(address)
-        assert answer.status_code == 200
-        assert {"no-store", "no-cache"} & set(answer["Cache-Control"].split(", ")), address
+        response = client.get(address)
+        assert response.status_code == 200
+        assert {"no-store", "no-cache"} & set(response["Cache-Control"].split(", ")), address
     assert client.get("/").content == get("/").content
 
 
@@ -399,8 +399,8 @@ def test_of_answers_to_searches_only_so_many_are_kept() -> None:
         return tagged(HttpResponse(made[-1]), NEWS)
 
     for word in "aabba":
-        answer = echo(RequestFactory().get("/search/", {"q": word}))
-        assert isinstance(answer, HttpResponse) and answer.text == word
+        response = echo(RequestFactory().get("/search/", {"q": word}))
+        assert isinstance(response, HttpResponse) and response.text == word
     assert made == ["a", "b", "a"]
 
 
@@ -411,7 +411,7 @@ def test_a_search_that_is_kept_finds_what_went_around_the_index_once_that_is_men
     Article.objects.filter(pk=article.pk).update(body="<p>A zeppelin came</p>", updated_at=soon())
     for address in ("/search/?q=zeppelin", "/api/v1/articles/?q=zeppelin"):
         assert article.title not in get(address).text
-    assert mend_index() == 1
+    assert reconcile_index() == 1
     for address in ("/search/?q=zeppelin", "/api/v1/articles/?q=zeppelin"):
         assert article.title in get(address).text.replace("<mark>", "").replace("</mark>", "")
 
@@ -457,13 +457,13 @@ def _gone(article: Article) -> bool:
 def test_whatever_door_something_is_changed_by_its_readers_see_it() -> None:
     """R5.5"""
     alice, editor = make_editor(), make_editor("bob")
-    picture = make_material(alice)
-    picture.caption = "Before the rain"
-    picture.save()
-    article = live(cover_mode="one", cover=[str(picture.pk)], published_at=soon(hours=-1))
+    image = make_image(alice)
+    image.caption = "Before the rain"
+    image.save()
+    article = live(cover_mode="one", cover=[str(image.pk)], published_at=soon(hours=-1))
     page = article.get_absolute_url()
     assert "Before the rain" in get(page).text
-    images.change_material(picture, changes={"caption": "After the rain"}, by=alice)
+    images.change_image(image, changes={"caption": "After the rain"}, by=alice)
     assert "After the rain" in get(page).text
 
     assert article.title in get("/tag/rain/").text
@@ -476,12 +476,12 @@ def test_whatever_door_something_is_changed_by_its_readers_see_it() -> None:
     Channel.objects.filter(slug="politics").update(enabled=True)
     assert get("/channel/politics/").status_code == 200
 
-    publishing.kill(article, by=alice, notice="It was all wrong.")
+    publishing.retract(article, by=alice, notice="It was all wrong.")
     killed = get(page)
     assert (killed.status_code, killed["Cache-Control"], _gone(article)) == (410, "private, no-store", True)
-    publishing.revive(article, by=alice)
+    publishing.undo_retraction(article, by=alice)
     assert get(page).status_code == 404
-    publishing.restore(article, by=editor)
+    publishing.republish(article, by=editor)
     assert not _gone(article)
     article.delete()
     assert _gone(article)

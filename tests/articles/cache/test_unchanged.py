@@ -20,13 +20,13 @@ from django.test import Client
 from django.utils import timezone
 
 from articles import images, publishing, releases
-from articles.audit.log import Standing
+from articles.audit.log import StateSnapshot
 from articles.cache.tags import SITE
 from articles.cache.versions import renew
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag
 from articles.publishing.previews import make_preview_link
 from articles.publishing.undo import latest_entry, put_back
-from articles.workflow import Step
+from articles.workflow import Transition
 from tests.articles.factories import (
     APPROVED,
     approve,
@@ -34,10 +34,10 @@ from tests.articles.factories import (
     make_channel,
     make_editor,
     make_release,
-    some_person,
+    some_user,
     soon,
 )
-from tests.articles.image_files import make_material
+from tests.articles.image_files import make_image
 from tests.articles.import_files import run_import, write_lines
 from tests.harness import eventually
 
@@ -48,7 +48,7 @@ Deed = Callable[[Article, User], object]
 
 FORMS = ("", "atom/", "json/")
 SCOPES = ("/", "/channel/town/", "/tag/rain/", "/author/{author}/")
-PLACES = [
+CURSORS = [
     *(f"{scope}?page_size=50" for scope in SCOPES), "/latest/", "/search/?q=seen", "/search/?author={author}",
     "/api/v1/articles/?page_size=50", "/api/v1/articles/?page_size=1", "/api/v1/articles/?q=seen",
     "/api/v1/articles/?tag=rain", "/api/v1/articles/?author={author}", "/api/v1/articles/?channel=town",
@@ -90,11 +90,13 @@ def put_out(title: str = "Harbour bridge reopens", **values: Any) -> Article:
 def everything(author: User) -> Mapping[str, tuple[int, Mapping[str, str], str]]:
     """All that strangers get: made anew, or what was kept would hide that something moves."""
     renew([SITE])
-    places = [place.format(author=author.pk) for place in PLACES]
+    cursors = [cursor.format(author=author.pk) for cursor in CURSORS]
     for pk, slug in Article.objects.values_list("pk", "slug"):
-        places += [place.format(pk=pk, slug=slug) for place in OF_EACH]
-    answers = {place: Client().get(place) for place in places}
-    return {place: (answer.status_code, dict(answer.headers), answer.text) for place, answer in answers.items()}
+        cursors += [cursor.format(pk=pk, slug=slug) for cursor in OF_EACH]
+    responses = {cursor: Client().get(cursor) for cursor in cursors}
+    return {
+        cursor: (response.status_code, dict(response.headers), response.text) for cursor, response in responses.items()
+    }
 
 
 def saved(article: Article, update_fields: list[str] | None = None, **values: Any) -> None:
@@ -134,22 +136,22 @@ def same_cover_chosen_by_hand(article: Article, editor: User) -> None:
 
 def planned_in_a_release(article: Article, editor: User) -> None:
     release = releases.create_release(name="Zanzibar", by=editor)
-    releases.add_member(release, article=article, action=ReleaseMember.Action.WITHDRAW, by=editor)
+    releases.add_member(release, article=article, action=ReleaseMember.Action.UNPUBLISH, by=editor)
     releases.schedule_release(release, publish_at=soon(hours=1), by=editor)
 
 
 def a_claim_and_a_refusal(article: Article, editor: User) -> None:
     publishing.edit(article, by=editor, changes={"title": "Zanzibar"})
     publishing.submit(article, by=editor)
-    reviewer = some_person("reviewer", "review_article")
-    publishing.claim(article, by=reviewer)
-    publishing.refuse(article, by=reviewer, reason="Zanzibar")
+    reviewer = some_user("reviewer", "review_article")
+    publishing.soft_lock(article, by=reviewer)
+    publishing.reject(article, by=reviewer, reason="Zanzibar")
 
 
 def an_update_planned_and_dropped(article: Article, editor: User) -> None:
     newer_text(article, editor)
     publishing.schedule_update(article, publish_at=soon(hours=1), by=editor)
-    publishing.cancel_update(article, by=editor)
+    publishing.unschedule_update(article, by=editor)
     publishing.discard_update(article, by=editor)
 
 
@@ -157,7 +159,7 @@ def written_moved_and_killed(article: Article, editor: User) -> None:
     newer_text(article, editor, summary="Zanzibar", tags=[Tag.objects.create(name="Zanzibar")])
     publishing.schedule_many([article], publish_at=soon(days=2), by=editor)
     publishing.set_embargo(article, until=soon(days=3), by=editor)
-    publishing.kill(article, by=editor, notice="Zanzibar")
+    publishing.retract(article, by=editor, notice="Zanzibar")
 
 
 def drafts_come_and_go(article: Article, editor: User) -> None:
@@ -170,20 +172,20 @@ def drafts_come_and_go(article: Article, editor: User) -> None:
 
 def more_is_written_than_is_shown(article: Article, editor: User) -> None:
     future, past = soon(days=1), soon(minutes=-9)
-    standings: list[dict[str, Any]] = [
+    states: list[dict[str, Any]] = [
         *({"status": status, "publish_at": past} for status in set(Status) - set(Status.visible())),
         {"publish_at": None},
         {"publish_at": future},
         {"publish_at": past, "embargo_until": future},
         {"publish_at": soon(hours=-1), "unpublish_at": past},
     ]
-    for standing in standings:
-        put_out("Seen", **{"status": APPROVED, "channel": article.channel, "author": article.author, **standing})
+    for state in states:
+        put_out("Seen", **{"status": APPROVED, "channel": article.channel, "author": article.author, **state})
     make_channel("Zanzibar", enabled=False)
 
 
 def a_picture_gets_another_name(article: Article, editor: User) -> None:
-    images.change_material(make_material(editor), by=editor, changes={"title": "Zanzibar"})
+    images.change_image(make_image(editor), by=editor, changes={"title": "Zanzibar"})
 
 
 def by_nobody(article: Article, editor: User) -> None:
@@ -213,9 +215,9 @@ UNSEEN: dict[str, Deed] = {
     "what is hidden": more_is_written_than_is_shown,
     "a picture that nothing shows": a_picture_gets_another_name,
 }
-STANDINGS: dict[str, dict[str, Any]] = {
+STATES: dict[str, dict[str, Any]] = {
     "what waits": {"status": APPROVED, "publish_at": None},
-    "what is off": {"status": Status.WITHDRAWN, "published_at": datetime(2026, 1, 1, tzinfo=UTC)},
+    "what is off": {"status": Status.UNPUBLISHED, "published_at": datetime(2026, 1, 1, tzinfo=UTC)},
     "another author under a byline": {"byline": "By the wire"},
 }
 
@@ -224,12 +226,12 @@ def test_what_readers_do_not_see_changes_no_answer(editor: User, ada: User) -> N
     """R5.5: each is done to an article of its own, whose headline says what it was."""
     authors = {"another author without a name": make_editor("bob")}
     for title in UNSEEN:
-        put_out(title, **{"author": authors.get(title, ada), "summary": "Seen", **STANDINGS.get(title, {})})
+        put_out(title, **{"author": authors.get(title, ada), "summary": "Seen", **STATES.get(title, {})})
     before = everything(ada)
     for title, deed in UNSEEN.items():
         deed(Article.objects.get(title=title), editor)
     after = everything(ada)
-    assert [place for place in before if before[place] != after[place]] == []
+    assert [cursor for cursor in before if before[cursor] != after[cursor]] == []
 
 
 def told(article: Article) -> set[datetime]:
@@ -304,25 +306,25 @@ def by_tags_alone(article: Article, editor: User) -> None:
 
 
 def withdrawn_changed_and_restored(article: Article, editor: User) -> None:
-    publishing.withdraw(article, by=editor)
+    publishing.unpublish(article, by=editor)
     newer_text(article, editor)
     Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
-    publishing.restore(article, by=editor)
+    publishing.republish(article, by=editor)
 
 
 def withdrawn_and_put_back(article: Article, editor: User) -> None:
-    before = Standing.of(article)
-    publishing.withdraw(article, by=editor)
+    before = StateSnapshot.of(article)
+    publishing.unpublish(article, by=editor)
     Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
     entry = latest_entry(article.pk)
     assert entry
-    put_back(article, step=Step.WITHDRAW, before=before, entry=entry, by=editor)
+    put_back(article, transition=Transition.UNPUBLISH, before=before, entry=entry, by=editor)
 
 
 def killed_and_revived(article: Article, editor: User) -> None:
-    publishing.kill(article, by=editor, notice="Zanzibar")
-    publishing.revive(article, by=editor)
-    publishing.restore(article, by=editor)
+    publishing.retract(article, by=editor, notice="Zanzibar")
+    publishing.undo_retraction(article, by=editor)
+    publishing.republish(article, by=editor)
 
 
 SEEN: dict[str, Deed] = {
@@ -387,9 +389,9 @@ def test_no_import_dates_anything_in_the_future_or_before_its_time(
     times = {"publish_at": publish_at, "published_at": published_at}
     record = {name: soon(hours=hours).isoformat() for name, hours in times.items() if hours is not None}
     run_import(write_lines(tmp_path / "articles.jsonl", {"title": "One", "status": "published", **record}))
-    (answer,) = Client().get("/api/v1/articles/").json()["results"]
+    (response,) = Client().get("/api/v1/articles/").json()["results"]
     came, went, changed = (
-        datetime.fromisoformat(answer[name]) for name in ("publish_at", "published_at", "updated_at")
+        datetime.fromisoformat(response[name]) for name in ("publish_at", "published_at", "updated_at")
     )
     assert came <= went <= soon()
     assert came <= changed <= soon()
@@ -420,15 +422,15 @@ def test_what_is_written_before_it_goes_live_is_as_old_as_that(editor: User) -> 
     publishing.schedule(article, publish_at=soon(seconds=0.3), by=editor)
     address = f"/api/v1/articles/{article.pk}/"
     eventually(lambda: Client().get(address).status_code == 200)
-    answer = Client().get(address).json()
-    assert answer["updated_at"] == answer["publish_at"]
-    assert [one["published_at"] for one in answer["corrections"]] == [answer["publish_at"]]
+    response = Client().get(address).json()
+    assert response["updated_at"] == response["publish_at"]
+    assert [one["published_at"] for one in response["corrections"]] == [response["publish_at"]]
     assert {moment - timedelta(microseconds=moment.microsecond) for moment in told(article)} == {
-        datetime.fromisoformat(answer["publish_at"]).replace(microsecond=0)
+        datetime.fromisoformat(response["publish_at"]).replace(microsecond=0)
     }
     with transaction.atomic():
         assert publishing.publish_due([article.pk]).done
-    assert Client().get(address).json()["updated_at"] == answer["updated_at"]
+    assert Client().get(address).json()["updated_at"] == response["updated_at"]
 
 
 def test_what_was_mended_while_the_article_was_off_is_as_old_as_its_return(article: Article, editor: User) -> None:
@@ -438,12 +440,12 @@ def test_what_was_mended_while_the_article_was_off_is_as_old_as_its_return(artic
 
     by_a_correction(article, editor)
     (first,) = corrections()
-    publishing.withdraw(article, by=editor)
+    publishing.unpublish(article, by=editor)
     publishing.edit(article, by=editor, changes={}, correction="It was Sansibar.")
     publishing.submit(article, by=editor)
     approve(article)
     before = soon()
-    publishing.restore(article, by=editor)
+    publishing.republish(article, by=editor)
     again, second = corrections()
     assert (again, datetime.fromisoformat(second) >= before) == (first, True)
 
@@ -451,8 +453,8 @@ def test_what_was_mended_while_the_article_was_off_is_as_old_as_its_return(artic
 def test_an_article_published_at_once_is_as_old_as_that(editor: User) -> None:
     article = make_article(status=APPROVED)
     publishing.publish_now(article, by=editor)
-    answer = Client().get(f"/api/v1/articles/{article.pk}/").json()
-    assert answer["updated_at"] == answer["publish_at"] == answer["published_at"]
+    response = Client().get(f"/api/v1/articles/{article.pk}/").json()
+    assert response["updated_at"] == response["publish_at"] == response["published_at"]
 
 
 def test_a_process_whose_clock_is_wrong_dates_nothing_in_the_future(

@@ -18,10 +18,10 @@ from rest_framework.test import APIClient
 from articles import releases
 from articles.demo import create
 from articles.demo.images import SCENES, painted
-from articles.models import Article, Channel, Material, MaterialUse, Release
+from articles.models import Article, Channel, Image, ImageUse, Release
 from scheduling.models import TaskInfo
 from tests.articles.factories import make_article, publish_tasks, soon
-from tests.articles.image_files import picture
+from tests.articles.image_files import image_bytes
 from tests.conftest import Manage
 from tests.harness import base_dir
 
@@ -34,7 +34,7 @@ BULLETINS = 10
 def _debugging(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pictures, for making the sizes of large ones takes its time."""
     settings.DEBUG = True
-    monkeypatch.setattr(create, "painted", lambda scene: picture(size=(40, 30)))
+    monkeypatch.setattr(create, "painted", lambda scene: image_bytes(size=(40, 30)))
 
 
 def run_demo(*options: str) -> str:
@@ -55,7 +55,7 @@ def test_there_is_an_article_in_every_state_a_person_sees() -> None:
     run_demo()
 
     states = set(Article.objects.values_list("status", flat=True))
-    assert states == set(Status.values) - {Status.SUBMITTED, Status.KILLED}
+    assert states == set(Status.values) - {Status.SUBMITTED, Status.RETRACTED}
     assert Article.objects.live(soon()).count() == Article.objects.filter(status=Status.PUBLISHED).count() > BULLETINS
 
 
@@ -100,7 +100,7 @@ def test_the_texts_are_a_newsrooms_in_english_and_chinese() -> None:
 def test_some_articles_have_pictures(client: Client) -> None:
     run_demo()
 
-    assert MaterialUse.objects.values("material").distinct().count() == Material.objects.count() == 3
+    assert ImageUse.objects.values("image").distinct().count() == Image.objects.count() == 3
     assert client.get("/").content.decode().count("<picture>") == 3
 
 
@@ -112,9 +112,9 @@ def test_pictures_are_painted_alike_each_time(scene: str) -> None:
 def test_it_prints_log_ins_that_work_and_when_what_goes_live() -> None:
     printed = run_demo()
 
-    for person in User.objects.all():
-        assert re.search(rf"^  {person.username} +headline ", printed, re.MULTILINE)
-        assert Client().login(username=person.username, password="headline")
+    for user in User.objects.all():
+        assert re.search(rf"^  {user.username} +headline ", printed, re.MULTILINE)
+        assert Client().login(username=user.username, password="headline")
     assert "Goes live by itself (UTC)" in printed
     assert Release.objects.get().name in printed
     for article in Article.objects.filter(status__in=Status.waiting(), memberships__isnull=True):

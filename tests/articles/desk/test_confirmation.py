@@ -10,20 +10,20 @@ import pytest
 from django.test import Client
 from playwright.sync_api import Browser, expect
 
-from articles.models import Article, AuditEntry, Update, WorkingCopy
-from articles.workflow import Step
+from articles.models import Article, AuditEntry, Autosave, Update
+from articles.workflow import Transition
 from tests.articles.desk.articles.test_admin import (
     LIST,
-    answer_to,
     confirmed,
     form_address,
     form_of,
     is_asked,
     logged_in,
     press,
+    response_to,
     wall,
 )
-from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, make_person, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, make_user, soon
 from tests.articles.publishing.test_end_to_end import log_in
 from tests.conftest import Site
 
@@ -39,16 +39,16 @@ def desk() -> Client:
     return logged_in(make_editor())
 
 
-def ask(desk: Client, article: Article, step: Step | str, **changes: Any) -> Any:
+def ask(desk: Client, article: Article, transition: Transition | str, **changes: Any) -> Any:
     """Press a button and stop at the question."""
-    button = f"_step_{step}" if isinstance(step, Step) else step
+    button = f"_step_{transition}" if isinstance(transition, Transition) else transition
     return desk.post(form_address(article), {**form_of(desk, article), **changes, button: "1"}, follow=True)
 
 
 def with_update(desk: Client, **draft: str) -> Article:
     """A published article with an approved newer text that waits for its time."""
     article = make_article("Old", **OUT)
-    press(desk, article, Step.SUBMIT, title="Newer")
+    press(desk, article, Transition.SUBMIT, title="Newer")
     approve(article)
     Update.objects.update(publish_at=soon(hours=2))
     if draft:
@@ -57,74 +57,74 @@ def with_update(desk: Client, **draft: str) -> Article:
 
 
 @pytest.mark.parametrize(
-    ("step", "values", "said", "status"),
+    ("transition", "values", "said", "status"),
     [
-        (Step.PUBLISH_NOW, {"status": APPROVED}, "Readers see it from this moment on.", Status.PUBLISHED),
-        (Step.WITHDRAW, OUT, "Readers do not see it from this moment on.", Status.WITHDRAWN),
-        (Step.RESTORE, {**OUT, "status": Status.WITHDRAWN}, "Readers see it again", Status.PUBLISHED),
-        (Step.KILL, OUT, "nothing but this notice: “It was &lt;invented&gt;.”", Status.KILLED),
+        (Transition.PUBLISH_NOW, {"status": APPROVED}, "Readers see it from this moment on.", Status.PUBLISHED),
+        (Transition.UNPUBLISH, OUT, "Readers do not see it from this moment on.", Status.UNPUBLISHED),
+        (Transition.REPUBLISH, {**OUT, "status": Status.UNPUBLISHED}, "Readers see it again", Status.PUBLISHED),
+        (Transition.RETRACT, OUT, "nothing but this notice: “It was &lt;invented&gt;.”", Status.RETRACTED),
     ],
 )
 def test_a_step_that_readers_notice_says_what_happens_and_waits(
-    desk: Client, step: Step, values: dict[str, Any], said: str, status: Status
+    desk: Client, transition: Transition, values: dict[str, Any], said: str, status: Status
 ) -> None:
     """D5"""
     article = make_article(**values)
     entries = AuditEntry.objects.count()
-    page = ask(desk, article, step, reason="It was <invented>.")
+    page = ask(desk, article, transition, reason="It was <invented>.")
     assert is_asked(page)
     assert said in page.text
     assert Article.objects.get().status == values["status"]
     assert AuditEntry.objects.count() == entries
-    page = desk.post(form_address(article), answer_to(page), follow=True)
+    page = desk.post(form_address(article), response_to(page), follow=True)
     assert Article.objects.get().status == status
     assert not is_asked(page)
 
 
 def test_publishing_an_update_names_the_time_it_was_planned_for(desk: Client) -> None:
     article = with_update(desk)
-    page = ask(desk, article, Step.PUBLISH_UPDATE)
+    page = ask(desk, article, Transition.PUBLISH_UPDATE)
     assert "takes the place of the present one" in page.text
     assert "It was planned for" in page.text
     assert Article.objects.get().title == "Old"
-    desk.post(form_address(article), answer_to(page))
+    desk.post(form_address(article), response_to(page))
     assert Article.objects.get().title == "Newer"
 
 
 def test_publishing_beside_a_draft_says_that_readers_get_the_approved_text(desk: Client) -> None:
     article = make_article("Old", status=APPROVED)
-    page = ask(desk, article, Step.PUBLISH_NOW, title="Never approved")
+    page = ask(desk, article, Transition.PUBLISH_NOW, title="Never approved")
     assert "what was written since has to be approved first" in page.text
-    assert "what was written since" not in ask(desk, article, Step.PUBLISH_NOW).text
+    assert "what was written since" not in ask(desk, article, Transition.PUBLISH_NOW).text
 
 
 def test_killing_says_that_newer_text_goes_too_and_so_does_the_audit_log(desk: Client) -> None:
     article = with_update(desk, title="Newest")
-    page = ask(desk, article, Step.KILL, reason="It was invented.")
+    page = ask(desk, article, Transition.RETRACT, reason="It was invented.")
     assert "Its approved newer text (" in page.text
     assert "The draft of its newer text is discarded" in page.text
-    desk.post(form_address(article), answer_to(page))
-    facts = AuditEntry.objects.of(article).get(action=Step.KILL).facts
-    assert facts["discarded"] == [2, 3]
-    assert "update_at" in facts
-    entry = AuditEntry.objects.get(action=Step.KILL)
+    desk.post(form_address(article), response_to(page))
+    details = AuditEntry.objects.of(article).get(action=Transition.RETRACT).details
+    assert details["discarded"] == [2, 3]
+    assert "update_at" in details
+    entry = AuditEntry.objects.get(action=Transition.RETRACT)
     assert (
         "discarded revisions: 2, 3"
-        in logged_in(make_person("root", is_superuser=True)).get(f"/admin/articles/auditentry/{entry.pk}/change/").text
+        in logged_in(make_user("root", is_superuser=True)).get(f"/admin/articles/auditentry/{entry.pk}/change/").text
     )
 
 
 def test_approving_a_text_whose_time_is_past_publishes_only_when_it_is_confirmed(desk: Client) -> None:
     article = make_article(status=Status.MANUAL_REVIEW, publish_at=soon(hours=-1))
-    page = ask(desk, article, Step.APPROVE)
+    page = ask(desk, article, Transition.APPROVE)
     assert "Its time to go live is past" in page.text
     assert not Article.objects.live(soon()).exists()
-    desk.post(form_address(article), answer_to(page))
+    desk.post(form_address(article), response_to(page))
     assert Article.objects.live(soon()).exists()
 
 
-@pytest.mark.parametrize("button", [Step.SCHEDULE, "_save", "_continue"])
-def test_a_time_that_is_past_is_refused_without_a_question(desk: Client, button: Step | str) -> None:
+@pytest.mark.parametrize("button", [Transition.SCHEDULE, "_save", "_continue"])
+def test_a_time_that_is_past_is_refused_without_a_question(desk: Client, button: Transition | str) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     page = ask(desk, article, button, publish_at=wall(soon(hours=-1)))
     assert not is_asked(page)
@@ -140,16 +140,16 @@ def test_what_readers_do_not_notice_is_not_asked_about(desk: Client) -> None:
 
 
 def test_what_is_impossible_is_refused_without_a_question(desk: Client) -> None:
-    page = ask(desk, make_article(**OUT), Step.KILL)
+    page = ask(desk, make_article(**OUT), Transition.RETRACT)
     assert not is_asked(page)
     assert "Say what readers are told" in page.text
 
 
 def test_a_confirmation_of_what_has_changed_meanwhile_is_refused(desk: Client) -> None:
     article = make_article("Old", status=APPROVED)
-    page = ask(desk, article, Step.PUBLISH_NOW)
+    page = ask(desk, article, Transition.PUBLISH_NOW)
     press(desk, article, "_save", title="Newer")
-    page = desk.post(form_address(article), answer_to(page))
+    page = desk.post(form_address(article), response_to(page))
     assert "Somebody else has changed the article" in page.text
     assert Article.objects.get().status == APPROVED
 
@@ -157,26 +157,26 @@ def test_a_confirmation_of_what_has_changed_meanwhile_is_refused(desk: Client) -
 def test_going_back_finds_what_was_typed_and_confirming_leaves_no_copy(desk: Client) -> None:
     article = make_article("Old", status=APPROVED, channel=make_channel())
     typed = {"title": 'Two "hours" of work', "body": "<p>Typed &amp; kept</p>"}
-    page = ask(desk, article, Step.PUBLISH_NOW, window=str(uuid4()), **typed)
+    page = ask(desk, article, Transition.PUBLISH_NOW, window=str(uuid4()), **typed)
     restored = desk.get(page.context["back"])
     assert {name: restored.context["adminform"].form[name].value() for name in typed} == typed
-    desk.post(form_address(article), answer_to(page))
-    assert not WorkingCopy.objects.exists()
+    desk.post(form_address(article), response_to(page))
+    assert not Autosave.objects.exists()
     stored = Article.objects.get().update.draft
     assert stored is not None
     assert (stored.title, stored.body, stored.channel_id) == (typed["title"], typed["body"], article.channel_id)
 
 
 def test_a_question_alone_leaves_no_unsaved_work(desk: Client) -> None:
-    ask(desk, make_article("Old", status=APPROVED), Step.PUBLISH_NOW)
-    assert not WorkingCopy.objects.exists()
+    ask(desk, make_article("Old", status=APPROVED), Transition.PUBLISH_NOW)
+    assert not Autosave.objects.exists()
 
 
 @pytest.mark.parametrize(
     ("action", "values", "said", "status"),
     [
-        ("withdraw", OUT, "Readers will not see them from that moment on.", Status.WITHDRAWN),
-        ("restore", {**OUT, "status": Status.WITHDRAWN}, "Readers will see them again at once", Status.PUBLISHED),
+        ("unpublish", OUT, "Readers will not see them from that moment on.", Status.UNPUBLISHED),
+        ("republish", {**OUT, "status": Status.UNPUBLISHED}, "Readers will see them again at once", Status.PUBLISHED),
         ("publish_now", {"status": APPROVED}, "this cannot be undone", Status.PUBLISHED),
     ],
 )
@@ -219,7 +219,7 @@ def test_a_question_is_answered_by_keyboard_with_and_without_scripts(
         page.get_by_role("button", name="Withdraw…").click()
         page.get_by_role("button", name="Withdraw", exact=True).press("Enter")
         expect(page.get_by_text("Readers no longer see it.").first).to_be_visible()
-        assert Article.objects.get().status == Status.WITHDRAWN
+        assert Article.objects.get().status == Status.UNPUBLISHED
 
 
 def test_a_forged_answer_confirms_nothing_but_its_own_button(desk: Client) -> None:

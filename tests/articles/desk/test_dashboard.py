@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from playwright.sync_api import Page, expect
 
 from articles import publishing, releases
-from articles.models import Article, Claim
+from articles.models import Article, SoftLock
 from articles.roles import Role
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock
@@ -24,8 +24,8 @@ from tests.articles.factories import (
     make_article,
     make_editor,
     make_member,
-    make_person,
     make_release,
+    make_user,
     soon,
 )
 from tests.conftest import StartManage
@@ -37,13 +37,13 @@ START = "/admin/"
 MOST_QUERIES = 45  # of the whole page, sidebar and session included
 
 
-def page_of(person: User) -> str:
-    return opened_by(person).get(START).text
+def page_of(user: User) -> str:
+    return opened_by(user).get(START).text
 
 
-def opened_by(person: User) -> Client:
+def opened_by(user: User) -> Client:
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     return client
 
 
@@ -92,12 +92,12 @@ def test_a_missed_time_and_one_that_will_be_missed_are_told_apart() -> None:
 
 def test_newer_texts_and_releases_that_would_not_go_out_are_at_risk_too() -> None:
     editor, out = make_editor(), {"status": Status.PUBLISHED, "publish_at": soon(hours=-1)}
-    make_article("Draft", publish_at=soon(hours=3), author=make_person("bob"))
-    for title, newer in (("Old", "Hoped for"), ("Out", "Approved")):
+    make_article("Draft", publish_at=soon(hours=3), author=make_user("bob"))
+    for title, pending_update in (("Old", "Hoped for"), ("Out", "Approved")):
         article = make_article(title, **out)
-        publishing.edit(article, by=editor, changes={"title": newer})
+        publishing.edit(article, by=editor, changes={"title": pending_update})
         publishing.submit(article, by=editor)
-        if newer == "Approved":
+        if pending_update == "Approved":
             approve(article)
         publishing.schedule_update(article, publish_at=soon(hours=2), by=editor)
     for name, member in (("Lame", make_article("Unready")), ("Ready", make_article("Fine", status=APPROVED))):
@@ -113,12 +113,12 @@ def test_newer_texts_and_releases_that_would_not_go_out_are_at_risk_too() -> Non
 
 def test_a_reviewer_reads_first_what_he_claimed_and_last_what_others_did() -> None:
     reviewer, other = make_member(Role.REVIEWER), make_member(Role.REVIEWER, "other")
-    others, free, claimed, own = (
+    others, free, locked, own = (
         make_article(title, status=Status.MANUAL_REVIEW) for title in ("Others", "Free", "Claimed", "Own")
     )
     Article.objects.filter(pk=own.pk).update(author=reviewer)
-    Claim.objects.create(article=others, person=other, claimed_at=soon())
-    Claim.objects.create(article=claimed, person=reviewer, claimed_at=soon())
+    SoftLock.objects.create(article=others, user=other, locked_at=soon())
+    SoftLock.objects.create(article=locked, user=reviewer, locked_at=soon())
     found = opened_by(reviewer).get(START).context["in_review"]
     assert [article.title for article in found.articles] == ["Claimed", "Free", "Others"]
     assert free in found.articles
@@ -151,15 +151,15 @@ def test_a_failed_task_is_named_and_retried_by_an_operator_alone() -> None:
     assert "Try again" not in page_of(publisher)
     assert opened_by(publisher).post(address).status_code == 403
     assert "ValueError: no disk" in page_of(operator)
-    answer = opened_by(operator).post(address, follow=True)
-    assert "It is tried again." in answer.text
+    response = opened_by(operator).post(address, follow=True)
+    assert "It is tried again." in response.text
     assert TaskInfo.objects.filter(pk=task.pk).exists()
 
 
 def test_a_task_that_cannot_be_retried_says_why() -> None:
     task = add_task("x.y", execute_time=soon(hours=1), parameters={})
-    answer = opened_by(make_member(Role.OPERATOR)).post(f"/admin/desk/start/retry/{task.pk}/", follow=True)
-    assert [str(message.level_tag) for message in answer.context["messages"]] == ["error"]
+    response = opened_by(make_member(Role.OPERATOR)).post(f"/admin/desk/start/retry/{task.pk}/", follow=True)
+    assert [str(message.level_tag) for message in response.context["messages"]] == ["error"]
 
 
 def test_a_living_worker_is_reported_in_plain_words() -> None:
@@ -197,13 +197,13 @@ def test_how_late_the_day_was_is_drawn_and_told_in_a_table() -> None:
 
 def test_whoever_may_not_read_articles_sees_none() -> None:
     make_article("Secret", status=APPROVED, publish_at=soon(hours=1))
-    shown = page_of(make_person("stranger"))
+    shown = page_of(make_user("stranger"))
     assert "Secret" not in shown
     assert "No worker is running" in shown
 
 
 def test_the_page_is_as_cheap_with_very_many_scheduled_articles() -> None:
-    client, start = opened_by(make_person("admin", is_superuser=True)), soon(hours=1)
+    client, start = opened_by(make_user("admin", is_superuser=True)), soon(hours=1)
     article = Article(title="One of many", status=APPROVED)
     few = queries_of(client)
     Article.objects.bulk_create(
@@ -231,7 +231,7 @@ def test_the_open_page_counts_down_and_shows_what_went_live_without_losing_the_f
     page: Page, start_manage: StartManage
 ) -> None:
     """R1.15"""
-    make_person("alice", is_superuser=True)
+    make_user("alice", is_superuser=True)
     article = make_article("Ferry strike called off", status=APPROVED)
     make_article("Later", status=APPROVED, publish_at=soon(hours=3, minutes=30))
     start_manage("poll", "--forever")

@@ -14,17 +14,17 @@ from articles.models import Article, AuditEntry
 from articles.models.staff import named_apart
 from articles.roles import Role
 from tests.articles.desk.articles.test_admin import form_address, logged_in
-from tests.articles.factories import make_article, make_member, make_person, make_release, soon
+from tests.articles.factories import make_article, make_member, make_release, make_user, soon
 
 pytestmark = pytest.mark.django_db
 
 
 def make_named(name: str, first: str = "", last: str = "", **options: Any) -> User:
     """A person with a full name."""
-    person = make_person(name, **options)
-    person.first_name, person.last_name = first, last
-    User.objects.bulk_update([person], ["first_name", "last_name"])
-    return person
+    user = make_user(name, **options)
+    user.first_name, user.last_name = first, last
+    User.objects.bulk_update([user], ["first_name", "last_name"])
+    return user
 
 
 @pytest.fixture
@@ -78,14 +78,14 @@ def test_the_record_keeps_log_in_names_and_shows_names(desk: Client) -> None:
 
 
 def test_lists_of_people_tell_two_alike_apart() -> None:
-    people = [make_named("wen1", "Wen", "Li"), make_named("wen2", "Wen", "Li"), make_named("nadia7", "Nadia", "Frost")]
-    assert list(named_apart(people).values()) == ["Wen Li (wen1)", "Wen Li (wen2)", "Nadia Frost"]
+    users = [make_named("wen1", "Wen", "Li"), make_named("wen2", "Wen", "Li"), make_named("nadia7", "Nadia", "Frost")]
+    assert list(named_apart(users).values()) == ["Wen Li (wen1)", "Wen Li (wen2)", "Nadia Frost"]
 
 
 def test_deleting_a_person_names_the_person_and_no_rows_of_tables(desk: Client) -> None:
-    person = make_named("nadia7", "Nadia", "Frost")
-    person.groups.add(Group.objects.get(name=Role.AUTHOR))
-    page = desk.get(f"/admin/auth/user/{person.pk}/delete/").text
+    user = make_named("nadia7", "Nadia", "Frost")
+    user.groups.add(Group.objects.get(name=Role.AUTHOR))
+    page = desk.get(f"/admin/auth/user/{user.pk}/delete/").text
     assert "Nadia Frost" in page
     assert "User_groups" not in page
 
@@ -99,8 +99,8 @@ def test_a_task_of_a_release_is_about_its_name(desk: Client) -> None:
 
 def test_the_history_of_an_article_is_that_of_its_texts(desk: Client) -> None:
     article = make_article()
-    answer = desk.get(f"/admin/articles/article/{article.pk}/history/")
-    assert answer.headers["Location"] == f"/admin/articles/article/{article.pk}/revisions/"
+    response = desk.get(f"/admin/articles/article/{article.pk}/history/")
+    assert response.headers["Location"] == f"/admin/articles/article/{article.pk}/revisions/"
 
 
 def test_somebody_new_belongs_to_the_newsroom_with_the_roles_that_are_ticked(desk: Client) -> None:
@@ -111,8 +111,8 @@ def test_somebody_new_belongs_to_the_newsroom_with_the_roles_that_are_ticked(des
     reviewer = Group.objects.get(name=Role.REVIEWER.value)
     password = "a-long-enough-password-1"
     sent = {"username": "nora", "is_staff": "on", "groups": [reviewer.pk], "usable_password": "true"}
-    answer = desk.post("/admin/auth/user/add/", {**sent, "password1": password, "password2": password})
-    assert answer.status_code == 302, answer.context["errors"]
+    response = desk.post("/admin/auth/user/add/", {**sent, "password1": password, "password2": password})
+    assert response.status_code == 302, response.context["errors"]
     nora = User.objects.get(username="nora")
     assert (nora.is_staff, nora.is_superuser, nora.groups.get()) == (True, False, reviewer)
     client = Client()

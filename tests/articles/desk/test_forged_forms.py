@@ -12,7 +12,7 @@ from django.db import transaction
 from django.test import Client
 
 from articles import publishing
-from articles.models import Article, Notice
+from articles.models import Article, Notification
 from tests.articles.factories import make_article, make_release, soon
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,9 @@ def article(admin: User) -> Article:
     article = make_article()
     publishing.edit(article, by=admin, changes={"summary": "It is open."})
     make_release(article, by=admin)
-    Notice.objects.create(person=admin, kind=Notice.Kind.REFUSED, article=article, article_title="", at=soon())
+    Notification.objects.create(
+        user=admin, kind=Notification.Kind.REJECTED, article=article, article_title="", at=soon()
+    )
     return article
 
 
@@ -46,7 +48,7 @@ def desk(admin: User, article: Article) -> Client:
     return client
 
 
-def answer(client: Client, method: str, address: str, data: dict[str, Any]) -> Any:
+def response(client: Client, method: str, address: str, data: dict[str, Any]) -> Any:
     """What comes back; what it did is undone."""
     with transaction.atomic():
         try:
@@ -78,7 +80,7 @@ def forged(garbage: str, article: Article) -> Iterator[Sent]:
 
 def test_no_garbage_breaks_a_screen(desk: Client, article: Article) -> None:
     for method, address, data in (sent for garbage in GARBAGE for sent in forged(garbage, article)):
-        code = answer(desk, method, address, data).status_code
+        code = response(desk, method, address, data).status_code
         assert code < HTTPStatus.INTERNAL_SERVER_ERROR, (method, address, data)
 
 
@@ -98,6 +100,6 @@ def test_a_forged_version_is_refused_and_what_was_typed_stays(desk: Client, arti
 @pytest.mark.parametrize("more", ["", "&extended=1"])
 def test_a_page_of_the_search_that_is_not_there_is_no_fault_of_ours(desk: Client, page: str, more: str) -> None:
     """S17"""
-    answer = desk.get(f"/admin/search/?s=article&page={page}{more}")
-    assert (answer.status_code, "open the first one again" in answer.text) == (HTTPStatus.BAD_REQUEST, True)
+    response = desk.get(f"/admin/search/?s=article&page={page}{more}")
+    assert (response.status_code, "open the first one again" in response.text) == (HTTPStatus.BAD_REQUEST, True)
     assert desk.get(f"/admin/search/?s=article&page=1{more}").status_code == HTTPStatus.OK

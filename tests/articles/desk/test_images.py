@@ -11,18 +11,18 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page, expect
 
-from articles.models import Article, CoverMode, Material
+from articles.models import Article, CoverMode, Image
 from articles.roles import Role
 from tests.articles.desk.editor.test_body import open_form, save
 from tests.articles.factories import make_article, make_editor, make_member
-from tests.articles.image_files import make_material, picture, sent, shown
+from tests.articles.image_files import image_bytes, make_image, sent, shown
 from tests.articles.publishing.test_end_to_end import log_in
 from tests.conftest import Site
 from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SHELF = "/admin/articles/material/"
+SHELF = "/admin/articles/image/"
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def screens(editor: User) -> Client:
 def files(folder: Path, count: int) -> list[Path]:
     made = [folder / f"ship-{number}.png" for number in range(count)]
     for path in made:
-        path.write_bytes(picture("PNG", (40, 30)))
+        path.write_bytes(image_bytes("PNG", (40, 30)))
     return made
 
 
@@ -54,14 +54,14 @@ def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: P
     expect(page.get_by_text("Uploaded: 30 of 31. Refused: 1.")).to_be_visible(timeout=30_000)
     refused = page.get_by_role("listitem").filter(has_text="letter.jpg")
     expect(refused.get_by_text("no picture that can be read")).to_be_visible()
-    assert Material.objects.count() == 30
+    assert Image.objects.count() == 30
     expect(page.locator("[data-shelf] .tile")).to_have_count(30)
 
     row = page.get_by_role("listitem").filter(has_text="ship-7.png")
     row.get_by_label("What is to be seen? ship-7").fill("A ship at the quay")
     page.keyboard.press("Enter")
     expect(row.get_by_text("Described")).to_be_visible()
-    assert Material.objects.get(title="ship-7").alt == "A ship at the quay"
+    assert Image.objects.get(title="ship-7").alt == "A ship at the quay"
     expect(page.locator("[data-shelf]").get_by_alt_text("A ship at the quay")).to_be_visible()
 
 
@@ -74,16 +74,16 @@ def test_files_are_dropped_on_the_shelf(page: Page, editor: User) -> None:
             data.items.add(new File([new Uint8Array(bytes)], "dropped.png", { type: "image/png" }));
             zone.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
         }""",
-        list(picture("PNG", (40, 30))),
+        list(image_bytes("PNG", (40, 30))),
     )
     expect(page.get_by_text("Uploaded: 1 of 1. Refused: 0.")).to_be_visible()
-    assert Material.objects.get().title == "dropped"
+    assert Image.objects.get().title == "dropped"
 
 
 def test_the_focal_point_is_set_by_click_and_by_keyboard(page: Page, editor: User) -> None:
-    material = make_material(editor)
+    image = make_image(editor)
     log_in(page)
-    page.goto(f"{SHELF}{material.pk}/change/")
+    page.goto(f"{SHELF}{image.pk}/change/")
     box = page.locator("[data-focus] img").bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] * 0.25, box["y"] + box["height"] * 0.75)
@@ -93,15 +93,15 @@ def test_the_focal_point_is_set_by_click_and_by_keyboard(page: Page, editor: Use
     expect(page.get_by_role("button", name="26 % from the left, 65 % from the top")).to_be_focused()
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.get_by_text("successfully").first).to_be_visible()
-    material.refresh_from_db()
-    assert (material.focus_x, material.focus_y) == (26, 65)
+    image.refresh_from_db()
+    assert (image.focus_x, image.focus_y) == (26, 65)
 
 
 def test_pictures_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -> None:
     """R5.4"""
     body = open_form(page)
     editor = User.objects.get()
-    ship = make_material(editor, "A ship", caption="Leaving", credit="Mei")
+    ship = make_image(editor, "A ship", caption="Leaving", credit="Mei")
     page.get_by_label("Headline").fill("Ships")
     body.click()
     page.get_by_role("button", name="Picture", exact=True).click()
@@ -121,7 +121,7 @@ def test_pictures_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -
     picker.get_by_alt_text("The quay").click()
     expect(page.get_by_role("button", name="Take out ship-0")).to_be_visible()
     article = save(page)
-    quay = Material.objects.get(title="ship-0")
+    quay = Image.objects.get(title="ship-0")
     assert (article.cover_mode, article.cover) == (CoverMode.ONE, [str(quay.pk)])
     figure = f'<figure><img src="{ship.in_texts}" alt="A ship"><figcaption>Leaving © Mei</figcaption></figure>'
     assert article.body == figure
@@ -133,7 +133,7 @@ def test_pictures_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -
 def test_writing_goes_on_below_a_picture(page: Page) -> None:
     """D4"""
     body = open_form(page)
-    ship = make_material(User.objects.get(), "A ship")
+    ship = make_image(User.objects.get(), "A ship")
     page.get_by_label("Headline").fill("Ships")
     body.click()
     page.get_by_role("button", name="Picture", exact=True).click()
@@ -167,8 +167,8 @@ def test_an_upload_in_the_picker_reports_no_error_to_the_console(page: Page, tmp
 
 def test_a_favourite_is_marked_and_found(page: Page, editor: User) -> None:
     """R5.7"""
-    make_material(editor, "A ship", title="Ship")
-    make_material(editor, "A crane", title="Crane")
+    make_image(editor, "A ship", title="Ship")
+    make_image(editor, "A crane", title="Crane")
     log_in(page)
     page.goto(SHELF)
     page.get_by_role("button", name="Favourite: Crane").press("Enter")
@@ -179,10 +179,10 @@ def test_a_favourite_is_marked_and_found(page: Page, editor: User) -> None:
 
 def test_the_shelf_is_searched_and_filtered(screens: Client, editor: User) -> None:
     """R5.7"""
-    used, silent = make_material(editor, "A ship"), make_material(make_member(Role.AUTHOR), "")
+    used, silent = make_image(editor, "A ship"), make_image(make_member(Role.AUTHOR), "")
     make_article(body=shown(used))
 
-    def found(**query: str) -> list[Material]:
+    def found(**query: str) -> list[Image]:
         return list(screens.get(SHELF, query).context["cl"].result_list)
 
     assert found() == [silent, used]
@@ -193,40 +193,40 @@ def test_the_shelf_is_searched_and_filtered(screens: Client, editor: User) -> No
 
 def test_a_used_picture_is_not_deleted_on_the_screen(screens: Client, editor: User) -> None:
     """R5.7"""
-    material = make_material(editor)
-    article = make_article("Bridge", body=shown(material))
-    form = screens.get(f"{SHELF}{material.pk}/change/").content.decode()
+    image = make_image(editor)
+    article = make_article("Bridge", body=shown(image))
+    form = screens.get(f"{SHELF}{image.pk}/change/").content.decode()
     assert f'href="/admin/articles/article/{article.pk}/change/">Bridge</a>' in form
     assert "Delete picture" not in form
-    answer = screens.post(f"{SHELF}{material.pk}/delete/", {"post": "yes"}, follow=True)
-    assert "The picture is used in “Bridge”; take it out there first." in answer.content.decode()
+    response = screens.post(f"{SHELF}{image.pk}/delete/", {"post": "yes"}, follow=True)
+    assert "The picture is used in “Bridge”; take it out there first." in response.content.decode()
     article.delete()
-    screens.post(f"{SHELF}{material.pk}/delete/", {"post": "yes"})
-    assert not Material.objects.exists()
+    screens.post(f"{SHELF}{image.pk}/delete/", {"post": "yes"})
+    assert not Image.objects.exists()
 
 
 def test_what_the_services_refuse_comes_back_as_typed(screens: Client, editor: User) -> None:
-    material = make_material(editor)
+    image = make_image(editor)
     typed = {"title": "Ships", "alt": "Ships", "caption": "x" * 1001, "credit": "", "focus_x": 50, "focus_y": 300}
-    answer = screens.post(f"{SHELF}{material.pk}/change/", typed)
-    assert "at most 1000 characters" in answer.content.decode()
-    assert "less than or equal to 100" in answer.content.decode()
-    assert "x" * 1001 in answer.content.decode()
+    response = screens.post(f"{SHELF}{image.pk}/change/", typed)
+    assert "at most 1000 characters" in response.content.decode()
+    assert "less than or equal to 100" in response.content.decode()
+    assert "x" * 1001 in response.content.decode()
     cover = {"title": "Ships", "cover_mode": "one", "cover": "nonsense", "_continue": "1"}
-    answer = screens.post("/admin/articles/article/add/", cover)
-    assert "There is no such picture" in answer.content.decode()
+    response = screens.post("/admin/articles/article/add/", cover)
+    assert "There is no such picture" in response.content.decode()
     assert not Article.objects.exists()
 
 
 def test_others_look_and_do_not_touch(editor: User) -> None:
-    material = make_material(editor)
+    image = make_image(editor)
     client = Client()
     client.force_login(make_member(Role.AUTHOR))
     assert client.get(SHELF).status_code == 200
-    form = client.get(f"{SHELF}{material.pk}/change/").content.decode()
+    form = client.get(f"{SHELF}{image.pk}/change/").content.decode()
     assert 'name="alt"' not in form
-    assert client.post(f"{SHELF}{material.pk}/describe/", {"alt": "Mine"}).status_code == 400
-    assert client.post(f"{SHELF}{material.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert client.post(f"{SHELF}{image.pk}/describe/", {"alt": "Mine"}).status_code == 400
+    assert client.post(f"{SHELF}{image.pk}/delete/", {"post": "yes"}).status_code == 403
     reviewer = Client()
     reviewer.force_login(make_member(Role.REVIEWER))
     assert reviewer.post(f"{SHELF}upload/", {"file": sent()}).status_code == 403
@@ -234,18 +234,18 @@ def test_others_look_and_do_not_touch(editor: User) -> None:
     stranger.force_login(User.objects.create_user("operator", is_staff=True))
     for address in (SHELF, f"{SHELF}picker/"):
         assert stranger.get(address).status_code == 403
-    assert stranger.post(f"{SHELF}{material.pk}/favour/").status_code == 403
+    assert stranger.post(f"{SHELF}{image.pk}/favour/").status_code == 403
 
 
 def test_a_favourite_leads_back_to_the_shelf_and_nowhere_else(screens: Client, editor: User) -> None:
-    address = f"{SHELF}{make_material(editor).pk}/favour/"
+    address = f"{SHELF}{make_image(editor).pk}/favour/"
     assert screens.post(address, {"back": f"{SHELF}?show=own"})["Location"] == f"{SHELF}?show=own"
     assert screens.post(address, {"back": "https://evil.example/"})["Location"] == SHELF
 
 
 def test_an_upload_that_is_cut_off_leaves_nothing(site: Site, screens: Client) -> None:
     """Half of the body arrives, then the browser is gone; the server goes on."""
-    data, host = picture(size=(900, 900)), urlsplit(site.url)
+    data, host = image_bytes(size=(900, 900)), urlsplit(site.url)
     head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.jpg"\r\n\r\n'
     token = screens.get("/admin/").cookies["csrftoken"].value
     lines = [
@@ -259,12 +259,12 @@ def test_an_upload_that_is_cut_off_leaves_nothing(site: Site, screens: Client) -
     with socket.create_connection((host.hostname, host.port)) as connection:
         connection.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + head + data[: len(data) // 2])
         connection.shutdown(socket.SHUT_WR)
-        answer = connection.recv(20)
-    assert not answer.startswith((b"HTTP/1.1 2", b"HTTP/1.1 5"))
-    assert not Material.objects.exists()
+        response = connection.recv(20)
+    assert not response.startswith((b"HTTP/1.1 2", b"HTTP/1.1 5"))
+    assert not Image.objects.exists()
     eventually(site.process.alive)
 
 
 def test_a_file_larger_than_any_picture_is_refused(screens: Client) -> None:
-    answer = screens.post(f"{SHELF}upload/", {"file": sent(b"\xff" * 21_100_000)})
-    assert (answer.status_code, "larger than 20 MB" in answer.json()["error"]) == (400, True)
+    response = screens.post(f"{SHELF}upload/", {"file": sent(b"\xff" * 21_100_000)})
+    assert (response.status_code, "larger than 20 MB" in response.json()["error"]) == (400, True)

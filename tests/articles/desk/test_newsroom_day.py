@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from articles.models import Article, AuditEntry, Word
+from articles.models import Article, AuditEntry, SensitiveWord
 from articles.roles import Role
 from tests.articles.browsers import LIST, Newsroom, address_of, approve, seen_at, set_time, take, write
 from tests.articles.desk.calendar.test_browser import drag
@@ -47,7 +47,7 @@ class Day:
     in_review: str
     approved: str
     published: str
-    withdrawn: str
+    unpublished: str
 
 
 ENGLISH = Day(
@@ -64,7 +64,7 @@ ENGLISH = Day(
     in_review="Needs a reviewer",
     approved="Approved by a person",
     published="Went live on",
-    withdrawn="Withdrawn",
+    unpublished="Withdrawn",
 )
 CHINESE = Day(
     language="zh-hans",
@@ -80,7 +80,7 @@ CHINESE = Day(
     in_review="待人工审核",
     approved="人工审核通过",
     published="已发布",
-    withdrawn="已下架",
+    unpublished="已下架",
 )
 
 
@@ -94,8 +94,8 @@ def day(request: pytest.FixtureRequest) -> Day:
 def newsroom(browser: Browser, site: Site, day: Day, start_manage: StartManage) -> Iterator[Newsroom]:
     """With a worker, a channel and words to look out for."""
     make_channel()
-    Word.objects.create(text=day.blocked, level=Word.Level.BLOCK)
-    Word.objects.create(text=day.sensitive, level=Word.Level.REVIEW)
+    SensitiveWord.objects.create(text=day.blocked, level=SensitiveWord.Level.BLOCK)
+    SensitiveWord.objects.create(text=day.sensitive, level=SensitiveWord.Level.REVIEW)
     start_manage("poll", "--forever")
     with Newsroom(browser, site, language=day.language) as room:
         yield room
@@ -121,15 +121,15 @@ def test_from_the_first_word_to_the_restored_article(newsroom: Newsroom, day: Da
     due = schedule_the_correction(publisher, article, zone)
     assert seen_at(second) >= due
 
-    take(publisher, "withdraw")
-    expect(standing(publisher)).to_contain_text(day.withdrawn)
+    take(publisher, "unpublish")
+    expect(state(publisher)).to_contain_text(day.unpublished)
     expect(reader.get_by_text(day.nothing)).to_be_visible()
-    take(publisher, "restore")
+    take(publisher, "republish")
     expect(second).to_be_visible()
     assert reader.evaluate("window.isTheSamePage")
     second.click()
     expect(reader.locator(".corrections")).to_contain_text(day.correction)
-    assert steps_of(article) == WHAT_HAPPENED
+    assert transitions_of(article) == WHAT_HAPPENED
 
 
 def write_until_nothing_is_blocked(author: Page, day: Day) -> None:
@@ -137,17 +137,17 @@ def write_until_nothing_is_blocked(author: Page, day: Day) -> None:
     author.goto(f"{LIST}add/")
     write(author, f"{day.body} {day.blocked}", title=day.title)
     take(author, "submit")
-    expect(standing(author)).to_contain_text(day.rejected)
-    expect(standing(author)).to_contain_text(day.reason)
+    expect(state(author)).to_contain_text(day.rejected)
+    expect(state(author)).to_contain_text(day.reason)
     write(author, day.body)
     take(author, "submit")
-    expect(standing(author)).to_contain_text(day.in_review)
+    expect(state(author)).to_contain_text(day.in_review)
 
 
 def schedule_and_pull_forward(publisher: Page, article: Article, zone: str, day: Day) -> datetime:
     """Schedule an article for tomorrow, then drag it to today: in a month it keeps its time of day, to the second."""
     publisher.goto(address_of(article))
-    expect(standing(publisher)).to_contain_text(day.approved)
+    expect(state(publisher)).to_contain_text(day.approved)
     due = in_seconds(8)
     set_time(publisher, "publish_at", due + DAY, zone)
     take(publisher, "schedule")
@@ -162,7 +162,7 @@ def schedule_and_pull_forward(publisher: Page, article: Article, zone: str, day:
 def correct(editor: Page, article: Article, day: Day) -> None:
     """Write what is right now, and what was wrong."""
     editor.goto(address_of(article))
-    expect(standing(editor)).to_contain_text(day.published)
+    expect(state(editor)).to_contain_text(day.published)
     write(editor, f"{day.body} {day.correction}", title=day.corrected, correction=day.correction)
     take(editor, "submit")
 
@@ -176,7 +176,7 @@ def schedule_the_correction(publisher: Page, article: Article, zone: str) -> dat
     return due
 
 
-def standing(page: Page) -> Locator:
+def state(page: Page) -> Locator:
     """Where the article stands, on its form."""
     return page.locator(":has(> #standing)")
 
@@ -191,7 +191,7 @@ def zone_of_one_sheet() -> str:
     return next(zone for zone in ZONES if (soon().astimezone(ZoneInfo(zone)) + DAY).day != 1)
 
 
-def steps_of(article: Article) -> list[str]:
+def transitions_of(article: Article) -> list[str]:
     """What the record says, from the first to the last."""
     entries = AuditEntry.objects.of(article).order_by("pk").values_list("user_name", "action")
     return [f"{name} {action}" for name, action in entries]

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from articles.models import Article, Release
 from articles.roles import Role
 from tests.articles.browsers import LIST, Newsroom, address_of, approve, body_of, press, press_in_body, set_time
-from tests.articles.factories import APPROVED, make_article, make_person, soon
+from tests.articles.factories import APPROVED, make_article, make_user, soon
 from tests.articles.releases.test_races import reader as reader_of_the_database
 from tests.conftest import Site, StartManage
 
@@ -27,7 +27,7 @@ def newsroom(browser: Browser, site: Site) -> Iterator[Newsroom]:
 
 
 def test_of_a_release_of_20_readers_see_nothing_or_all(newsroom: Newsroom, start_manage: StartManage) -> None:
-    writer = make_person("will")
+    writer = make_user("will")
     for number in range(19):
         make_article(f"Budget, part {number}", author=writer, status=APPROVED)
     make_article("Budget, part 19", author=writer, status=Status.MANUAL_REVIEW)

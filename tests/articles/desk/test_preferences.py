@@ -13,13 +13,13 @@ from django.test import Client
 from playwright.sync_api import Browser, expect
 
 from articles import publishing, releases
-from articles.models import Article, Notice, Preferences, Word
+from articles.models import Article, Notification, Preferences, SensitiveWord
 from articles.notifications.mail import send_mail as send
 from articles.publishing import rescan
 from articles.releases.run import release_due
 from scheduling.services import read_database_clock
 from tests.articles.desk.articles.test_admin import form_address, press
-from tests.articles.factories import APPROVED, make_article, make_editor, make_person, make_release, soon
+from tests.articles.factories import APPROVED, make_article, make_editor, make_release, make_user, soon
 from tests.articles.publishing.test_end_to_end import log_in
 from tests.conftest import Site
 
@@ -30,9 +30,9 @@ MINE = "/admin/articles/preferences/"
 
 @pytest.fixture
 def editor(client: Client) -> User:
-    person = make_editor()
-    client.force_login(person)
-    return person
+    user = make_editor()
+    client.force_login(user)
+    return user
 
 
 def test_times_are_shown_and_typed_in_the_chosen_zone(client: Client, editor: User) -> None:
@@ -73,18 +73,18 @@ def test_what_is_no_zone_or_language_is_refused(client: Client, editor: User, wr
 
 
 def test_a_zone_that_is_gone_costs_no_page(client: Client, editor: User) -> None:
-    Preferences.objects.create(person=editor, time_zone="Old/Zone")
+    Preferences.objects.create(user=editor, time_zone="Old/Zone")
     assert client.get("/admin/articles/article/").status_code == 200
 
 
 def test_mails_are_in_the_language_of_who_reads_them(editor: User) -> None:
     User.objects.update(email="alice@example.com")
-    Preferences.objects.create(person=editor, language="zh-hans")
-    notice = Notice.objects.create(
-        person=editor, kind=Notice.Kind.REFUSED, article_title="Bridge", at=read_database_clock()
+    Preferences.objects.create(user=editor, language="zh-hans")
+    notice = Notification.objects.create(
+        user=editor, kind=Notification.Kind.REJECTED, article_title="Bridge", at=read_database_clock()
     )
     send(notice.pk)
-    assert "Refused" not in mail.outbox[0].subject
+    assert "Rejected" not in mail.outbox[0].subject
 
 
 @pytest.mark.django_db(transaction=True)
@@ -100,7 +100,7 @@ def test_the_zone_of_the_device_is_offered(browser: Browser, site: Site) -> None
 
 
 def test_why_a_release_failed_is_said_in_the_language_of_who_made_it(editor: User) -> None:
-    Preferences.objects.create(person=editor, language="zh-hans")
+    Preferences.objects.create(user=editor, language="zh-hans")
     release = make_release(make_article("港口", status=Article.Status.MANUAL_REVIEW), by=editor)
     releases.schedule_release(release, publish_at=soon(seconds=-1), by=editor)
 
@@ -113,8 +113,8 @@ def test_why_a_release_failed_is_said_in_the_language_of_who_made_it(editor: Use
 def test_what_a_review_in_the_background_finds_is_said_in_the_language_of_the_author(
     editor: User, settings: Any
 ) -> None:
-    Preferences.objects.create(person=editor, language="zh-hans")
-    Word.objects.create(text="赌场", level=Word.Level.BLOCK)
+    Preferences.objects.create(user=editor, language="zh-hans")
+    SensitiveWord.objects.create(text="赌场", level=SensitiveWord.Level.BLOCK)
     settings.REVIEW_AT_ONCE = 1
     article = make_article("新赌场开业", author=editor)
     publishing.submit(article, by=editor)
@@ -136,16 +136,16 @@ def test_what_a_review_in_the_background_finds_is_said_in_the_language_of_the_au
 def test_programs_are_refused_in_the_language_they_ask_for(
     client: Client, address: str, content: dict[str, str], said: str
 ) -> None:
-    client.force_login(make_person("root", is_superuser=True))
+    client.force_login(make_user("root", is_superuser=True))
 
-    answer = client.post(address, content, "application/json", headers={"accept-language": "zh-CN"})
+    response = client.post(address, content, "application/json", headers={"accept-language": "zh-CN"})
 
-    assert answer.status_code == 400
-    assert said in answer.content.decode()
+    assert response.status_code == 400
+    assert said in response.content.decode()
 
 
 def test_a_preview_is_in_the_language_of_the_browser_like_the_readers_page(client: Client, editor: User) -> None:
-    Preferences.objects.create(person=editor, language="en")
+    Preferences.objects.create(user=editor, language="en")
     article = make_article("港口", author=editor)
 
     page = client.get(f"/admin/articles/article/{article.pk}/preview/", headers={"accept-language": "zh-CN"})

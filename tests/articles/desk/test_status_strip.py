@@ -12,9 +12,9 @@ from django.test import Client
 from articles import publishing
 from articles.models import Article
 from articles.roles import Role
-from articles.workflow import Step
+from articles.workflow import Transition
 from tests.articles.desk.articles.test_admin import LIST, form_address, logged_in, press, wall
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_member, make_person, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_member, make_user, soon
 
 pytestmark = pytest.mark.django_db
 
@@ -58,17 +58,17 @@ def test_the_strip_names_embargo_end_and_retraction_notice(desk: Client) -> None
     assert "Leaves the site on" in strip(desk, article)
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     assert "Under embargo" not in strip(desk, out)
-    publishing.kill(out, by=make_editor("bob"), notice="Not <true>.")
+    publishing.retract(out, by=make_editor("bob"), notice="Not <true>.")
     assert "readers are told why.</span>" in strip(desk, out)
     assert "“Not &lt;true&gt;.”" in strip(desk, out)
 
 
 def test_submitting_without_channel_time_or_summary_is_said_and_not_stopped(desk: Client) -> None:
     bare = make_article("Bare")
-    page = press(desk, bare, Step.SUBMIT)
+    page = press(desk, bare, Transition.SUBMIT)
     assert "Submitted without: channel, publish at, summary." in page.text
     whole = make_article("Whole", summary="All of it.", channel=make_channel(), publish_at=soon(hours=1))
-    assert "Submitted without" not in press(desk, whole, Step.SUBMIT).text
+    assert "Submitted without" not in press(desk, whole, Transition.SUBMIT).text
     assert set(Article.objects.values_list("status", flat=True)) == {Status.MANUAL_REVIEW}
 
 
@@ -82,7 +82,7 @@ def test_the_history_shows_who_changed_the_time(desk: Client) -> None:
 
 
 def test_who_only_reads_a_text_is_offered_no_save_and_led_to_the_review_queue() -> None:
-    article = make_article(status=Status.MANUAL_REVIEW, author=make_person("ada"))
+    article = make_article(status=Status.MANUAL_REVIEW, author=make_user("ada"))
     page = logged_in(make_member(Role.REVIEWER)).get(form_address(article)).text
     assert 'name="_save"' not in page
     assert 'name="_continue"' not in page

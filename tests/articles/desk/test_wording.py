@@ -10,9 +10,9 @@ from django.test import Client
 from django.utils.translation import override
 
 from articles.exceptions import listed
-from articles.models import Article, AuditEntry, Word
+from articles.models import Article, AuditEntry, SensitiveWord
 from articles.review.findings import Finding, of_findings
-from tests.articles.factories import make_article, make_person
+from tests.articles.factories import make_article, make_user
 
 JOINED = re.compile(r"""["'][,;]\s["']\.join|join:["'],""")
 """A list joined with the comma of one language."""
@@ -24,7 +24,7 @@ SIGN = re.compile("[\u2194-\u21ff\u2300-\u2bff]")
 
 @pytest.mark.django_db
 def test_the_foot_of_a_list_counts_what_is_in_it(client: Client) -> None:
-    client.force_login(make_person("ada", is_superuser=True))
+    client.force_login(make_user("ada", is_superuser=True))
     for title in ("Bridge", "Ferry"):
         make_article(title, status=Article.Status.MANUAL_REVIEW)
     assert "2 articles for review" in _spoken(client, "/admin/articles/queuedarticle/")
@@ -34,8 +34,8 @@ def test_the_foot_of_a_list_counts_what_is_in_it(client: Client) -> None:
 
 
 def test_chinese_lists_have_no_western_commas() -> None:
-    words = [Finding(field, word="赌场", level=Word.Level.BLOCK) for field in ("title", "body")]
-    entry = AuditEntry(facts={"new": {"赌场": "block", "奇药": "block"}})
+    words = [Finding(field, word="赌场", level=SensitiveWord.Level.BLOCK) for field in ("title", "body")]
+    entry = AuditEntry(details={"new": {"赌场": "block", "奇药": "block"}})
     with override("zh-hans"):
         said = [listed(["港口", "大桥"]), of_findings(words).reason, *entry.differences()]
     assert [text for text in said if ", " in text] == []

@@ -41,9 +41,9 @@ class Follower:
         """Read on to the end; returns what was heard this time."""
         heard, more = len(self.heard), True
         while more:
-            answer = APIClient().get(URL, {"updated_since": self.checkpoint, "page_size": str(self.size)})
-            assert answer.status_code == 200, answer.json()
-            page = answer.json()
+            response = APIClient().get(URL, {"updated_since": self.checkpoint, "page_size": str(self.size)})
+            assert response.status_code == 200, response.json()
+            page = response.json()
             for article in page["results"]:
                 self.articles[article["id"]] = article
                 self.heard.append((article["id"], "live"))
@@ -108,28 +108,28 @@ def test_what_goes_live_and_leaves_by_the_clock_is_heard_of(follower: Follower) 
 
 
 @pytest.mark.parametrize(
-    ("step", "kind"),
+    ("transition", "kind"),
     [
-        (lambda article, by: publishing.withdraw(article, by=by), "unpublished"),
-        (lambda article, by: publishing.kill(article, by=by, notice="Invented."), "retracted"),
+        (lambda article, by: publishing.unpublish(article, by=by), "unpublished"),
+        (lambda article, by: publishing.retract(article, by=by, notice="Invented."), "retracted"),
         (lambda article, by: article.delete(), "deleted"),
         (lambda article, by: Article.objects.filter(pk=article.pk).delete(), "deleted"),
         (lambda article, by: Article.objects.update(status=Status.DRAFT), "unpublished"),
         (lambda article, by: publishing.set_embargo(article, until=soon(hours=1), by=by), "unpublished"),
     ],
 )
-def test_a_removal_is_heard_of_once_with_its_kind(follower: Follower, alice: User, step: Any, kind: str) -> None:
+def test_a_removal_is_heard_of_once_with_its_kind(follower: Follower, alice: User, transition: Any, kind: str) -> None:
     """A2"""
     article = out()
     follower.poll()
     pk, before = article.pk, soon()
     try:
-        step(article, alice)
+        transition(article, alice)
     except ArticleError:  # what is out gets no embargo by the services
         Article.objects.filter(pk=pk).update(embargo_until=soon(hours=1))
-    answer = APIClient().get(URL, {"updated_since": follower.checkpoint}).json()
-    (removal,) = answer["removed"]
-    assert (removal["id"], removal["kind"], answer["results"]) == (pk, kind, [])
+    response = APIClient().get(URL, {"updated_since": follower.checkpoint}).json()
+    (removal,) = response["removed"]
+    assert (removal["id"], removal["kind"], response["results"]) == (pk, kind, [])
     assert before - timedelta(seconds=1) <= datetime.fromisoformat(removal["at"]) <= soon()
     follower.poll()
     assert (follower.articles, follower.poll()) == ({}, [])
@@ -142,7 +142,7 @@ def test_what_nobody_saw_leaves_no_trace(follower: Follower, alice: User) -> Non
         follower.poll()
         article.delete()
     killed = make_article("Killed", status=APPROVED, publish_at=soon(hours=1))
-    publishing.kill(killed, by=alice, notice="No.")
+    publishing.retract(killed, by=alice, notice="No.")
     assert (follower.poll(), follower.heard, FeedEntry.objects.count()) == ([], [], 0)
 
 
@@ -192,7 +192,7 @@ def test_a_release_and_its_rolling_back_are_heard_of(follower: Follower, alice: 
     publishing.submit(old, by=alice)
     publishing.approve(old, by=make_editor("bob"), revision=2)
     release = make_release(new, Article.objects.get(pk=old.pk), by=alice)
-    releases.add_member(release, article=gone, action="withdraw", by=alice)
+    releases.add_member(release, article=gone, action="unpublish", by=alice)
     follower.poll()
     releases.publish_release_now(release, by=alice)
     assert sorted(follower.poll()) == sorted([(new.pk, "live"), (old.pk, "live"), (gone.pk, "unpublished")])
@@ -231,15 +231,15 @@ def test_a_time_is_a_place_to_begin(follower: Follower) -> None:
     "wrong", ["", "c", "c-1", "c1x", "c٣", "yesterday", "2026-03-01T12:00:00", "c99", f"c{'9' * 30}"]
 )
 def test_a_checkpoint_that_is_none_is_refused(wrong: str) -> None:
-    answer = APIClient().get(URL, {"updated_since": wrong})
-    assert (answer.status_code, list(answer.json())) == (400, ["updated_since", "code"])
+    response = APIClient().get(URL, {"updated_since": wrong})
+    assert (response.status_code, list(response.json())) == (400, ["updated_since", "code"])
 
 
 @pytest.mark.parametrize("other", [{"channel": "politics"}, {"q": "rain"}, {"since": BEGINNING}, {"until": BEGINNING}])
 def test_changes_are_followed_as_a_whole(other: dict[str, str]) -> None:
     make_channel()
-    answer = APIClient().get(URL, {"updated_since": BEGINNING, **other})
-    assert (answer.status_code, answer.json()["code"]) == (400, "not_with_filters")
+    response = APIClient().get(URL, {"updated_since": BEGINNING, **other})
+    assert (response.status_code, response.json()["code"]) == (400, "not_with_filters")
     assert APIClient().get(URL, {"updated_since": BEGINNING, "cursor": "x"}).status_code == 400
 
 
@@ -340,7 +340,19 @@ def test_many_who_ask_at_once_are_told_the_same(alice: User) -> None:
         assert set(numbers) == {article.pk for article in articles}
 
 
-ACTS = ["write", "schedule", "publish", "withdraw", "restore", "kill", "revive", "delete", "edit", "submit", "approve"]
+ACTS = [
+    "write",
+    "schedule",
+    "publish",
+    "unpublish",
+    "republish",
+    "retract",
+    "undo_retraction",
+    "delete",
+    "edit",
+    "submit",
+    "approve",
+]
 ACTS += ["update", "end", "hold", "tag", "bulk", "work", "poll", "wait"]
 DISTANCES = [-3, -2, -1, 0, 3600]
 """Seconds; what lies ahead comes when the history waits for it, and never between a poll and its check."""
@@ -374,10 +386,10 @@ class History:
         acts: dict[str, Callable[[], Any]] = {
             "schedule": lambda: publishing.schedule(article, publish_at=moment, by=by),
             "publish": lambda: publishing.publish_now(article, by=by),
-            "withdraw": lambda: publishing.withdraw(article, by=by),
-            "restore": lambda: publishing.restore(article, by=by),
-            "kill": lambda: publishing.kill(article, by=by, notice="No."),
-            "revive": lambda: publishing.revive(article, by=by),
+            "unpublish": lambda: publishing.unpublish(article, by=by),
+            "republish": lambda: publishing.republish(article, by=by),
+            "retract": lambda: publishing.retract(article, by=by, notice="No."),
+            "undo_retraction": lambda: publishing.undo_retraction(article, by=by),
             "delete": lambda: article.delete(),
             "edit": lambda: publishing.edit(article, by=by, changes={"title": f"{article.title}'"}),
             "submit": lambda: publishing.submit(article, by=by),

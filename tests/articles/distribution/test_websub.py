@@ -19,7 +19,7 @@ from articles import publishing, releases
 from articles.models import Article, Tag
 from articles.task_types import PING
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.side_effects import run_errands
+from scheduling.side_effects import run_side_effects
 from tests.articles.factories import (
     APPROVED,
     approve,
@@ -74,7 +74,7 @@ def hub(settings: Any) -> Iterator[Hub]:
 
 def heard(hub: Hub) -> list[str]:
     """The feeds of the pings that were sent since it was asked last."""
-    run_errands([PING])
+    run_side_effects([PING])
     pings, hub.pings = hub.pings, []
     assert all(ping["hub.mode"] == ["publish"] for ping in pings)
     return [topic for ping in pings for topic in ping["hub.url"]]
@@ -93,13 +93,13 @@ def test_the_hub_hears_of_publication_update_withdrawal_restoration_and_end(hub:
     assert heard(hub) == []
     publishing.publish_update(article, by=alice)
     assert heard(hub) == site
-    publishing.withdraw(article, by=alice)
+    publishing.unpublish(article, by=alice)
     assert heard(hub) == site
-    publishing.restore(article, by=alice)
+    publishing.republish(article, by=alice)
     assert heard(hub) == site
     Article.objects.update(unpublish_at=soon(seconds=-1))
     with transaction.atomic():
-        publishing.take_off_due([article.pk])
+        publishing.unpublish_due([article.pk])
     assert heard(hub) == site
 
 
@@ -149,26 +149,26 @@ def test_the_topics_are_the_addresses_that_the_feeds_call_their_own(hub: Hub) ->
     article = make_article(status=APPROVED, publish_at=soon(hours=1), channel=make_channel("体育"))
     publishing.publish_now(article, by=make_editor())
     for topic in heard(hub):
-        answer = Client().get(topic.removeprefix(SITE))
+        response = Client().get(topic.removeprefix(SITE))
         if topic.endswith("json/"):
-            feed = answer.json()
+            feed = response.json()
             assert (feed["feed_url"], feed["hubs"]) == (topic, [{"type": "WebSub", "url": hub.url}])
         else:
-            links = {link.rel: link.href for link in feedparser.parse(answer.content).feed.links}
+            links = {link.rel: link.href for link in feedparser.parse(response.content).feed.links}
             assert (links["self"], links["hub"]) == (topic, hub.url)
 
 
 def test_the_hub_hears_nothing_of_what_readers_never_saw(hub: Hub) -> None:
     alice, article = make_editor(), make_article(status=APPROVED, publish_at=soon(hours=1))
     article.tags.add(Tag.objects.create(name="Secret"))
-    publishing.kill(article, by=alice, notice="Never mind.")
+    publishing.retract(article, by=alice, notice="Never mind.")
     assert heard(hub) == []
 
 
 def test_the_hub_hears_nothing_of_what_is_done_to_an_article_that_was_taken_off(hub: Hub) -> None:
     """Whoever follows a feed would learn that the newsroom is at work on it."""
     alice, article = make_editor(), make_article(status=APPROVED, publish_at=soon(hours=-1))
-    publishing.withdraw(article, by=alice)
+    publishing.unpublish(article, by=alice)
     assert heard(hub)
     publishing.edit(article, by=alice, changes={"title": "Newer"})
     publishing.schedule_update(article, publish_at=soon(hours=1), by=alice)
@@ -176,7 +176,7 @@ def test_the_hub_hears_nothing_of_what_is_done_to_an_article_that_was_taken_off(
     approve(article)
     publishing.publish_update(article, by=alice)
     assert Article.objects.get().title == "Newer"
-    publishing.kill(article, by=alice, notice="Never mind.")
+    publishing.retract(article, by=alice, notice="Never mind.")
     assert heard(hub) == []
     article.delete()
     assert heard(hub) == []

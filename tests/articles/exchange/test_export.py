@@ -20,16 +20,16 @@ from django.urls import resolve
 from articles.exchange.consistent_read import snapshot
 from articles.exchange.export import Export
 from articles.exchange.formats import WRITERS
-from articles.models import Article, Channel, Material, MaterialUse, Revision, Tag
+from articles.models import Article, Channel, Image, ImageUse, Revision, Tag
 from articles.text.sanitize import add_paragraphs, clean_html
 from scheduling.models import TaskInfo
-from tests.articles.factories import make_article, make_channel, make_editor, make_person, publish_tasks, soon
-from tests.articles.image_files import make_material
+from tests.articles.factories import make_article, make_channel, make_editor, make_user, publish_tasks, soon
+from tests.articles.image_files import make_image
 from tests.articles.import_files import Result, counts, run_command, run_import
 from tests.conftest import Manage
 
 Status = Article.Status
-OUT = (Status.PUBLISHED, Status.WITHDRAWN, Status.KILLED)
+OUT = (Status.PUBLISHED, Status.UNPUBLISHED, Status.RETRACTED)
 OLD = datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=UTC)
 
 
@@ -51,9 +51,9 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 @pytest.fixture
 def newsroom() -> dict[str, Article]:
     """An article in every status, with everything that an article can have."""
-    alice = make_person("alice")
+    alice = make_user("alice")
     User.objects.filter(pk=alice.pk).update(first_name="Alice", last_name="Ng", email="alice@gazette.example")
-    bob, port = make_person("bob"), make_channel("港口 & “Sea”")
+    bob, port = make_user("bob"), make_channel("港口 & “Sea”")
     User.objects.filter(pk=bob.pk).update(last_name="O'Hara & <Son>")
     was_out = {"publish_at": OLD, "published_at": OLD}
     articles = {
@@ -78,7 +78,7 @@ def newsroom() -> dict[str, Article]:
     articles["full"].tags.set([Tag.objects.create(name=name) for name in ("tram", "Fähre", "港;口")])
     Article.objects.filter(status=Status.PUBLISHED).update(text_changed_at=soon(hours=-1))
     Article.objects.filter(status=Status.APPROVED).update(text_changed_at=None)
-    Article.objects.filter(status=Status.KILLED).update(kill_notice="It was not true.")
+    Article.objects.filter(status=Status.RETRACTED).update(retraction_notice="It was not true.")
     return articles
 
 
@@ -135,17 +135,17 @@ def test_what_is_live_is_published_even_if_no_worker_has_noted_it(tmp_path: Path
 def test_what_readers_do_not_see_does_not_go_live_elsewhere(tmp_path: Path) -> None:
     make_article("No time", status=Status.PUBLISHED)
     make_article("Ahead", status=Status.PUBLISHED, publish_at=soon(hours=1), published_at=OLD)
-    make_article("Killed before its time", status=Status.KILLED, publish_at=OLD)
+    make_article("Killed before its time", status=Status.RETRACTED, publish_at=OLD)
 
     run_export(tmp_path / "a.jsonl")
 
     found = [(line["status"], line["published_at"]) for line in lines_of(tmp_path / "a.jsonl")]
-    assert found == [("draft", None), ("approved", None), ("killed", None)]
+    assert found == [("draft", None), ("approved", None), ("retracted", None)]
 
 
 @pytest.mark.django_db
 def test_a_line_holds_every_field_with_its_zone(tmp_path: Path) -> None:
-    alice = make_person("alice")
+    alice = make_user("alice")
     due = soon(hours=3)
     make_article("Bridge", body="<p>Open.</p>", author=alice, channel=make_channel("Port"), publish_at=due)
 
@@ -155,7 +155,7 @@ def test_a_line_holds_every_field_with_its_zone(tmp_path: Path) -> None:
     assert line.pop("external_id").startswith("headline:")
     assert line == {
         "title": "Bridge", "slug": "bridge", "summary": "", "body": "<p>Open.</p>", "body_format": "html",
-        "status": "draft", "status_reason": "", "kill_notice": "", "publish_at": due.isoformat(),
+        "status": "draft", "status_reason": "", "retraction_notice": "", "publish_at": due.isoformat(),
         "published_at": None, "embargo_until": None, "unpublish_at": None, "text_changed_at": None,
         "cover_mode": "auto", "cover": [], "author": "alice", "author_name": "",
         "byline": "", "channel": "Port", "tags": [],
@@ -203,11 +203,11 @@ def test_pictures_of_the_newsroom_are_addressed_so_that_others_find_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R5.4"""
-    picture = make_material(make_editor())
-    body = f'<p><img src="{picture.in_texts}" alt="Ferry"></p>'
+    image = make_image(make_editor())
+    body = f'<p><img src="{image.in_texts}" alt="Ferry"></p>'
     make_article("Ferry", body=body)
     run_export(tmp_path / "a.jsonl")
-    assert f'src="{settings.SITE_URL}/media/{picture.pk}/' in lines_of(tmp_path / "a.jsonl")[0]["body"]
+    assert f'src="{settings.SITE_URL}/media/{image.pk}/' in lines_of(tmp_path / "a.jsonl")[0]["body"]
 
     empty_the_newsroom()
     run_import(tmp_path / "a.jsonl")
@@ -222,18 +222,18 @@ def test_pictures_of_the_newsroom_are_addressed_so_that_others_find_them(
 @pytest.mark.django_db
 def test_a_chosen_cover_is_kept_where_its_pictures_are(tmp_path: Path) -> None:
     """R5.4"""
-    pictures = [str(make_material(make_editor()).pk)]
-    make_article("Ferry", cover_mode="one", cover=pictures)
+    images = [str(make_image(make_editor()).pk)]
+    make_article("Ferry", cover_mode="one", cover=images)
     run_export(tmp_path / "a.jsonl")
 
     empty_the_newsroom()
     run_import(tmp_path / "a.jsonl")
     article = Article.objects.get()
-    assert (article.cover_mode, article.cover) == ("one", pictures)
-    assert [use.article_id for use in MaterialUse.objects.all()] == [article.pk]
+    assert (article.cover_mode, article.cover) == ("one", images)
+    assert [use.article_id for use in ImageUse.objects.all()] == [article.pk]
 
     empty_the_newsroom()
-    Material.objects.all().delete()
+    Image.objects.all().delete()
     assert run_import(tmp_path / "a.jsonl").remarks == [
         "line 1: note: the pictures of its cover are not here, so it is chosen from the text"
     ]
@@ -269,8 +269,8 @@ def test_wordpress_gets_what_it_understands(tmp_path: Path, newsroom: dict[str, 
     statuses = {name: posts[str(article.pk)]["wp:status"] for name, article in newsroom.items() if name.isupper()}
     assert statuses == {
         "DRAFT": "draft", "SUBMITTED": "pending", "REJECTED": "draft", "MANUAL_REVIEW": "pending",
-        "MANUALLY_APPROVED": "pending", "APPROVED": "pending", "PUBLISHED": "publish", "WITHDRAWN": "draft",
-        "KILLED": "draft",
+        "MANUALLY_APPROVED": "pending", "APPROVED": "pending", "PUBLISHED": "publish", "UNPUBLISHED": "draft",
+        "RETRACTED": "draft",
     }  # fmt: skip
 
 
@@ -436,7 +436,7 @@ def test_the_choice_can_be_narrowed(tmp_path: Path) -> None:
     assert titles("--channel", "Port", "--channel", "Sport") == {"Port", "Sport"}
     assert titles("--status", "draft") == {"Sport", "Old"}
     assert titles("--status", "draft", "--since", "2025-01-01T00:00Z") == {"Sport"}
-    assert titles("--channel", "Port", "--status", "killed") == set()
+    assert titles("--channel", "Port", "--status", "retracted") == set()
 
 
 @pytest.mark.django_db

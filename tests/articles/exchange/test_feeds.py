@@ -11,7 +11,7 @@ from django.test import Client
 
 from articles.exchange.formats import READERS
 from articles.models import Article
-from tests.articles.factories import make_article, make_channel, make_person, publish_tasks
+from tests.articles.factories import make_article, make_channel, make_user, publish_tasks
 from tests.articles.import_files import WXR, Result, counts, post, run_import
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -101,7 +101,7 @@ def test_a_long_description_beside_a_text_is_shortened_to_a_summary(tmp_path: Pa
 
 
 def test_an_author_is_found_by_address(tmp_path: Path) -> None:
-    mei = make_person("lead")
+    mei = make_user("lead")
     mei.email = "mei@gazette.example"
     mei.save()
 

@@ -10,7 +10,7 @@ import pytest
 
 from articles.exchange.formats import READERS
 from articles.models import Article
-from tests.articles.factories import make_person, publish_tasks
+from tests.articles.factories import make_user, publish_tasks
 from tests.articles.import_files import WXR, Result, counts, post, run_import, term, write_lines, write_wxr
 
 pytestmark = pytest.mark.django_db
@@ -230,7 +230,7 @@ def test_a_post_of_wordpress_becomes_an_article(tmp_path: Path) -> None:
 
 
 def test_an_author_of_the_export_is_found_by_address(tmp_path: Path) -> None:
-    mei = make_person("lead")
+    mei = make_user("lead")
     mei.email = "mei@gazette.example"
     mei.save()
 

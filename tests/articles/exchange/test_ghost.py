@@ -13,7 +13,7 @@ import pytest
 from articles.exchange.formats import READERS
 from articles.exchange.records import Record
 from articles.models import Article
-from tests.articles.factories import make_person, publish_tasks
+from tests.articles.factories import make_user, publish_tasks
 from tests.articles.import_files import counts, run_import
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -77,7 +77,7 @@ def test_a_post_of_ghost_becomes_an_article(tmp_path: Path) -> None:
 
 
 def test_people_who_are_here_are_found_and_several_sign_together(tmp_path: Path) -> None:
-    mei = make_person("lead")
+    mei = make_user("lead")
     mei.email, mei.first_name = "mei@gazette.example", "Mei"
     mei.save()
     posts = [ghost_post(1), ghost_post(2)]

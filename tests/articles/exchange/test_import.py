@@ -10,7 +10,7 @@ from django.db import connection
 
 from articles.models import Article, Channel
 from scheduling.models import TaskInfo
-from tests.articles.factories import make_channel, make_person, publish_tasks, soon, unpublish_tasks
+from tests.articles.factories import make_channel, make_user, publish_tasks, soon, unpublish_tasks
 from tests.articles.import_files import counts, run_import, write_lines
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_it_imports_every_field(file: Path) -> None:
-    alice = make_person("alice")
+    alice = make_user("alice")
     write_lines(
         file,
         {
@@ -104,7 +104,7 @@ def test_published_in_the_future_waits_for_its_time(file: Path) -> None:
         ("REJECTED", Status.REJECTED),
         ("8", Status.APPROVED),
         ("manually_approved", Status.MANUALLY_APPROVED),
-        ("withdrawn", Status.WITHDRAWN),
+        ("unpublished", Status.UNPUBLISHED),
     ],
 )
 def test_statuses_are_understood_by_name_number_and_in_words_of_wordpress(
@@ -242,8 +242,8 @@ def test_a_new_channel_comes_last_and_finds_a_free_slug(file: Path) -> None:
 
 
 def test_people_are_found_by_name_or_address_and_strangers_sign_with_a_byline(file: Path) -> None:
-    alice = make_person("alice")
-    bob = make_person("bob")
+    alice = make_user("alice")
+    bob = make_user("bob")
     bob.email = "bob@gazette.example"
     bob.save()
     names = ["alice", "Bob@gazette.example", "Zhou Min", "stranger@gazette.example"]

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from articles import publishing
-from articles.models import Article, Revision, Word
+from articles.models import Article, Revision, SensitiveWord
 from scheduling.models import TaskInfo
 from tests.articles.factories import make_editor, make_release, publish_tasks, soon
 from tests.articles.import_files import counts, run_import, write_lines
@@ -83,7 +83,7 @@ def test_a_time_from_over_there_does_not_show_an_article_before_its_release(file
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("status", [Status.PUBLISHED, Status.WITHDRAWN, Status.MANUALLY_APPROVED])
+@pytest.mark.parametrize("status", [Status.PUBLISHED, Status.UNPUBLISHED, Status.MANUALLY_APPROVED])
 def test_a_text_that_nobody_vouches_for_never_replaces_an_approved_one(file: Path, status: Status) -> None:
     """R5.3"""
     due = soon(hours=1).isoformat()
@@ -105,7 +105,7 @@ def test_a_text_that_changes_over_there_while_it_is_reviewed_is_judged_again(fil
     write_lines(file, {"external_id": "1", "title": "One"})
     run_import(file)
     Article.objects.update(status=Status.MANUAL_REVIEW)
-    Word.objects.create(text="casino", level=Word.Level.BLOCK)
+    SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.BLOCK)
     write_lines(file, {"external_id": "1", "title": "Casino"})
 
     run_import(file)
@@ -118,12 +118,12 @@ def test_a_text_that_changes_over_there_while_it_is_reviewed_is_judged_again(fil
 def test_a_killed_article_is_not_revived_by_an_import(file: Path) -> None:
     write_lines(file, {"external_id": "1", "title": "One"})
     run_import(file)
-    Article.objects.update(status=Status.KILLED)
+    Article.objects.update(status=Status.RETRACTED)
     write_lines(file, {"external_id": "1", "title": "Uno"})
 
     run_import(file)
 
-    assert (Article.objects.get().title, Article.objects.get().status) == ("One", Status.KILLED)
+    assert (Article.objects.get().title, Article.objects.get().status) == ("One", Status.RETRACTED)
 
 
 @pytest.mark.django_db
@@ -180,7 +180,7 @@ def test_importing_and_repeating_takes_few_statements_for_any_number(
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("status", [Status.PUBLISHED, Status.WITHDRAWN, Status.REJECTED, Status.MANUALLY_APPROVED])
+@pytest.mark.parametrize("status", [Status.PUBLISHED, Status.UNPUBLISHED, Status.REJECTED, Status.MANUALLY_APPROVED])
 def test_a_correction_over_there_changes_the_text_but_not_what_became_of_the_article_here(
     file: Path, status: Status
 ) -> None:

@@ -17,12 +17,13 @@ from django.test import Client
 from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
-from articles import images, publishing
-from articles.exceptions import UnknownMaterial, WrongCover
-from articles.models import Article, CoverMode, Material, MaterialUse, Word
+from articles import images as image_library
+from articles import publishing
+from articles.exceptions import UnknownImage, WrongCover
+from articles.models import Article, CoverMode, Image, ImageUse, SensitiveWord
 from articles.publishing.comparison import compare
 from tests.articles.factories import approve, make_article, make_channel, make_editor, soon
-from tests.articles.image_files import make_material, shown
+from tests.articles.image_files import make_image, shown
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 
@@ -35,12 +36,12 @@ def editor() -> User:
 
 
 @pytest.fixture
-def materials(editor: User) -> list[Material]:
-    return [make_material(editor, f"Ship {number}", caption=f"At sea {number}") for number in range(3)]
+def images(editor: User) -> list[Image]:
+    return [make_image(editor, f"Ship {number}", caption=f"At sea {number}") for number in range(3)]
 
 
-def ids(materials: list[Material]) -> list[str]:
-    return [str(material.pk) for material in materials]
+def ids(images: list[Image]) -> list[str]:
+    return [str(image.pk) for image in images]
 
 
 def live(title: str = "Ships", **values: Any) -> Article:
@@ -60,25 +61,25 @@ def live(title: str = "Ships", **values: Any) -> Article:
     ],
 )
 def test_a_cover_is_none_one_three_or_the_texts(
-    editor: User, materials: list[Material], mode: CoverMode, chosen: int, in_body: int, cover: int
+    editor: User, images: list[Image], mode: CoverMode, chosen: int, in_body: int, cover: int
 ) -> None:
     """R5.4"""
-    body = "".join(map(shown, materials[:in_body]))
-    article = Article(title="Ships", body=body, cover_mode=mode, cover=ids(materials[:chosen]))
+    body = "".join(map(shown, images[:in_body]))
+    article = Article(title="Ships", body=body, cover_mode=mode, cover=ids(images[:chosen]))
     publishing.create(article, by=editor)
     article.refresh_from_db()
-    assert article.cover == ids(materials[:cover])
+    assert article.cover == ids(images[:cover])
     assert article.revisions.get().cover == article.cover
 
 
 @pytest.mark.parametrize(("mode", "given"), [("one", 0), ("one", 2), ("three", 2)])
 def test_a_cover_has_as_many_pictures_as_its_mode_says(
-    editor: User, materials: list[Material], mode: str, given: int
+    editor: User, images: list[Image], mode: str, given: int
 ) -> None:
     """R5.4"""
     article = make_article()
     with pytest.raises(WrongCover):
-        publishing.edit(article, by=editor, changes={"cover_mode": mode, "cover": ids(materials[:given])})
+        publishing.edit(article, by=editor, changes={"cover_mode": mode, "cover": ids(images[:given])})
     with pytest.raises(WrongCover, match="none, one, three, auto"):
         publishing.edit(article, by=editor, changes={"cover_mode": "some"})
 
@@ -100,9 +101,9 @@ UNKNOWN = str(uuid4())
 def test_a_picture_that_is_not_there_is_refused(editor: User, changes: dict[str, Any]) -> None:
     """R5.4"""
     article = make_article(author=editor, body="Old")
-    with pytest.raises(UnknownMaterial):
+    with pytest.raises(UnknownImage):
         publishing.edit(article, by=editor, changes=changes)
-    with pytest.raises(UnknownMaterial):
+    with pytest.raises(UnknownImage):
         publishing.create(Article(title="Ships", **changes), by=editor)
     client = APIClient()
     client.force_authenticate(editor)
@@ -115,33 +116,33 @@ def test_a_picture_that_is_not_there_is_refused(editor: User, changes: dict[str,
     assert (article.body, Article.objects.count()) == ("Old", 1)
 
 
-def test_a_deleted_picture_is_refused(editor: User, materials: list[Material]) -> None:
+def test_a_deleted_picture_is_refused(editor: User, images: list[Image]) -> None:
     """R5.4"""
-    gone = materials[0]
-    images.delete_material(Material.objects.get(pk=gone.pk), by=editor)
-    with pytest.raises(UnknownMaterial):
+    gone = images[0]
+    image_library.delete_image(Image.objects.get(pk=gone.pk), by=editor)
+    with pytest.raises(UnknownImage):
         publishing.edit(make_article(), by=editor, changes={"cover_mode": "one", "cover": [str(gone.pk)]})
 
 
 def test_an_import_refuses_a_picture_that_is_not_there(
-    materials: list[Material], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    images: list[Image], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """R5.4"""
     file = tmp_path / "articles.jsonl"
-    bodies = {"Good": shown(materials[0]), "Bad": f'<img src="/media/{UNKNOWN}/640.webp">'}
+    bodies = {"Good": shown(images[0]), "Bad": f'<img src="/media/{UNKNOWN}/640.webp">'}
     file.write_text("\n".join(json.dumps({"title": title, "body": body}) for title, body in bodies.items()))
     with pytest.raises((CommandError, SystemExit)):
         call_command("import_articles", str(file))
     article = Article.objects.get()
-    assert (article.title, article.cover) == ("Good", ids(materials[:1]))
-    assert MaterialUse.objects.get().article == article
+    assert (article.title, article.cover) == ("Good", ids(images[:1]))
+    assert ImageUse.objects.get().article == article
     assert "There is no such picture" in capsys.readouterr().out
 
 
-def test_readers_get_the_cover_in_every_size(materials: list[Material]) -> None:
+def test_readers_get_the_cover_in_every_size(images: list[Image]) -> None:
     """R5.4"""
-    first = materials[0]
-    article = live(cover_mode=CoverMode.ONE, cover=ids(materials[:1]))
+    first = images[0]
+    article = live(cover_mode=CoverMode.ONE, cover=ids(images[:1]))
     for address in ("/", article.get_absolute_url()):
         page = Client().get(address).content.decode()
         assert f'srcset="/media/{first.pk}/320.avif 320w, /media/{first.pk}/400.avif 400w"' in page
@@ -154,16 +155,16 @@ def test_readers_get_the_cover_in_every_size(materials: list[Material]) -> None:
 
 
 def test_covers_of_a_page_cost_one_statement(
-    materials: list[Material], django_assert_num_queries: Any, client: Client
+    images: list[Image], django_assert_num_queries: Any, client: Client
 ) -> None:
     for _number in range(5):
-        live(cover=ids(materials), cover_mode=CoverMode.THREE)
+        live(cover=ids(images), cover_mode=CoverMode.THREE)
     with django_assert_num_queries(4):  # how long it is true, the articles, their tags, their covers
         client.get("/api/v1/articles/")
 
 
-def test_pictures_in_a_text_come_in_every_size(materials: list[Material]) -> None:
-    first, second, _third = materials
+def test_pictures_in_a_text_come_in_every_size(images: list[Image]) -> None:
+    first, second, _third = images
     figure = f'<figure><img src="{second.preview}" alt="Its &quot;bow&quot;"><figcaption>Bow</figcaption></figure>'
     article = live(
         body=shown(first) + figure + f'<img src="/media/{UNKNOWN}/1.webp"><img src="https://x.example/a.jpg">'
@@ -180,12 +181,12 @@ def test_pictures_in_a_text_come_in_every_size(materials: list[Material]) -> Non
 
 
 @pytest.mark.parametrize("by_the_clock", [False, True])
-def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Material], by_the_clock: bool) -> None:
+def test_the_approved_cover_is_what_readers_see(editor: User, images: list[Image], by_the_clock: bool) -> None:
     """R5.4"""
-    article = live(cover=ids(materials[:1]), cover_mode=CoverMode.ONE)
-    publishing.edit(article, by=editor, changes={"cover": ids(materials[1:2])})
+    article = live(cover=ids(images[:1]), cover_mode=CoverMode.ONE)
+    publishing.edit(article, by=editor, changes={"cover": ids(images[1:2])})
     article.refresh_from_db()
-    assert article.cover == ids(materials[:1])
+    assert article.cover == ids(images[:1])
     publishing.submit(article, by=editor)
     approve(article)
     if by_the_clock:
@@ -195,36 +196,36 @@ def test_the_approved_cover_is_what_readers_see(editor: User, materials: list[Ma
     else:
         publishing.publish_update(article, by=editor)
     article.refresh_from_db()
-    assert article.cover == ids(materials[1:2])
-    assert set(MaterialUse.objects.values_list("material", flat=True)) == {materials[1].pk}
+    assert article.cover == ids(images[1:2])
+    assert set(ImageUse.objects.values_list("image", flat=True)) == {images[1].pk}
 
 
-def test_the_history_names_the_pictures(editor: User, materials: list[Material]) -> None:
+def test_the_history_names_the_pictures(editor: User, images: list[Image]) -> None:
     article = make_article()
-    publishing.edit(article, by=editor, changes={"cover_mode": "one", "cover": ids(materials[:1])})
+    publishing.edit(article, by=editor, changes={"cover_mode": "one", "cover": ids(images[:1])})
     old, new = article.revisions.order_by("number")
     assert {field.name for field in compare(old, new)} == {"cover_mode", "cover"}
     assert "harbour" in [piece.text for field in compare(old, new) for piece in field.pieces]
 
 
-def test_reviewers_see_the_cover_with_what_is_said_of_it(editor: User, materials: list[Material]) -> None:
-    article = make_article(cover_mode=CoverMode.ONE, cover=ids(materials[:1]))
+def test_reviewers_see_the_cover_with_what_is_said_of_it(editor: User, images: list[Image]) -> None:
+    article = make_article(cover_mode=CoverMode.ONE, cover=ids(images[:1]))
     publishing.submit(article, by=editor)
     client = Client()
     client.force_login(make_editor("bob"))
     page = client.get(f"/admin/articles/queuedarticle/{article.pk}/change/").content.decode()
-    assert materials[0].preview in page
+    assert images[0].preview in page
     assert "Ship 0<br>At sea 0" in page
 
 
 @pytest.mark.parametrize("place", ["cover", "body"])
 @pytest.mark.parametrize("said", ["alt", "caption", "credit"])
 def test_what_is_said_of_pictures_is_reviewed(editor: User, place: str, said: str) -> None:
-    Word.objects.create(text="casino", level=Word.Level.BLOCK)
-    material = make_material(editor, **{said: "A casino"})
-    values: dict[str, Any] = {"body": shown(material)}
+    SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.BLOCK)
+    image = make_image(editor, **{said: "A casino"})
+    values: dict[str, Any] = {"body": shown(image)}
     if place == "cover":
-        values = {"cover_mode": CoverMode.ONE, "cover": ids([material])}
+        values = {"cover_mode": CoverMode.ONE, "cover": ids([image])}
     article = make_article(**values)
     publishing.submit(article, by=editor)
     assert (article.status, "casino" in article.status_reason) == (Status.REJECTED, True)
@@ -234,20 +235,20 @@ def test_what_is_said_of_pictures_is_reviewed(editor: User, place: str, said: st
     ("content", "status"), [(b"<?php ?>", Status.REJECTED), (None, Status.MANUAL_REVIEW)], ids=["spoilt", "lost"]
 )
 def test_the_files_of_pictures_are_reviewed(editor: User, content: bytes | None, status: Status) -> None:
-    Word.objects.create(text="casino", level=Word.Level.BLOCK)
-    material = make_material(editor)
-    article = make_article(cover_mode=CoverMode.ONE, cover=ids([material]))
-    default_storage.delete(material.path(material.original))
+    SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.BLOCK)
+    image = make_image(editor)
+    article = make_article(cover_mode=CoverMode.ONE, cover=ids([image]))
+    default_storage.delete(image.path(image.original))
     if content is not None:
-        (Path(settings.MEDIA_ROOT) / material.path(material.original)).write_bytes(content)
+        (Path(settings.MEDIA_ROOT) / image.path(image.original)).write_bytes(content)
     publishing.submit(article, by=editor)
     assert (article.status, "harbour" in article.status_reason) == (status, True)
 
 
-def test_three_pictures_stand_in_a_row(page: Page, editor: User, materials: list[Material]) -> None:
+def test_three_pictures_stand_in_a_row(page: Page, editor: User, images: list[Image]) -> None:
     channel = make_channel()
     live("Newer", channel=channel)
-    live("Ships", channel=channel, cover=ids(materials), cover_mode=CoverMode.THREE, publish_at=soon(hours=-1))
+    live("Ships", channel=channel, cover=ids(images), cover_mode=CoverMode.THREE, publish_at=soon(hours=-1))
     page.goto(channel.get_absolute_url())
     boxes = [image.bounding_box() for image in page.locator(".cover img").all()]
     assert len({box["y"] for box in boxes if box}) == 1

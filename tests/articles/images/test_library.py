@@ -16,24 +16,26 @@ from django.db import connection
 from django.db.models import ProtectedError
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from PIL import Image, ImageCms
+from PIL import Image as PillowImage
+from PIL import ImageCms
 from rest_framework.test import APIClient
 
-from articles import images, publishing, releases
+from articles import images as image_library
+from articles import publishing, releases
 from articles.exceptions import (
     AltMissing,
-    MaterialUsed,
-    NoPicture,
+    ImageInUse,
+    InvalidImage,
+    InvalidImageFile,
     NotAllowed,
     NotStored,
-    UnknownMaterial,
-    WrongMaterial,
+    UnknownImage,
 )
-from articles.models import Article, AuditEntry, CoverMode, Material, MaterialUse, Word
+from articles.models import Article, AuditEntry, CoverMode, Image, ImageUse, SensitiveWord
 from articles.review.images import inspect
 from articles.roles import Role
 from tests.articles.factories import approve, make_article, make_editor, make_member, make_release, soon
-from tests.articles.image_files import GPS, make_material, picture, sent, shown
+from tests.articles.image_files import GPS, image_bytes, make_image, sent, shown
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 
@@ -44,57 +46,57 @@ def stored() -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*")} if root.exists() else set()
 
 
-def opened(material: Material, name: str) -> Image.Image:
-    return Image.open(io.BytesIO(material.read(name)))
+def opened(image: Image, name: str) -> PillowImage.Image:
+    return PillowImage.open(io.BytesIO(image.read(name)))
 
 
 def test_a_picture_is_kept_in_full_and_in_modern_sizes() -> None:
     """R5.7"""
-    made = images.upload(sent(picture(size=(1500, 1000))), by=make_editor(), alt="A ship", credit="Mei")
-    material = made.material
+    made = image_library.upload(sent(image_bytes(size=(1500, 1000))), by=make_editor(), alt="A ship", credit="Mei")
+    image = made.image
     assert (made.is_new, made.remark) == (True, "")
-    assert (material.title, material.alt, material.credit) == ("harbour", "A ship", "Mei")
-    assert (material.width, material.height, material.widths) == (1500, 1000, [320, 640, 1280, 1500])
-    for name in material.names:
-        with opened(material, name) as image:
+    assert (image.title, image.alt, image.credit) == ("harbour", "A ship", "Mei")
+    assert (image.width, image.height, image.widths) == (1500, 1000, [320, 640, 1280, 1500])
+    for name in image.names:
+        with opened(image, name) as rendition:
             width, _dot, kind = name.partition(".")
-            assert image.format == kind.upper() or name == "shared-50-50.jpeg"
-            assert image.width == (int(width) if width.isdecimal() else image.width)
-    with opened(material, material.shared) as image:
-        assert image.size == Material.SHARED
-    assert len(stored()) == len(material.names) + 1
+            assert rendition.format == kind.upper() or name == "shared-50-50.jpeg"
+            assert rendition.width == (int(width) if width.isdecimal() else rendition.width)
+    with opened(image, image.shared) as rendition:
+        assert rendition.size == Image.SHARED
+    assert len(stored()) == len(image.names) + 1
 
 
 def test_the_same_file_sent_twice_is_one_picture() -> None:
     """R5.7"""
-    editor, data = make_editor(), picture()
-    first = images.upload(sent(data), by=editor)
+    editor, data = make_editor(), image_bytes()
+    first = image_library.upload(sent(data), by=editor)
     files = stored()
-    second = images.upload(sent(data, "again.jpg"), by=editor, alt="Ships")
-    assert (second.material, second.is_new) == (first.material, False)
+    second = image_library.upload(sent(data, "again.jpg"), by=editor, alt="Ships")
+    assert (second.image, second.is_new) == (first.image, False)
     assert "harbour" in second.remark
-    assert (stored(), Material.objects.get().alt) == (files, "Ships")
+    assert (stored(), Image.objects.get().alt) == (files, "Ships")
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
 def test_nobody_learns_where_a_picture_was_taken(kind: str) -> None:
-    material = images.upload(sent(picture(kind, located=True)), by=make_editor()).material
-    for name in material.names:
-        data = material.read(name)
-        with Image.open(io.BytesIO(data)) as image:
-            assert not image.getexif().get_ifd(GPS)
+    image = image_library.upload(sent(image_bytes(kind, located=True)), by=make_editor()).image
+    for name in image.names:
+        data = image.read(name)
+        with PillowImage.open(io.BytesIO(data)) as opened_image:
+            assert not opened_image.getexif().get_ifd(GPS)
         assert b"Exif" not in data
         assert b"XMP" not in data
 
 
 def test_a_picture_stands_upright_and_keeps_its_colours() -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    data = picture(size=(400, 300), turned=True, icc_profile=profile)
-    material = images.upload(sent(data), by=make_editor()).material
-    assert (material.width, material.height) == (300, 400)
-    for name in material.names:
-        with opened(material, name) as image:
-            assert image.info["icc_profile"] == profile
+    data = image_bytes(size=(400, 300), turned=True, icc_profile=profile)
+    image = image_library.upload(sent(data), by=make_editor()).image
+    assert (image.width, image.height) == (300, 400)
+    for name in image.names:
+        with opened(image, name) as rendition:
+            assert rendition.info["icc_profile"] == profile
 
 
 def with_archive(data: bytes) -> bytes:
@@ -111,14 +113,14 @@ def with_archive(data: bytes) -> bytes:
         with_archive,
         lambda data: data + b"<?php system($_GET['x']); ?>",
         lambda data: data + b"<script>alert(1)</script>",
-        lambda data: picture(comment=b"<script>alert(1)</script>"),
+        lambda data: image_bytes(comment=b"<script>alert(1)</script>"),
     ],
     ids=["archive", "PHP", "script behind", "script within"],
 )
 def test_what_else_a_file_carries_does_not_survive(spoil: Callable[[bytes], bytes]) -> None:
-    material = images.upload(sent(spoil(picture())), by=make_editor()).material
-    for name in material.names:
-        data = material.read(name)
+    image = image_library.upload(sent(spoil(image_bytes())), by=make_editor()).image
+    for name in image.names:
+        data = image.read(name)
         assert b"<script" not in data
         assert b"<?php" not in data
         assert b"payload" not in data
@@ -128,37 +130,39 @@ def test_what_else_a_file_carries_does_not_survive(spoil: Callable[[bytes], byte
 def test_a_colour_profile_hides_nothing() -> None:
     """It is all that is kept of a file, so it is looked at."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    with pytest.raises(NoPicture, match="carries other content"):
-        images.upload(sent(picture(icc_profile=profile + b"<script>alert(1)</script>")), by=make_editor())
-    material = images.upload(sent(picture(icc_profile=b"<script>alert(1)</script>")), by=make_editor("bob")).material
-    assert b"<script" not in material.read()
+    with pytest.raises(InvalidImageFile, match="carries other content"):
+        image_library.upload(sent(image_bytes(icc_profile=profile + b"<script>alert(1)</script>")), by=make_editor())
+    image = image_library.upload(
+        sent(image_bytes(icc_profile=b"<script>alert(1)</script>")), by=make_editor("bob")
+    ).image
+    assert b"<script" not in image.read()
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
         (b"", "no picture that can be read"),
-        (b"MZ" + picture(), "no picture that can be read"),
-        (picture(size=(900, 900), colour=1)[:-900], "only a part"),
+        (b"MZ" + image_bytes(), "no picture that can be read"),
+        (image_bytes(size=(900, 900), colour=1)[:-900], "only a part"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "SVG is not taken"),
         (b"\0\0\0\x18ftypheic", "HEIC is not taken"),
-        (picture("PNG", (8000, 7000), colour=0), "more than 50 million pixels"),
-        (picture("PNG", (17000, 200), colour=0), "16000 on one side"),
-        (picture("PNG", (5000, 2), colour=0), "a line rather than a picture"),
+        (image_bytes("PNG", (8000, 7000), colour=0), "more than 50 million pixels"),
+        (image_bytes("PNG", (17000, 200), colour=0), "16000 on one side"),
+        (image_bytes("PNG", (5000, 2), colour=0), "a line rather than a picture"),
         (b"\xff" * 20_000_001, "larger than 20 MB"),
     ],
     ids=["empty", "program", "cut off", "SVG", "HEIC", "bomb", "too long", "line", "too large"],
 )
 def test_what_is_no_picture_is_refused_with_the_reason(data: bytes, reason: str) -> None:
-    with pytest.raises(NoPicture, match=reason):
-        images.upload(sent(data), by=make_editor())
-    assert (stored(), Material.objects.count()) == (set(), 0)
+    with pytest.raises(InvalidImageFile, match=reason):
+        image_library.upload(sent(data), by=make_editor())
+    assert (stored(), Image.objects.count()) == (set(), 0)
 
 
 def test_a_wrong_ending_is_told_and_put_right() -> None:
-    made = images.upload(sent(picture("PNG"), "scan.jpg"), by=make_editor())
+    made = image_library.upload(sent(image_bytes("PNG"), "scan.jpg"), by=make_editor())
     assert "PNG picture in truth" in made.remark
-    assert made.material.original == "original.png"
+    assert made.image.original == "original.png"
 
 
 @pytest.mark.parametrize("written", range(0, 6, 2))
@@ -175,161 +179,161 @@ def test_a_full_disk_leaves_nothing_behind(written: int) -> None:
         return real(storage, name, content)  # type: ignore[no-any-return]
 
     with mock.patch.object(FileSystemStorage, "_save", save), pytest.raises(NotStored):
-        images.upload(sent(), by=make_editor())
-    assert (stored(), Material.objects.count()) == (set(), 0)
+        image_library.upload(sent(), by=make_editor())
+    assert (stored(), Image.objects.count()) == (set(), 0)
 
 
 def test_a_picture_is_used_only_once_it_is_described() -> None:
     editor = make_editor()
-    material = images.upload(sent(), by=editor).material
+    image = image_library.upload(sent(), by=editor).image
     article = make_article(author=editor)
     with pytest.raises(AltMissing):
-        publishing.edit(article, by=editor, changes={"body": shown(material)})
-    images.change_material(material, by=editor, changes={"alt": "Ships"})
-    publishing.edit(article, by=editor, changes={"body": shown(material)})
+        publishing.edit(article, by=editor, changes={"body": shown(image)})
+    image_library.change_image(image, by=editor, changes={"alt": "Ships"})
+    publishing.edit(article, by=editor, changes={"body": shown(image)})
     with pytest.raises(AltMissing):
-        images.change_material(material, by=editor, changes={"alt": " "})
+        image_library.change_image(image, by=editor, changes={"alt": " "})
 
 
 def test_a_used_picture_is_not_deleted() -> None:
     """R5.7"""
     editor = make_editor()
-    material = make_material(editor)
-    article = make_article("Bridge", body=shown(material))
-    with pytest.raises(MaterialUsed, match="Bridge"):
-        images.delete_material(material, by=editor)
+    image = make_image(editor)
+    article = make_article("Bridge", body=shown(image))
+    with pytest.raises(ImageInUse, match="Bridge"):
+        image_library.delete_image(image, by=editor)
     with pytest.raises(ProtectedError):
-        material.delete()
+        image.delete()
     publishing.edit(article, by=editor, changes={"body": ""})
-    images.delete_material(material, by=editor)
-    assert (stored(), Material.objects.count()) == (set(), 0)
+    image_library.delete_image(image, by=editor)
+    assert (stored(), Image.objects.count()) == (set(), 0)
     assert [entry.action for entry in AuditEntry.objects.filter(article_title="harbour")] == [
         "upload",
-        "delete_picture",
+        "delete_image",
     ]
 
 
-@pytest.mark.parametrize("door", ["service", "form", "deletion", "api", "api list"])
-def test_where_a_picture_is_used_is_told_without_reading_texts(door: str, client: Client) -> None:
+@pytest.mark.parametrize("source", ["service", "form", "deletion", "api", "api list"])
+def test_where_a_picture_is_used_is_told_without_reading_texts(source: str, client: Client) -> None:
     """A logo is in thousands."""
     editor = make_editor()
-    material = make_material(editor)
-    make_article("Bridge", body=shown(material))
+    image = make_image(editor)
+    make_article("Bridge", body=shown(image))
     client.force_login(editor)
-    desk, api = f"/admin/articles/material/{material.pk}/", "/api/v1/desk/materials/"
-    pages = {"form": f"{desk}change/", "deletion": f"{desk}delete/", "api": f"{api}{material.pk}/", "api list": api}
+    desk, api = f"/admin/articles/image/{image.pk}/", "/api/v1/desk/images/"
+    pages = {"form": f"{desk}change/", "deletion": f"{desk}delete/", "api": f"{api}{image.pk}/", "api list": api}
     with CaptureQueriesContext(connection) as captured:
-        if door in pages:
-            assert "Bridge" in client.get(pages[door], follow=True).text
+        if source in pages:
+            assert "Bridge" in client.get(pages[source], follow=True).text
         else:
-            with pytest.raises(MaterialUsed, match="Bridge"):
-                images.delete_material(material, by=editor)
+            with pytest.raises(ImageInUse, match="Bridge"):
+                image_library.delete_image(image, by=editor)
     assert not any("body" in query["sql"] for query in captured.captured_queries)
 
 
 def test_what_may_still_go_live_is_in_use() -> None:
     """The approved text, the newer one beside it, and both until one has replaced the other."""
     editor = make_editor()
-    old, new = make_material(editor), make_material(editor)
+    old, new = make_image(editor), make_image(editor)
     article = make_article(body=shown(old), status=Article.Status.PUBLISHED)
     publishing.edit(article, by=editor, changes={"body": shown(new)})
-    for material in (old, new):
-        with pytest.raises(MaterialUsed):
-            images.delete_material(material, by=editor)
+    for used in (old, new):
+        with pytest.raises(ImageInUse):
+            image_library.delete_image(used, by=editor)
     publishing.discard_update(article, by=editor)
-    images.delete_material(new, by=editor)
-    with pytest.raises(UnknownMaterial):
+    image_library.delete_image(new, by=editor)
+    with pytest.raises(UnknownImage):
         publishing.restore_revision(article, number=2, by=editor)
     article.delete()
-    images.delete_material(old, by=editor)
+    image_library.delete_image(old, by=editor)
 
 
 def test_what_a_release_can_roll_back_to_is_in_use() -> None:
     editor = make_editor()
-    old, new = make_material(editor), make_material(editor)
+    old, new = make_image(editor), make_image(editor)
     article = make_article(body=shown(old), status=Article.Status.PUBLISHED, publish_at=soon(days=-1))
     publishing.edit(article, by=editor, changes={"body": shown(new)})
     publishing.submit(article, by=editor)
     approve(article)
     release = make_release(Article.objects.get(), by=editor)
     releases.publish_release_now(release, by=editor)
-    with pytest.raises(MaterialUsed):
-        images.delete_material(old, by=editor)
+    with pytest.raises(ImageInUse):
+        image_library.delete_image(old, by=editor)
     releases.roll_back_release(release, by=editor)
     publishing.discard_update(Article.objects.get(), by=editor)
-    images.delete_material(new, by=editor)
-    assert MaterialUse.objects.get().material == old
+    image_library.delete_image(new, by=editor)
+    assert ImageUse.objects.get().image == old
 
 
 def test_authors_change_and_delete_their_own() -> None:
     author, other, editor = make_member(Role.AUTHOR), make_member(Role.AUTHOR, "ann"), make_member(Role.EDITOR)
     reader = make_member(Role.REVIEWER)
-    material = make_material(author)
-    for person in (other, reader):
+    image = make_image(author)
+    for user in (other, reader):
         with pytest.raises(NotAllowed):
-            images.change_material(material, by=person, changes={"alt": "Mine"})
+            image_library.change_image(image, by=user, changes={"alt": "Mine"})
         with pytest.raises(NotAllowed):
-            images.delete_material(material, by=person)
+            image_library.delete_image(image, by=user)
     with pytest.raises(NotAllowed):
-        images.upload(sent(), by=reader)
-    images.change_material(material, by=editor, changes={"alt": "Cranes"})
-    images.delete_material(material, by=author)
+        image_library.upload(sent(), by=reader)
+    image_library.change_image(image, by=editor, changes={"alt": "Cranes"})
+    image_library.delete_image(image, by=author)
 
 
 def test_a_favourite_is_a_persons_own() -> None:
     """R5.7"""
     editor, author = make_editor(), make_member(Role.AUTHOR)
-    material = make_material(editor)
-    images.favour(material, by=author, is_favourite=True)
-    assert list(author.favourite_materials.all()) == [material]
-    assert not editor.favourite_materials.exists()
-    images.favour(material, by=author, is_favourite=False)
-    assert not author.favourite_materials.exists()
+    image = make_image(editor)
+    image_library.favour(image, by=author, is_favourite=True)
+    assert list(author.favourite_images.all()) == [image]
+    assert not editor.favourite_images.exists()
+    image_library.favour(image, by=author, is_favourite=False)
+    assert not author.favourite_images.exists()
 
 
 def test_the_crop_follows_the_focal_point() -> None:
     editor = make_editor()
-    image = Image.new("RGB", (1200, 1200), "blue")
-    image.paste("red", (0, 0, 1200, 600))
+    two_colours = PillowImage.new("RGB", (1200, 1200), "blue")
+    two_colours.paste("red", (0, 0, 1200, 600))
     file = io.BytesIO()
-    image.save(file, "PNG")
-    material = images.upload(sent(file.getvalue(), "x.png"), by=editor).material
-    images.change_material(material, by=editor, changes={"focus_x": 50, "focus_y": 0})
-    with opened(material, "shared-50-0.jpeg") as cut:
+    two_colours.save(file, "PNG")
+    image = image_library.upload(sent(file.getvalue(), "x.png"), by=editor).image
+    image_library.change_image(image, by=editor, changes={"focus_x": 50, "focus_y": 0})
+    with opened(image, "shared-50-0.jpeg") as cut:
         red, _green, blue = cut.convert("RGB").getpixel((600, 500))  # type: ignore[misc]
         assert red > 200 > 50 > blue
-    assert not default_storage.exists(material.path("shared-50-50.jpeg"))
-    with pytest.raises(WrongMaterial):
-        images.change_material(material, by=editor, changes={"focus_x": 101})
+    assert not default_storage.exists(image.path("shared-50-50.jpeg"))
+    with pytest.raises(InvalidImage):
+        image_library.change_image(image, by=editor, changes={"focus_x": 101})
 
 
 def test_approved_articles_are_not_given_sensitive_words_by_their_pictures() -> None:
-    Word.objects.create(text="casino", level=Word.Level.BLOCK)
+    SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.BLOCK)
     editor = make_editor()
-    material = make_material(editor)
-    images.change_material(material, by=editor, changes={"caption": "The casino"})
-    images.change_material(material, by=editor, changes={"caption": ""})
-    make_article(cover_mode=CoverMode.ONE, cover=[str(material.pk)], status=Article.Status.APPROVED)
-    with pytest.raises(WrongMaterial, match="casino"):
-        images.change_material(material, by=editor, changes={"caption": "The casino"})
-    material.refresh_from_db()
-    assert material.caption == ""
+    image = make_image(editor)
+    image_library.change_image(image, by=editor, changes={"caption": "The casino"})
+    image_library.change_image(image, by=editor, changes={"caption": ""})
+    make_article(cover_mode=CoverMode.ONE, cover=[str(image.pk)], status=Article.Status.APPROVED)
+    with pytest.raises(InvalidImage, match="casino"):
+        image_library.change_image(image, by=editor, changes={"caption": "The casino"})
+    image.refresh_from_db()
+    assert image.caption == ""
 
 
-def show_everywhere(material: Material) -> list[Article]:
+def show_everywhere(image: Image) -> list[Article]:
     """Sixty articles that show it."""
     articles = [make_article(f"No. {number}") for number in range(60)]
-    MaterialUse.objects.bulk_create([MaterialUse(material=material, article=article) for article in articles])
+    ImageUse.objects.bulk_create([ImageUse(image=image, article=article) for article in articles])
     return articles
 
 
 def test_where_a_picture_is_used_is_told_in_pages_of_50() -> None:
     editor = make_editor()
-    material = make_material(editor)
-    articles = show_everywhere(material)
+    image = make_image(editor)
+    articles = show_everywhere(image)
     client = Client()
     client.force_login(editor)
-    address = f"/admin/articles/material/{material.pk}/change/"
+    address = f"/admin/articles/image/{image.pk}/change/"
     first, second = client.get(address), client.get(f"{address}?page=2")
     assert list(first.context["uses"]) == articles[:9:-1]
     assert list(second.context["uses"]) == articles[9::-1]
@@ -339,12 +343,12 @@ def test_where_a_picture_is_used_is_told_in_pages_of_50() -> None:
 
 def test_a_program_reads_the_uses_of_a_picture_in_pages() -> None:
     editor = make_editor()
-    material = make_material(editor)
-    articles = show_everywhere(material)
+    image = make_image(editor)
+    articles = show_everywhere(image)
     client = APIClient()
     client.force_authenticate(editor)
     newest = [article.pk for article in reversed(articles)]
-    address = f"/api/v1/desk/materials/{material.pk}/"
+    address = f"/api/v1/desk/images/{image.pk}/"
     assert [user["id"] for user in client.get(address).json()["used_in"]] == newest[:50]
     first = client.get(f"{address}uses/?page_size=50").json()
     second = client.get(first["next"]).json()

@@ -15,9 +15,9 @@ from articles.audit.log import record
 from articles.desk.menu import navigation
 from articles.desk.notifications import unread_count
 from articles.handlers import publish
-from articles.models import Article, Notice, NoticeChoice
+from articles.models import Article, Notification, NotificationPreference
 from articles.models.notification import by_default_mailed
-from articles.notifications.alerts import tell_of_trouble
+from articles.notifications.alerts import notify_of_trouble
 from articles.notifications.mail import send_mail
 from articles.roles import Role
 from articles.task_types import MAIL, PUBLISH
@@ -30,35 +30,35 @@ from tests.articles.factories import (
     make_article,
     make_editor,
     make_member,
-    make_person,
+    make_user,
     soon,
 )
 
 pytestmark = pytest.mark.django_db
 
 Status = Article.Status
-Kind = Notice.Kind
+Kind = Notification.Kind
 
 
 @pytest.fixture
 def author() -> User:
-    person = make_member(Role.AUTHOR, "wen")
-    person.email = "wen@example.org"
-    person.save()
-    return person
+    user = make_member(Role.AUTHOR, "wen")
+    user.email = "wen@example.org"
+    user.save()
+    return user
 
 
-def told(person: User) -> list[tuple[str, str]]:
-    return list(Notice.objects.filter(person=person).order_by("at").values_list("kind", "article_title"))
+def told(user: User) -> list[tuple[str, str]]:
+    return list(Notification.objects.filter(user=user).order_by("at").values_list("kind", "article_title"))
 
 
 def test_an_author_is_told_of_a_refusal_and_why(author: User) -> None:
     article = make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW)
-    publishing.refuse(article, by=make_editor(), reason="No second source")
-    notice = Notice.objects.get()
-    assert (notice.person, notice.kind, notice.article, notice.reason) == (
+    publishing.reject(article, by=make_editor(), reason="No second source")
+    notification = Notification.objects.get()
+    assert (notification.user, notification.kind, notification.article, notification.reason) == (
         author,
-        Kind.REFUSED,
+        Kind.REJECTED,
         article,
         "No second source",
     )
@@ -78,19 +78,19 @@ def test_an_author_is_told_that_the_article_is_out(author: User) -> None:
 def test_authors_whose_articles_go_out_together_are_each_told_as_they_chose(author: User) -> None:
     mailed, silent = make_member(Role.AUTHOR, "mei"), make_member(Role.AUTHOR, "sil")
     User.objects.filter(pk=mailed.pk).update(email="mei@example.org")
-    NoticeChoice.objects.create(person=mailed, desk=[], mail=[Kind.PUBLISHED])
-    NoticeChoice.objects.create(person=silent, desk=[Kind.REFUSED], mail=[])
-    for number, person in enumerate([author, mailed, silent, None, author]):
-        make_article(f"Story {number}", author=person, status=APPROVED, publish_at=soon(seconds=-1))
+    NotificationPreference.objects.create(user=mailed, desk=[], mail=[Kind.PUBLISHED])
+    NotificationPreference.objects.create(user=silent, desk=[Kind.REJECTED], mail=[])
+    for number, user in enumerate([author, mailed, silent, None, author]):
+        make_article(f"Story {number}", author=user, status=APPROVED, publish_at=soon(seconds=-1))
     articles = Article.objects.order_by("pk")
     publish([make_task(number, article) for number, article in enumerate(articles)])
 
     assert sorted(told(author)) == [(Kind.PUBLISHED, "Story 0"), (Kind.PUBLISHED, "Story 4")]
     assert told(mailed) == [(Kind.PUBLISHED, "Story 1")]
     assert told(silent) == []
-    shown = Notice.objects.in_desk_of(author).unread()
-    assert {notice.article_id for notice in shown} == {articles[0].pk, articles[4].pk}
-    assert TaskInfo.objects.get(task_type=MAIL).key == str(Notice.objects.get(person=mailed).pk)
+    shown = Notification.objects.in_desk_of(author).unread()
+    assert {notification.article_id for notification in shown} == {articles[0].pk, articles[4].pk}
+    assert TaskInfo.objects.get(task_type=MAIL).key == str(Notification.objects.get(user=mailed).pk)
 
 
 def make_task(number: int, article: Article) -> TaskInfo:
@@ -105,7 +105,7 @@ def test_an_author_is_told_that_an_article_is_pulled_back(author: User) -> None:
 def test_nobody_is_told_what_he_did_himself() -> None:
     alice = make_editor()
     publishing.publish_now(make_article(author=alice, status=APPROVED), by=alice)
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 def test_what_is_undone_is_not_told(author: User) -> None:
@@ -113,49 +113,49 @@ def test_what_is_undone_is_not_told(author: User) -> None:
     with transaction.atomic():
         approve(article)
         transaction.set_rollback(True)
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 def test_each_person_chooses_what_comes_in_the_desk_and_what_by_mail(author: User) -> None:
-    NoticeChoice.objects.create(person=author, desk=[Kind.REFUSED], mail=[Kind.APPROVED])
+    NotificationPreference.objects.create(user=author, desk=[Kind.REJECTED], mail=[Kind.APPROVED])
     alice = make_editor()
     approve(make_article(author=author, status=Status.MANUAL_REVIEW))
-    publishing.refuse(make_article(author=author, status=Status.MANUAL_REVIEW), by=alice, reason="Thin")
+    publishing.reject(make_article(author=author, status=Status.MANUAL_REVIEW), by=alice, reason="Thin")
     publishing.publish_now(make_article(author=author, status=APPROVED), by=alice)
 
-    assert set(Notice.objects.values_list("kind", "in_desk")) == {(Kind.APPROVED, False), (Kind.REFUSED, True)}
-    assert Notice.objects.in_desk_of(author).get().kind == Kind.REFUSED
+    assert set(Notification.objects.values_list("kind", "in_desk")) == {(Kind.APPROVED, False), (Kind.REJECTED, True)}
+    assert Notification.objects.in_desk_of(author).get().kind == Kind.REJECTED
     mailed = TaskInfo.objects.get(task_type=MAIL)
-    assert mailed.key == str(Notice.objects.get(kind=Kind.APPROVED).pk)
+    assert mailed.key == str(Notification.objects.get(kind=Kind.APPROVED).pk)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_mail_is_sent_once_even_if_its_task_is_run_twice(author: User) -> None:
     article = make_article("Mayor\r\nresigns", author=author, status=Status.MANUAL_REVIEW)
-    publishing.refuse(article, by=make_editor(), reason="No second source")
-    notice = Notice.objects.get()
+    publishing.reject(article, by=make_editor(), reason="No second source")
+    notification = Notification.objects.get()
 
     Worker().drain()
-    send_mail(notice.pk)
+    send_mail(notification.pk)
 
     (sent,) = mail.outbox
     assert sent.to == ["wen@example.org"]
-    assert sent.subject == "Refused: Mayor resigns"
+    assert sent.subject == "Rejected: Mayor resigns"
     assert "No second source" in sent.body
     assert f"/admin/articles/article/{article.pk}/change/" in sent.body
-    assert str(notice.pk) in sent.message()["Message-ID"]
-    notice.refresh_from_db()
-    assert notice.mailed_at is not None
+    assert str(notification.pk) in sent.message()["Message-ID"]
+    notification.refresh_from_db()
+    assert notification.mailed_at is not None
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_mail_that_could_not_be_sent_is_tried_again(author: User, settings: object) -> None:
     settings.EMAIL_BACKEND = "nowhere.Backend"  # type: ignore[attr-defined]
-    publishing.refuse(make_article(author=author, status=Status.MANUAL_REVIEW), by=make_editor(), reason="Thin")
+    publishing.reject(make_article(author=author, status=Status.MANUAL_REVIEW), by=make_editor(), reason="Thin")
     Worker().drain()
     task = TaskInfo.objects.get(task_type=MAIL)
     assert task.attempts == 1
-    assert Notice.objects.get().mailed_at is None
+    assert Notification.objects.get().mailed_at is None
 
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"  # type: ignore[attr-defined]
     TaskInfo.objects.update(execute_time=soon())
@@ -165,7 +165,7 @@ def test_a_mail_that_could_not_be_sent_is_tried_again(author: User, settings: ob
 
 def test_nobody_is_mailed_without_an_address(author: User) -> None:
     User.objects.update(email="")
-    publishing.refuse(make_article(author=author, status=Status.MANUAL_REVIEW), by=make_editor(), reason="Thin")
+    publishing.reject(make_article(author=author, status=Status.MANUAL_REVIEW), by=make_editor(), reason="Thin")
     assert not TaskInfo.objects.filter(task_type=MAIL).exists()
 
 
@@ -174,7 +174,7 @@ def test_publishers_and_operators_are_told_once_that_an_article_is_overdue(autho
     make_article("Mayor resigns", status=APPROVED, publish_at=soon(hours=1))
     TaskInfo.objects.filter(task_type=PUBLISH).update(execute_time=soon(minutes=-1))
 
-    assert [tell_of_trouble(), tell_of_trouble()] == [1, 0]
+    assert [notify_of_trouble(), notify_of_trouble()] == [1, 0]
 
     assert told(publisher) == told(operator) == [(Kind.OVERDUE, "Mayor resigns")]
     assert told(author) == []
@@ -187,37 +187,37 @@ def test_they_are_told_that_publishing_has_failed_and_why() -> None:
     failed = TaskInfoLog.objects.filter(task_type=PUBLISH)
     failed.update(status=TaskInfoLog.Status.FAILED, error="Traceback …\nOSError: disk full")
 
-    tell_of_trouble()
+    notify_of_trouble()
 
     assert told(publisher) == [(Kind.FAILED, "Mayor resigns")]
-    assert Notice.objects.get().reason == "OSError: disk full"
+    assert Notification.objects.get().reason == "OSError: disk full"
 
 
 def test_administrators_are_told_when_there_is_nobody_else() -> None:
-    root = make_person("root", is_superuser=True)
+    root = make_user("root", is_superuser=True)
     make_article(status=APPROVED, publish_at=soon(hours=1))
     TaskInfo.objects.filter(task_type=PUBLISH).update(execute_time=soon(minutes=-1))
-    tell_of_trouble()
+    notify_of_trouble()
     assert len(told(root)) == 1
 
 
-LIST = "/admin/articles/notice/"
+LIST = "/admin/articles/notification/"
 
 
 @pytest.fixture
 def desk(author: User) -> Client:
     """The screens of the author, who has two notices; somebody else has one."""
     alice = make_editor()
-    for person in (author, author, make_person("other")):
-        article = make_article("Mayor resigns", author=person, status=Status.MANUAL_REVIEW)
-        publishing.refuse(article, by=alice, reason="No second source")
+    for user in (author, author, make_user("other")):
+        article = make_article("Mayor resigns", author=user, status=Status.MANUAL_REVIEW)
+        publishing.reject(article, by=alice, reason="No second source")
     client = Client()
     client.force_login(author)
     return client
 
 
-def unread(person: User) -> int:
-    return Notice.objects.in_desk_of(person).unread().count()
+def unread(user: User) -> int:
+    return Notification.objects.in_desk_of(user).unread().count()
 
 
 def test_the_desk_shows_one_s_own_notices_and_counts_the_unread(desk: Client, author: User) -> None:
@@ -230,15 +230,15 @@ def test_the_desk_shows_one_s_own_notices_and_counts_the_unread(desk: Client, au
 
 
 def test_opening_a_notice_marks_it_read_and_leads_to_the_article(desk: Client, author: User) -> None:
-    notice = Notice.objects.in_desk_of(author).first()
-    assert notice is not None
-    answer = desk.get(f"{LIST}{notice.pk}/change/")
-    assert answer["Location"] == f"/admin/articles/article/{notice.article_id}/change/"
+    notification = Notification.objects.in_desk_of(author).first()
+    assert notification is not None
+    response = desk.get(f"{LIST}{notification.pk}/change/")
+    assert response["Location"] == f"/admin/articles/article/{notification.article_id}/change/"
     assert unread(author) == 1
 
 
 def test_nobody_opens_the_notices_of_others(desk: Client, author: User) -> None:
-    other = Notice.objects.exclude(person=author).get()
+    other = Notification.objects.exclude(user=author).get()
     assert desk.get(f"{LIST}{other.pk}/change/")["Location"] == LIST
     other.refresh_from_db()
     assert other.read_at is None
@@ -247,7 +247,7 @@ def test_nobody_opens_the_notices_of_others(desk: Client, author: User) -> None:
 def test_all_notices_are_marked_read_at_once(desk: Client, author: User) -> None:
     assert desk.post(f"{LIST}read/")["Location"] == LIST
     assert unread(author) == 0
-    assert Notice.objects.unread().count() == 1
+    assert Notification.objects.unread().count() == 1
 
 
 def test_a_link_from_elsewhere_marks_no_notice_read(desk: Client, author: User) -> None:
@@ -267,9 +267,9 @@ def test_the_button_for_all_is_offered_as_long_as_something_is_unread(desk: Clie
 
 def test_the_notices_somebody_wants_are_chosen_on_a_screen(desk: Client, author: User) -> None:
     assert desk.get(f"{LIST}choices/").context["form"]["mail"].value() == by_default_mailed()
-    desk.post(f"{LIST}choices/", {"desk": ["failed", "refused"], "mail": ["published"]})
-    choice = NoticeChoice.objects.get(person=author)
-    assert (choice.desk, choice.mail) == (["failed", "refused"], ["published"])
+    desk.post(f"{LIST}choices/", {"desk": ["failed", "rejected"], "mail": ["published"]})
+    choice = NotificationPreference.objects.get(user=author)
+    assert (choice.desk, choice.mail) == (["failed", "rejected"], ["published"])
 
 
 def test_the_article_s_form_shows_what_happened_to_it(desk: Client, author: User) -> None:
@@ -283,13 +283,15 @@ def test_the_article_s_form_shows_what_happened_to_it(desk: Client, author: User
 def test_an_unread_notice_is_marked_new_and_not_ticked(author: User) -> None:
     article = make_article(author=author)
     old, new = (
-        Notice.objects.create(person=author, kind=Notice.Kind.APPROVED, article=article, article_title=title, at=soon())
+        Notification.objects.create(
+            user=author, kind=Notification.Kind.APPROVED, article=article, article_title=title, at=soon()
+        )
         for title in ("Old", "New")
     )
-    Notice.objects.filter(pk=old.pk).update(read_at=soon())
+    Notification.objects.filter(pk=old.pk).update(read_at=soon())
     client = Client()
     client.force_login(author)
-    page = client.get("/admin/articles/notice/").text
+    page = client.get("/admin/articles/notification/").text
     cells = re.findall(r"field-is_new.*?</td>", page, re.DOTALL)
     assert [bool(re.search(r">\s*new\s*<", cell)) for cell in cells] == [True, False]
     assert not any("check_small" in cell for cell in cells)
@@ -298,19 +300,19 @@ def test_an_unread_notice_is_marked_new_and_not_ticked(author: User) -> None:
 def test_a_person_with_a_notice_can_be_deleted_and_the_notice_goes_too(client: Client, author: User) -> None:
     """S17"""
     approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
-    NoticeChoice.objects.create(person=author)
-    client.force_login(make_person("root", is_superuser=True))
+    NotificationPreference.objects.create(user=author)
+    client.force_login(make_user("root", is_superuser=True))
     question = client.get(f"/admin/auth/user/{author.pk}/delete/")
     assert "your account doesn't have permission" not in question.content.decode()
     client.post(f"/admin/auth/user/{author.pk}/delete/", {"post": "yes"})
     assert not User.objects.filter(pk=author.pk).exists()
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()
 
 
 def test_several_people_with_notices_are_deleted_from_the_list(client: Client, author: User) -> None:
     """S17, by another door"""
     approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
-    client.force_login(make_person("root", is_superuser=True))
+    client.force_login(make_user("root", is_superuser=True))
     chosen = {"action": "delete_selected", "_selected_action": [author.pk], "post": "yes"}
     client.post("/admin/auth/user/", chosen)
     assert not User.objects.filter(pk=author.pk).exists()
@@ -320,7 +322,7 @@ def test_what_was_written_for_somebody_just_deleted_is_removed_and_never_mailed(
     """E10"""
     make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW)
     approve(Article.objects.get(), by=make_editor())
-    Notice.objects.update(person_id=author.pk + 1000)
-    assert send_mail(Notice.objects.get().pk) is False
+    Notification.objects.update(user_id=author.pk + 1000)
+    assert send_mail(Notification.objects.get().pk) is False
     assert refresh().healed >= 1
-    assert not Notice.objects.exists()
+    assert not Notification.objects.exists()

@@ -16,8 +16,8 @@ from django.test.utils import CaptureQueriesContext
 
 from articles.models import Article, Correction, Tag
 from articles.pages.related import OF_EACH_TAG, RELATED
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
-from tests.articles.image_files import make_material, shown
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
+from tests.articles.image_files import make_image, shown
 
 pytestmark = pytest.mark.django_db
 
@@ -60,8 +60,8 @@ def meta(text: str) -> dict[str, str]:
 def full_article(**values: Any) -> Article:
     """One with all that a page can show."""
     editor, author = make_editor(), User.objects.create_user("ada.log-in", first_name="Ada", last_name="Lin")
-    covers = [make_material(editor, f"Ship {number}") for number in range(3)]
-    body = shown(make_material(editor, "A bridge")) + "<p>Text</p>"
+    covers = [make_image(editor, f"Ship {number}") for number in range(3)]
+    body = shown(make_image(editor, "A bridge")) + "<p>Text</p>"
     article = live("Bridge <b>&</b> 桥", channel=make_channel(), author=author, body=body, summary="A “&” b", **values)
     Article.objects.filter(pk=article.pk).update(cover_mode="three", cover=[str(cover.pk) for cover in covers])
     article.tags.set(tags("Harbour", "桥"))
@@ -93,7 +93,7 @@ def test_nothing_hidden_is_read_next_and_nothing_twice() -> None:
     town = make_channel()
     article = tagged("This one", rain, channel=town)
     tagged("Both", rain, channel=town)
-    for values in ({"status": Status.WITHDRAWN}, {"publish_at": soon(hours=1)}, {"embargo_until": soon(hours=1)}):
+    for values in ({"status": Status.UNPUBLISHED}, {"publish_at": soon(hours=1)}, {"embargo_until": soon(hours=1)}):
         make_article(
             "Hidden", **{"status": APPROVED, "publish_at": soon(hours=-1), "channel": town, **values}
         ).tags.add(rain)
@@ -132,7 +132,7 @@ def test_search_engines_are_told_what_an_article_is() -> None:
 
 
 def test_who_is_not_named_on_the_page_is_not_named_to_search_engines() -> None:
-    assert told(live(author=make_person("alice")))["author"]["name"] == "Headline"
+    assert told(live(author=make_user("alice")))["author"]["name"] == "Headline"
     assert told(live(byline="By the wire"))["author"] == {"@type": "Organization", "name": "By the wire"}
 
 

@@ -13,11 +13,11 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from articles import images, releases
-from articles.models import Article, AuditEntry, ReviewPolicy, Tag, Update, Word
+from articles.models import Article, AuditEntry, ReviewPolicy, SensitiveWord, Tag, Update
 from articles.publishing import rescan
 from articles.roles import Role
-from tests.articles.factories import let_the_machine_approve, make_member, make_person, soon
-from tests.articles.image_files import make_material, picture, sent
+from tests.articles.factories import allow_automatic_approval, make_member, make_user, soon
+from tests.articles.image_files import image_bytes, make_image, sent
 
 pytestmark = pytest.mark.django_db
 
@@ -28,27 +28,29 @@ DESK = "/api/v1/desk/articles/"
 class Desk:
     """Somebody of the newsroom at the API and on the screens."""
 
-    def __init__(self, person: User) -> None:
-        self.person, self.api, self.screens = person, APIClient(), Client()
-        self.api.force_authenticate(person)
-        self.screens.force_login(person)
+    def __init__(self, user: User) -> None:
+        self.user, self.api, self.screens = user, APIClient(), Client()
+        self.api.force_authenticate(user)
+        self.screens.force_login(user)
 
     def write(self, **values: Any) -> Article:
-        answer = self.api.post(DESK, {"title": "Mayor resigns", **values})
-        assert answer.status_code == 201, answer.content
-        return Article.objects.get(pk=answer.json()["id"])
+        response = self.api.post(DESK, {"title": "Mayor resigns", **values})
+        assert response.status_code == 201, response.content
+        return Article.objects.get(pk=response.json()["id"])
 
     def change(self, article: Article, **values: Any) -> int:
         return self.api.patch(f"{DESK}{article.pk}/", values).status_code
 
-    def take(self, article: Article, step: str, **values: Any) -> int:
-        return self.api.post(f"{DESK}{article.pk}/{step}/", values).status_code
+    def take(self, article: Article, transition: str, **values: Any) -> int:
+        return self.api.post(f"{DESK}{article.pk}/{transition}/", values).status_code
 
     def number(self, article: Article) -> int:
         """The revision that this person is shown."""
         shown = self.api.get(f"{DESK}{article.pk}/").json()
-        newer = shown["newer"]
-        return int(newer["draft"]["number"] if newer and newer["draft"] else shown["revision"])
+        pending_update = shown["pending_update"]
+        return int(
+            pending_update["draft"]["number"] if pending_update and pending_update["draft"] else shown["revision"]
+        )
 
     def approve(self, article: Article, **values: Any) -> int:
         return self.take(article, "approve", **{"revision": self.number(article), **values})
@@ -92,7 +94,7 @@ def reviewer() -> Desk:
     return Desk(make_member(Role.REVIEWER, "nadia"))
 
 
-@pytest.fixture(params=[False, True], ids=["", "two-person-rule"])
+@pytest.fixture(params=[False, True], ids=["", "two-user-rule"])
 def rule(request: pytest.FixtureRequest, settings: Any) -> bool:
     settings.ARTICLES_TWO_PERSON_RULE = request.param
     return bool(request.param)
@@ -111,7 +113,7 @@ def test_reassigning_the_author_and_renaming_a_tag_does_not_let_one_approve_ones
     article = chief.write(tags=[tag.slug])
     assert chief.take(article, "submit") == 200
     assert chief.approve(article) == 403
-    assert chief.reassign(article, reviewer.person) == 302
+    assert chief.reassign(article, reviewer.user) == 302
     assert chief.approve(article) == 403
     assert chief.rename(tag, "City hall") == 302
     assert chief.read(article).status_code == 200
@@ -136,7 +138,7 @@ def test_a_stale_save_of_a_colleague_does_not_let_one_approve_ones_own(chief: De
 def test_one_word_in_the_list_does_not_switch_human_review_off(author: Desk) -> None:
     """S4, D1"""
     article = author.write(publish_at=soon(seconds=1).isoformat())
-    Word.objects.create(text="casino", level=Word.Level.BLOCK)
+    SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.BLOCK)
     assert author.take(article, "submit") == 200
     assert state(article) == Status.MANUAL_REVIEW
 
@@ -147,20 +149,20 @@ def test_a_time_that_was_changed_since_the_reviewer_looked_is_not_approved(autho
     assert author.take(article, "submit") == 200
     read = reviewer.number(article)
     assert author.change(article, publish_at="2029-01-01T00:00:00Z") == 200
-    answer = reviewer.api.post(f"{DESK}{article.pk}/approve/", {"revision": read})
-    assert answer.status_code == 409
-    assert "publish at" in answer.json()["detail"]
+    response = reviewer.api.post(f"{DESK}{article.pk}/approve/", {"revision": read})
+    assert response.status_code == 409
+    assert "publish at" in response.json()["detail"]
     assert not Article.objects.live(soon()).exists()
 
 
 def test_what_is_said_of_the_picture_of_a_live_article_is_not_changed_by_its_author(author: Desk) -> None:
     """S8"""
-    shown = make_material(author.person)
+    shown = make_image(author.user)
     article = author.write(cover_mode="one", cover=[str(shown.pk)])
     Article.objects.filter(pk=article.pk).update(status=Status.PUBLISHED, publish_at=soon(hours=-1))
     for name in ("alt", "caption", "credit"):
-        answer = author.api.patch(f"/api/v1/desk/materials/{shown.pk}/", {name: "The mayor steals"})
-        assert answer.status_code == 403, name
+        response = author.api.patch(f"/api/v1/desk/images/{shown.pk}/", {name: "The mayor steals"})
+        assert response.status_code == 403, name
     assert "The mayor steals" not in Client().get(article.get_absolute_url()).text
 
 
@@ -177,9 +179,9 @@ def test_the_api_approves_nothing_without_the_number_of_what_was_read(author: De
     """S10"""
     article = author.write()
     author.take(article, "submit")
-    answer = reviewer.api.post(f"{DESK}{article.pk}/approve/", {})
-    assert answer.status_code == 400
-    assert "revision" in answer.json()
+    response = reviewer.api.post(f"{DESK}{article.pk}/approve/", {})
+    assert response.status_code == 400
+    assert "revision" in response.json()
     assert state(article) == Status.MANUAL_REVIEW
 
 
@@ -201,21 +203,21 @@ def test_many_are_approved_as_they_were_shown_or_not_at_all(author: Desk, review
 
 def test_the_record_names_the_machine_where_it_approved(author: Desk) -> None:
     """S4"""
-    let_the_machine_approve(ReviewPolicy.Machine.TEXTS)
+    allow_automatic_approval(ReviewPolicy.Machine.TEXTS)
     article = author.write()
     assert author.take(article, "submit") == 200
     entry = AuditEntry.objects.of(article).latest("id")
-    assert (state(article), entry.facts["approved_by"]) == (Status.APPROVED, "automatic review")
+    assert (state(article), entry.details["approved_by"]) == (Status.APPROVED, "automatic review")
     assert "approved by the automatic review" in entry.differences()
 
 
 def test_the_machine_makes_nothing_public_at_a_time_that_its_author_may_not_choose(author: Desk) -> None:
     """S4"""
-    let_the_machine_approve(ReviewPolicy.Machine.TEXTS)
+    allow_automatic_approval(ReviewPolicy.Machine.TEXTS)
     timed = author.write(publish_at=soon(seconds=1).isoformat())
     author.take(timed, "submit")
     assert state(timed) == Status.MANUAL_REVIEW
-    let_the_machine_approve(ReviewPolicy.Machine.ALL)
+    allow_automatic_approval(ReviewPolicy.Machine.ALL)
     chosen = author.write(publish_at=soon(hours=1).isoformat())
     author.take(chosen, "submit")
     assert state(chosen) == Status.APPROVED
@@ -223,7 +225,7 @@ def test_the_machine_makes_nothing_public_at_a_time_that_its_author_may_not_choo
 
 def test_a_time_that_is_chosen_while_the_machine_reads_counts_too(author: Desk, settings: Any) -> None:
     """S4"""
-    let_the_machine_approve(ReviewPolicy.Machine.TEXTS)
+    allow_automatic_approval(ReviewPolicy.Machine.TEXTS)
     settings.REVIEW_AT_ONCE = 0
     article = author.write(body="<p>Long.</p>")
     author.take(article, "submit")
@@ -238,14 +240,14 @@ def test_who_approves_is_chosen_by_the_chief_on_a_screen_and_recorded(
 ) -> None:
     """S4, D1"""
     address = reverse("admin:articles_reviewpolicy_changelist")
-    assert "A person approves every text" in chief.screens.get(reverse("admin:articles_word_changelist")).text
+    assert "A person approves every text" in chief.screens.get(reverse("admin:articles_sensitiveword_changelist")).text
     assert reviewer.screens.post(address, {"machine": "all"}).status_code == 403
     assert chief.screens.post(address, {"machine": "whatever"}).status_code == 200
     assert chief.screens.post(address, {"machine": "all"}).status_code == 302
     assert ReviewPolicy.chosen() == ReviewPolicy.Machine.ALL
     entry = AuditEntry.objects.get(action="change_review_policy")
-    assert (entry.user_id, entry.facts) == (chief.person.pk, {"machine": ["never", "all"]})
-    assert "automatic review approves" in chief.screens.get(reverse("admin:articles_word_changelist")).text
+    assert (entry.user_id, entry.details) == (chief.user.pk, {"machine": ["never", "all"]})
+    assert "automatic review approves" in chief.screens.get(reverse("admin:articles_sensitiveword_changelist")).text
     assert "A person approves every text → " in chief.screens.get(reverse("admin:articles_auditentry_changelist")).text
     assert author.screens.get(address).status_code == 403
 
@@ -265,9 +267,9 @@ def test_an_approval_that_is_refused_says_what_was_changed(
     author.take(article, "submit")
     read = reviewer.number(article)
     author.change(article, **{name: value})
-    answer = reviewer.api.post(f"{DESK}{article.pk}/approve/", {"revision": read})
-    assert (answer.status_code, answer.json()["code"]) == (409, "revision_changed")
-    assert said in answer.json()["detail"]
+    response = reviewer.api.post(f"{DESK}{article.pk}/approve/", {"revision": read})
+    assert (response.status_code, response.json()["code"]) == (409, "revision_changed")
+    assert said in response.json()["detail"]
     assert reviewer.approve(article) == 200
 
 
@@ -278,7 +280,7 @@ def test_a_time_changed_between_two_reviews_is_not_approved_by_the_screen_of_the
     article = author.write(publish_at="2030-01-01T00:00:00Z")
     author.take(article, "submit")
     read = reviewer.read(article).context["shown"].number
-    assert reviewer.take(article, "refuse", reason="No.") == 200
+    assert reviewer.take(article, "reject", reason="No.") == 200
     author.change(article, publish_at="2029-01-01T00:00:00Z")
     author.take(article, "submit")
     form = {"revision": read, "approve": "1"}
@@ -291,20 +293,20 @@ def test_a_time_changed_between_two_reviews_is_not_approved_by_the_screen_of_the
 @pytest.mark.parametrize("change", ["caption", "tag", "author"])
 def test_what_is_shown_with_a_text_is_approved_with_it(change: str, author: Desk, editor: Desk, reviewer: Desk) -> None:
     """S5, S8"""
-    shown, tag = make_material(author.person), Tag.objects.create(name="Mayors")
+    shown, tag = make_image(author.user), Tag.objects.create(name="Mayors")
     article = author.write(cover_mode="one", cover=[str(shown.pk)], tags=[tag.slug])
     author.take(article, "submit")
     read = reviewer.number(article)
     if change == "caption":
-        answer = author.api.patch(f"/api/v1/desk/materials/{shown.pk}/", {"caption": "The mayor steals"})
-        assert answer.status_code == 200
+        response = author.api.patch(f"/api/v1/desk/images/{shown.pk}/", {"caption": "The mayor steals"})
+        assert response.status_code == 200
     elif change == "tag":
         assert editor.rename(tag, "Thieves") == 302
     else:
-        assert editor.reassign(article, editor.person) == 302
+        assert editor.reassign(article, editor.user) == 302
     assert reviewer.take(article, "approve", revision=read) == 409
     assert reviewer.approve(article) == 200
-    assert article.revisions.get(number=reviewer.number(article)).author == author.person
+    assert article.revisions.get(number=reviewer.number(article)).author == author.user
 
 
 def test_the_article_form_approves_what_it_showed_with_the_time_typed_into_it(chief: Desk, author: Desk) -> None:
@@ -312,7 +314,7 @@ def test_the_article_form_approves_what_it_showed_with_the_time_typed_into_it(ch
     article = author.write()
     author.take(article, "submit")
     read, address = chief.number(article), reverse("admin:articles_article_change", args=[article.pk])
-    form = {"title": article.title, "slug": article.slug, "author": author.person.pk, "_step_approve": "1"}
+    form = {"title": article.title, "slug": article.slug, "author": author.user.pk, "_step_approve": "1"}
     assert chief.screens.post(address, form).status_code == 200
     author.change(article, title="Mayor stays")
     form["title"] = "Mayor stays"
@@ -346,7 +348,7 @@ def test_a_text_without_a_writer_is_approved_by_nobody_until_somebody_answers_fo
     assert "Nobody is known to have written this text" in page.text
     assert 'name="approve"' not in page.text
     assert reviewer.take(article, "approve", revision=page.context["shown"].number) == 403
-    assert reviewer.take(article, "refuse", reason="Who wrote that?") == 200
+    assert reviewer.take(article, "reject", reason="Who wrote that?") == 200
     assert chief.take(article, "submit") == 200
     assert chief.approve(article) == 403
     assert reviewer.approve(article) == 200
@@ -355,7 +357,7 @@ def test_a_text_without_a_writer_is_approved_by_nobody_until_somebody_answers_fo
 def test_what_a_person_wrote_who_has_left_is_still_theirs_and_can_be_approved(author: Desk, reviewer: Desk) -> None:
     article = author.write()
     author.take(article, "submit")
-    author.person.delete()
+    author.user.delete()
     assert reviewer.read(article).status_code == 200, "readers would see no name any more: that is another revision"
     assert reviewer.approve(article) == 200
 
@@ -366,15 +368,15 @@ def test_an_approval_that_was_undone_or_pulled_back_is_not_the_last_one(chief: D
     article = chief.write()
     chief.take(article, "submit")
     assert reviewer.approve(article) == 200
-    Word.objects.create(text="resigns", level=Word.Level.REVIEW)
+    SensitiveWord.objects.create(text="resigns", level=SensitiveWord.Level.REVIEW)
     rescan.review_again()
     assert state(article) == Status.MANUAL_REVIEW
-    chief.reassign(article, reviewer.person)
+    chief.reassign(article, reviewer.user)
     assert chief.approve(article) == 403
 
 
 def test_only_an_administrator_overrides_and_confirms_it_with_a_reason(chief: Desk) -> None:
-    root = Desk(make_person("root", is_superuser=True))
+    root = Desk(make_user("root", is_superuser=True))
     article = root.write()
     root.take(article, "submit")
     number = root.number(article)
@@ -391,29 +393,29 @@ def test_only_an_administrator_overrides_and_confirms_it_with_a_reason(chief: De
         address, {"revision": number, "override": "1", "sure": "on", "override_reason": "Alone at night."}
     )
     assert state(article) == Status.MANUALLY_APPROVED
-    assert AuditEntry.objects.of(article).latest("id").facts["override"] == "Alone at night."
+    assert AuditEntry.objects.of(article).latest("id").details["override"] == "Alone at night."
 
 
 def test_an_author_moves_no_time_and_no_author_of_what_is_approved(author: Desk, editor: Desk) -> None:
     """S5, S8"""
-    for status in (*Status.passed(), Status.KILLED):
+    for status in (*Status.passed(), Status.RETRACTED):
         article = author.write()
         Article.objects.filter(pk=article.pk).update(status=status, publish_at=soon(hours=1))
         for desk in (author, editor):
             for name in ("publish_at", "unpublish_at"):
                 assert desk.change(article, **{name: soon(hours=9).isoformat()}) in {403, 409}
-        editor.reassign(article, editor.person)
-        assert Article.objects.get(pk=article.pk).author == author.person
+        editor.reassign(article, editor.user)
+        assert Article.objects.get(pk=article.pk).author == author.user
 
 
 def test_the_same_file_again_says_nothing_new_of_the_picture_of_a_live_article(author: Desk) -> None:
     """S8"""
-    data = picture()
-    shown = images.upload(sent(data), by=author.person, alt="Ships in the harbour").material
+    data = image_bytes()
+    shown = images.upload(sent(data), by=author.user, alt="Ships in the harbour").image
     article = author.write(cover_mode="one", cover=[str(shown.pk)])
     Article.objects.filter(pk=article.pk).update(status=Status.PUBLISHED, publish_at=soon(hours=-1))
-    again = images.upload(sent(data), by=author.person, caption="The mayor steals")
-    assert (again.material.pk, again.is_new) == (shown.pk, False)
+    again = images.upload(sent(data), by=author.user, caption="The mayor steals")
+    assert (again.image.pk, again.is_new) == (shown.pk, False)
     shown.refresh_from_db()
     assert shown.caption == ""
 
@@ -423,7 +425,7 @@ def test_a_tag_of_a_live_article_is_changed_and_deleted_by_who_may_approve(autho
     tag = Tag.objects.create(name="Mayors")
     article = author.write(tags=[tag.slug])
     Article.objects.filter(pk=article.pk).update(status=Status.PUBLISHED, publish_at=soon(hours=-1))
-    clerk = Desk(make_person("clerk", "view_tag", "change_tag", "delete_tag"))
+    clerk = Desk(make_user("clerk", "view_tag", "change_tag", "delete_tag"))
     for address in ("change", "delete"):
         page = reverse(f"admin:articles_tag_{address}", args=[tag.pk])
         assert clerk.screens.post(page, {"name": "Thieves", "slug": "mayors", "post": "yes"}).status_code == 403
@@ -436,7 +438,7 @@ def test_a_tag_of_a_live_article_is_changed_and_deleted_by_who_may_approve(autho
     )
     assert chief.rename(tag, "City hall") == 302
     entry = AuditEntry.objects.get(action="rename_tag")
-    assert (entry.user_id, entry.article_title, entry.facts) == (chief.person.pk, "City hall", {"old_name": "Mayors"})
+    assert (entry.user_id, entry.article_title, entry.details) == (chief.user.pk, "City hall", {"old_name": "Mayors"})
 
 
 def test_a_command_approves_nothing_without_the_number_of_what_was_read(author: Desk, reviewer: Desk) -> None:
@@ -453,8 +455,8 @@ def test_a_command_approves_nothing_without_the_number_of_what_was_read(author: 
 
 def test_words_in_a_correction_are_found_as_those_in_the_text(editor: Desk, author: Desk) -> None:
     """S4"""
-    let_the_machine_approve(ReviewPolicy.Machine.TEXTS)
-    Word.objects.create(text="bastard", level=Word.Level.BLOCK)
+    allow_automatic_approval(ReviewPolicy.Machine.TEXTS)
+    SensitiveWord.objects.create(text="bastard", level=SensitiveWord.Level.BLOCK)
     article = author.write()
     author.take(article, "submit")
     assert state(article) == Status.APPROVED
@@ -473,7 +475,7 @@ def test_an_approved_correction_is_pulled_back_for_a_new_word(editor: Desk, auth
     assert editor.change(article, correction="The mayor is a bastard") == 200
     editor.take(article, "submit")
     assert reviewer.approve(article) == 200
-    Word.objects.create(text="bastard", level=Word.Level.REVIEW)
+    SensitiveWord.objects.create(text="bastard", level=SensitiveWord.Level.REVIEW)
     assert rescan.review_again() == 1
     article.refresh_from_db()
     assert article.update.approved is None
@@ -484,21 +486,21 @@ def test_rolling_a_release_back_approves_nothing_that_was_written_since(chief: D
     article = chief.write()
     chief.take(article, "submit")
     assert reviewer.approve(article) == 200
-    published = releases.create_release(name="First", by=chief.person)
-    releases.add_member(published, article=article, by=chief.person)
-    releases.publish_release_now(published, by=chief.person)
+    published = releases.create_release(name="First", by=chief.user)
+    releases.add_member(published, article=article, by=chief.user)
+    releases.publish_release_now(published, by=chief.user)
     chief.change(article, title="Mayor resigns at noon")
     chief.take(article, "submit")
     assert reviewer.approve(article) == 200
-    updated = releases.create_release(name="Second", by=chief.person)
-    releases.add_member(updated, article=article, by=chief.person)
-    releases.publish_release_now(updated, by=chief.person)
-    releases.roll_back_release(published, by=chief.person)
-    Word.objects.create(text="noon", level=Word.Level.REVIEW)
+    updated = releases.create_release(name="Second", by=chief.user)
+    releases.add_member(updated, article=article, by=chief.user)
+    releases.publish_release_now(updated, by=chief.user)
+    releases.roll_back_release(published, by=chief.user)
+    SensitiveWord.objects.create(text="noon", level=SensitiveWord.Level.REVIEW)
     rescan.review_again()
     assert state(article) == Status.MANUAL_REVIEW
     assert chief.change(article, title="The chief's own words") == 200
-    releases.roll_back_release(updated, by=chief.person)
+    releases.roll_back_release(updated, by=chief.user)
     assert not Update.objects.filter(article=article, approved__isnull=False).exists()
     article.refresh_from_db()
     assert (article.status, article.title) == (Status.MANUAL_REVIEW, "The chief's own words")

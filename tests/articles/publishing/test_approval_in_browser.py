@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from articles import publishing
 from articles.models import Article, AuditEntry, ReviewPolicy
 from articles.roles import Role
-from tests.articles.factories import make_article, make_member, make_person, soon
+from tests.articles.factories import make_article, make_member, make_user, soon
 from tests.screens.test_accessibility import let_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,8 +32,8 @@ def phone(page: Page) -> Page:
     return page
 
 
-def open_as(page: Page, person: User, address: str) -> None:
-    let_in(page.context, person)
+def open_as(page: Page, user: User, address: str) -> None:
+    let_in(page.context, user)
     page.goto(address)
 
 
@@ -50,11 +50,11 @@ def handed_in(title: str, by: User, **values: Any) -> Article:
 
 def test_an_administrator_overrides_on_purpose_only_and_says_why(phone: Page) -> None:
     """S4"""
-    root = make_person("root", is_superuser=True)
+    root = make_user("root", is_superuser=True)
     article = handed_in("Bridge closes", root)
     open_as(phone, root, reverse("admin:articles_queuedarticle_change", args=[article.pk]))
-    override = phone.get_by_role("button", name="Approve without another person")
-    expect(phone.get_by_text("another person must review it")).to_be_visible()
+    override = phone.get_by_role("button", name="Approve without another user")
+    expect(phone.get_by_text("another user must review it")).to_be_visible()
     expect(phone.get_by_role("button", name="Approve", exact=True)).to_have_count(0)
     expect(override).to_be_hidden()
 
@@ -66,11 +66,11 @@ def test_an_administrator_overrides_on_purpose_only_and_says_why(phone: Page) ->
     assert Article.objects.get().status == Status.MANUAL_REVIEW
 
     phone.get_by_label("Reason for the override").fill("Alone at night.")
-    phone.get_by_label("I know that no other person has approved this text.").check()
+    phone.get_by_label("I know that no other user has approved this text.").check()
     override.click()
     expect(phone.get_by_text("Bridge closes: It is ready")).to_be_visible()
     assert Article.objects.get().status == Status.MANUALLY_APPROVED
-    assert AuditEntry.objects.of(article).latest("id").facts["override"] == "Alone at night."
+    assert AuditEntry.objects.of(article).latest("id").details["override"] == "Alone at night."
     phone.goto(reverse("admin:articles_auditentry_changelist"))
     expect(phone.get_by_text("Alone at night.").first).to_be_visible()
 
@@ -79,7 +79,7 @@ def test_the_chief_reads_whole_choices_and_the_words_say_what_was_chosen(phone: 
     """S4, D1"""
     chief = make_member(Role.CHIEF)
     open_as(phone, chief, reverse("admin:articles_reviewpolicy_changelist"))
-    expect(phone.get_by_label("A person approves every text")).to_be_checked()
+    expect(phone.get_by_label("A user approves every text")).to_be_checked()
     assert nothing_is_cut(phone)
 
     chosen = str(ReviewPolicy.Machine.TEXTS.label)

@@ -13,14 +13,14 @@ from playwright.sync_api import Browser, Page, expect
 
 from articles import publishing
 from articles.exceptions import NotAllowed
-from articles.models import Article, AuditEntry, Batch, BatchItem
+from articles.models import Article, AuditEntry, BulkAction, BulkActionItem
 from articles.publishing import bulk
 from articles.roles import Role
-from articles.task_types import BATCH
-from articles.workflow import Step
+from articles.task_types import BULK_ACTION
+from articles.workflow import Transition
 from scheduling.models import TaskInfo
-from scheduling.side_effects import run_errands
-from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, publish_tasks, soon
+from scheduling.side_effects import run_side_effects
+from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_user, publish_tasks, soon
 from tests.conftest import Site
 
 pytestmark = pytest.mark.django_db
@@ -34,40 +34,40 @@ def alice() -> User:
     return make_editor()
 
 
-def logged_in(person: User) -> Client:
+def logged_in(user: User) -> Client:
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     return client
 
 
-def do(by: User, step: Step, *articles: Article, **parameters: Any) -> Batch:
+def do(by: User, transition: Transition, *articles: Article, **parameters: Any) -> BulkAction:
     """Have all of a batch done."""
-    batch = bulk.gather_articles(step, [(article.pk, article.title) for article in articles], by=by)
-    bulk.start_bulk_action(batch, **parameters)
-    return finished(batch)
+    bulk_action = bulk.gather_articles(transition, [(article.pk, article.title) for article in articles], by=by)
+    bulk.start_bulk_action(bulk_action, **parameters)
+    return finished(bulk_action)
 
 
-def finished(batch: Batch) -> Batch:
-    while bulk.advance_bulk_action(batch.pk):
+def finished(bulk_action: BulkAction) -> BulkAction:
+    while bulk.advance_bulk_action(bulk_action.pk):
         pass
-    batch.refresh_from_db()
-    assert batch.finished_at is not None
-    return batch
+    bulk_action.refresh_from_db()
+    assert bulk_action.finished_at is not None
+    return bulk_action
 
 
-def take_back(batch: Batch) -> Batch:
-    return finished(bulk.undo_bulk_action(batch, by=batch.person))
+def take_back(bulk_action: BulkAction) -> BulkAction:
+    return finished(bulk.undo_bulk_action(bulk_action, by=bulk_action.user))
 
 
-def refusals(batch: Batch) -> dict[str, str]:
-    return dict(batch.items.filter(state=BatchItem.State.REFUSED).values_list("title", "reason"))
+def refusals(bulk_action: BulkAction) -> dict[str, str]:
+    return dict(bulk_action.items.filter(state=BulkActionItem.State.REFUSED).values_list("title", "reason"))
 
 
 def some(number: int = 3, **values: Any) -> list[Article]:
     return [make_article(f"No. {count}", **values) for count in range(number)]
 
 
-def standings(*articles: Article) -> list[tuple[int, Any]]:
+def states(*articles: Article) -> list[tuple[int, Any]]:
     rows = Article.objects.filter(pk__in=[article.pk for article in articles]).order_by("pk")
     return list(rows.values_list("status", "publish_at"))
 
@@ -76,99 +76,103 @@ def test_a_batch_is_done_in_chunks_and_names_each_refused_article(alice: User, m
     """R0.8"""
     monkeypatch.setattr(bulk, "CHUNK", 2)
     drafts, published = some(), make_article("Out already", status=Status.PUBLISHED)
-    batch = bulk.gather_articles(Step.SUBMIT, [(one.pk, one.title) for one in (*drafts, published)], by=alice)
-    bulk.start_bulk_action(batch)
-    assert bulk.advance_bulk_action(batch.pk)
+    bulk_action = bulk.gather_articles(
+        Transition.SUBMIT, [(one.pk, one.title) for one in (*drafts, published)], by=alice
+    )
+    bulk.start_bulk_action(bulk_action)
+    assert bulk.advance_bulk_action(bulk_action.pk)
     assert Article.objects.filter(status=Status.MANUAL_REVIEW).count() == 2
-    finished(batch)
-    assert batch.counts() == {"total": 4, "done": 3, "refused": 1}
-    assert "“Submit for review” is not possible" in refusals(batch)["Out already"]
+    finished(bulk_action)
+    assert bulk_action.counts() == {"total": 4, "done": 3, "refused": 1}
+    assert "“Submit for review” is not possible" in refusals(bulk_action)["Out already"]
 
 
 def test_an_article_that_is_gone_is_named(alice: User) -> None:
     gone, there = some(2)
-    batch = bulk.gather_articles(Step.SUBMIT, [(gone.pk, gone.title), (there.pk, there.title)], by=alice)
-    bulk.start_bulk_action(batch)
+    bulk_action = bulk.gather_articles(Transition.SUBMIT, [(gone.pk, gone.title), (there.pk, there.title)], by=alice)
+    bulk.start_bulk_action(bulk_action)
     gone.delete()
-    assert refusals(finished(batch)) == {"No. 0": "The article has been deleted."}
+    assert refusals(finished(bulk_action)) == {"No. 0": "The article has been deleted."}
 
 
 def test_each_article_is_authorised_and_recorded_as_if_alone() -> None:
     author = make_member(Role.AUTHOR)
     mine, theirs = make_article("Mine", author=author), make_article("Theirs")
-    batch = do(author, Step.SUBMIT, mine, theirs)
-    assert refusals(batch) == {"Theirs": "This is somebody else's article; you may change your own."}
+    bulk_action = do(author, Transition.SUBMIT, mine, theirs)
+    assert refusals(bulk_action) == {"Theirs": "This is somebody else's article; you may change your own."}
     entry = AuditEntry.objects.of(mine).first()
     assert entry is not None
-    assert (entry.action, entry.door, entry.user_id) == (Step.SUBMIT, AuditEntry.Door.ADMIN, author.pk)
+    assert (entry.action, entry.source, entry.user_id) == (Transition.SUBMIT, AuditEntry.Source.ADMIN, author.pk)
 
 
 def test_a_right_that_is_taken_away_meanwhile_counts(alice: User) -> None:
     articles = some(status=APPROVED)
-    batch = bulk.gather_articles(Step.SCHEDULE, [(one.pk, one.title) for one in articles], by=alice)
-    bulk.start_bulk_action(batch, publish_at=soon(hours=1))
+    bulk_action = bulk.gather_articles(Transition.SCHEDULE, [(one.pk, one.title) for one in articles], by=alice)
+    bulk.start_bulk_action(bulk_action, publish_at=soon(hours=1))
     alice.user_permissions.clear()
-    assert len(refusals(finished(batch))) == 3
+    assert len(refusals(finished(bulk_action))) == 3
 
 
 def test_whoever_may_not_take_the_step_gathers_nothing() -> None:
     with pytest.raises(NotAllowed):
-        bulk.gather_articles(Step.SCHEDULE, [], by=make_member(Role.AUTHOR))
+        bulk.gather_articles(Transition.SCHEDULE, [], by=make_member(Role.AUTHOR))
 
 
 def test_a_worker_goes_on_when_the_page_is_left(alice: User) -> None:
     articles = some(status=APPROVED)
-    batch = bulk.gather_articles(Step.SCHEDULE, [(one.pk, one.title) for one in articles], by=alice)
-    bulk.start_bulk_action(batch, publish_at=soon(hours=1))
-    run_errands([BATCH])
-    batch.refresh_from_db()
-    assert batch.finished_at is not None
+    bulk_action = bulk.gather_articles(Transition.SCHEDULE, [(one.pk, one.title) for one in articles], by=alice)
+    bulk.start_bulk_action(bulk_action, publish_at=soon(hours=1))
+    run_side_effects([BULK_ACTION])
+    bulk_action.refresh_from_db()
+    assert bulk_action.finished_at is not None
     assert all(len(publish_tasks(article)) == 1 for article in articles)
 
 
 def test_a_worker_lets_others_have_their_turn(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "SHARE", -1)
     monkeypatch.setattr(bulk, "CHUNK", 1)
-    batch = bulk.gather_articles(Step.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
-    bulk.start_bulk_action(batch)
-    bulk.carry_on(batch.pk)
-    assert batch.counts()["done"] == 1
-    assert TaskInfo.objects.filter(task_type=BATCH, key=f"{batch.pk}:1").exists()
+    bulk_action = bulk.gather_articles(Transition.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
+    bulk.start_bulk_action(bulk_action)
+    bulk.carry_on(bulk_action.pk)
+    assert bulk_action.counts()["done"] == 1
+    assert TaskInfo.objects.filter(task_type=BULK_ACTION, key=f"{bulk_action.pk}:1").exists()
 
 
 def test_a_batch_that_was_done_is_not_done_again(alice: User) -> None:
-    batch = do(alice, Step.SUBMIT, *some())
+    bulk_action = do(alice, Transition.SUBMIT, *some())
     entries = AuditEntry.objects.count()
-    bulk.start_bulk_action(batch)
-    assert not bulk.advance_bulk_action(batch.pk)
+    bulk.start_bulk_action(bulk_action)
+    assert not bulk.advance_bulk_action(bulk_action.pk)
     assert AuditEntry.objects.count() == entries
 
 
 @pytest.mark.parametrize(
-    ("step", "values", "parameters"),
+    ("transition", "values", "parameters"),
     [
-        (Step.SUBMIT, {"status": Status.DRAFT}, {}),
-        (Step.APPROVE, {"status": Status.MANUAL_REVIEW, "status_reason": "Unsure."}, {}),
-        (Step.SCHEDULE, {"status": APPROVED}, {"publish_at": True}),
-        (Step.SCHEDULE, {"status": APPROVED, "publish_at": True}, {"publish_at": True}),
-        (Step.MOVE, {"status": APPROVED, "publish_at": True}, {"minutes": 30}),
-        (Step.CANCEL_SCHEDULE, {"status": APPROVED, "publish_at": True}, {}),
-        (Step.WITHDRAW, {"status": Status.PUBLISHED}, {}),
-        (Step.RESTORE, {"status": Status.WITHDRAWN}, {}),
+        (Transition.SUBMIT, {"status": Status.DRAFT}, {}),
+        (Transition.APPROVE, {"status": Status.MANUAL_REVIEW, "status_reason": "Unsure."}, {}),
+        (Transition.SCHEDULE, {"status": APPROVED}, {"publish_at": True}),
+        (Transition.SCHEDULE, {"status": APPROVED, "publish_at": True}, {"publish_at": True}),
+        (Transition.RESCHEDULE, {"status": APPROVED, "publish_at": True}, {"minutes": 30}),
+        (Transition.UNSCHEDULE, {"status": APPROVED, "publish_at": True}, {}),
+        (Transition.UNPUBLISH, {"status": Status.PUBLISHED}, {}),
+        (Transition.REPUBLISH, {"status": Status.UNPUBLISHED}, {}),
     ],
 )
-def test_what_was_done_is_undone(alice: User, step: Step, values: dict[str, Any], parameters: dict[str, Any]) -> None:
+def test_what_was_done_is_undone(
+    alice: User, transition: Transition, values: dict[str, Any], parameters: dict[str, Any]
+) -> None:
     if "publish_at" in values:
         values = {**values, "publish_at": soon(hours=2)}
     if "publish_at" in parameters:
         parameters = {"publish_at": soon(hours=1)}
     articles = some(**values)
-    before = standings(*articles)
-    batch = do(alice, step, *articles, **parameters)
-    assert standings(*articles) != before
-    undone = take_back(batch)
+    before = states(*articles)
+    bulk_action = do(alice, transition, *articles, **parameters)
+    assert states(*articles) != before
+    undone = take_back(bulk_action)
     assert refusals(undone) == {}
-    assert standings(*articles) == before
+    assert states(*articles) == before
     assert {row.status_reason for row in Article.objects.all()} == {values.get("status_reason", "")}
     times = [moment for status, moment in before if status in Status.waiting() and moment]
     assert [task for article in articles for task in publish_tasks(article)] == times
@@ -177,53 +181,53 @@ def test_what_was_done_is_undone(alice: User, step: Step, values: dict[str, Any]
 
 def test_what_somebody_changed_since_is_left_and_named(alice: User) -> None:
     articles = some(status=APPROVED)
-    batch = do(alice, Step.SCHEDULE, *articles, publish_at=soon(hours=1))
+    bulk_action = do(alice, Transition.SCHEDULE, *articles, publish_at=soon(hours=1))
     later = soon(hours=5)
     publishing.schedule(articles[1], publish_at=later, by=alice)
     Article.objects.filter(pk=articles[2].pk).update(publish_at=later)
-    undone = take_back(batch)
+    undone = take_back(bulk_action)
     reason = "The article has been changed since."
     assert refusals(undone) == {"No. 1": reason, "No. 2": reason}
-    assert [moment for _status, moment in standings(*articles)] == [None, later, later]
+    assert [moment for _status, moment in states(*articles)] == [None, later, later]
 
 
 def test_what_went_live_meanwhile_is_not_taken_back(alice: User) -> None:
     article = make_article("Out", status=APPROVED)
-    batch = do(alice, Step.SCHEDULE, article, publish_at=soon(seconds=-1))
-    assert refusals(take_back(batch)) == {"Out": "The article has gone live."}
+    bulk_action = do(alice, Transition.SCHEDULE, article, publish_at=soon(seconds=-1))
+    assert refusals(take_back(bulk_action)) == {"Out": "The article has gone live."}
 
 
 def test_a_time_that_is_past_by_now_is_not_given_back(alice: User) -> None:
     article = make_article("Missed", status=APPROVED, publish_at=soon(hours=1))
-    batch = do(alice, Step.CANCEL_SCHEDULE, article)
-    before = {**batch.items.get().before, "publish_at": soon(hours=-1).isoformat()}
-    batch.items.update(before=before)
-    assert refusals(take_back(batch)) == {"Missed": "The time it had is past."}
-    assert standings(article) == [(APPROVED, None)]
+    bulk_action = do(alice, Transition.UNSCHEDULE, article)
+    before = {**bulk_action.items.get().before, "publish_at": soon(hours=-1).isoformat()}
+    bulk_action.items.update(before=before)
+    assert refusals(take_back(bulk_action)) == {"Missed": "The time it had is past."}
+    assert states(article) == [(APPROVED, None)]
 
 
 def test_publishing_at_once_cannot_be_undone(alice: User) -> None:
-    batch = do(alice, Step.PUBLISH_NOW, *some(status=APPROVED))
-    page = logged_in(alice).post(f"/admin/desk/batches/{batch.pk}/undo/", follow=True)
+    bulk_action = do(alice, Transition.PUBLISH_NOW, *some(status=APPROVED))
+    page = logged_in(alice).post(f"/admin/desk/bulk-actions/{bulk_action.pk}/undo/", follow=True)
     assert "This can no longer be undone here." in page.text
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 3
 
 
 def test_undoing_is_possible_for_a_while_and_once(alice: User) -> None:
-    batch = do(alice, Step.SUBMIT, *some())
-    assert bulk.undo_bulk_action(batch, by=alice) == bulk.undo_bulk_action(batch, by=alice)
-    late = do(alice, Step.APPROVE, make_article("Late", status=Status.MANUAL_REVIEW))
-    Batch.objects.filter(pk=late.pk).update(finished_at=soon(hours=-2))
+    bulk_action = do(alice, Transition.SUBMIT, *some())
+    assert bulk.undo_bulk_action(bulk_action, by=alice) == bulk.undo_bulk_action(bulk_action, by=alice)
+    late = do(alice, Transition.APPROVE, make_article("Late", status=Status.MANUAL_REVIEW))
+    BulkAction.objects.filter(pk=late.pk).update(finished_at=soon(hours=-2))
     late.refresh_from_db()
     assert not bulk.may_be_undone(late, soon())
 
 
 def test_nobody_sees_or_drives_the_batches_of_others(alice: User) -> None:
-    batch = do(alice, Step.SUBMIT, *some())
-    other = logged_in(make_person("admin", is_superuser=True))
-    assert other.get(f"/admin/desk/batches/{batch.pk}/").status_code == 404
-    assert other.post(f"/admin/desk/batches/{batch.pk}/advance/").status_code == 404
-    assert other.post(f"/admin/desk/batches/{batch.pk}/undo/").status_code == 404
+    bulk_action = do(alice, Transition.SUBMIT, *some())
+    other = logged_in(make_user("admin", is_superuser=True))
+    assert other.get(f"/admin/desk/bulk-actions/{bulk_action.pk}/").status_code == 404
+    assert other.post(f"/admin/desk/bulk-actions/{bulk_action.pk}/advance/").status_code == 404
+    assert other.post(f"/admin/desk/bulk-actions/{bulk_action.pk}/undo/").status_code == 404
 
 
 def test_more_than_can_be_are_refused_at_once(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,26 +238,26 @@ def test_more_than_can_be_are_refused_at_once(alice: User, monkeypatch: pytest.M
 
 def test_batches_that_nobody_asks_for_any_more_are_forgotten(alice: User) -> None:
     kept, forgotten, old = (
-        do(alice, Step.SUBMIT),
-        bulk.gather_articles(Step.SUBMIT, [], by=alice),
-        do(alice, Step.SUBMIT),
+        do(alice, Transition.SUBMIT),
+        bulk.gather_articles(Transition.SUBMIT, [], by=alice),
+        do(alice, Transition.SUBMIT),
     )
-    Batch.objects.filter(pk=forgotten.pk).update(created_at=soon(days=-2))
-    Batch.objects.filter(pk=old.pk).update(created_at=soon(days=-31))
-    new = bulk.gather_articles(Step.SUBMIT, [], by=alice)
-    assert set(Batch.objects.all()) == {kept, new}
+    BulkAction.objects.filter(pk=forgotten.pk).update(created_at=soon(days=-2))
+    BulkAction.objects.filter(pk=old.pk).update(created_at=soon(days=-31))
+    new = bulk.gather_articles(Transition.SUBMIT, [], by=alice)
+    assert set(BulkAction.objects.all()) == {kept, new}
 
 
 def test_the_list_leads_back_to_a_step_that_is_going_on(alice: User) -> None:
-    batch = bulk.gather_articles(Step.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
-    bulk.start_bulk_action(batch)
+    bulk_action = bulk.gather_articles(Transition.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
+    bulk.start_bulk_action(bulk_action)
     desk = logged_in(alice)
     assert "“Submit for review” is still going on." in desk.get(LIST).text
-    finished(batch)
+    finished(bulk_action)
     assert "is done and can be undone" in desk.get(LIST).text
-    take_back(batch)
+    take_back(bulk_action)
     assert "can be undone" not in desk.get(LIST).text
-    assert "Undo: Submit for review" in desk.get("/admin/desk/batches/").text
+    assert "Undo: Submit for review" in desk.get("/admin/desk/bulk-actions/").text
 
 
 def test_without_scripts_buttons_lead_through_a_step_and_its_undoing(
@@ -281,16 +285,18 @@ def test_without_scripts_buttons_lead_through_a_step_and_its_undoing(
 
 
 def test_the_script_of_a_step_gets_the_inside_of_its_page(alice: User) -> None:
-    batch = bulk.gather_articles(Step.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
-    bulk.start_bulk_action(batch)
-    answer = logged_in(alice).post(f"/admin/desk/batches/{batch.pk}/advance/", headers={"x-requested-with": "fetch"})
-    assert "Done with 3 articles." in answer.text
-    assert "<html" not in answer.text
+    bulk_action = bulk.gather_articles(Transition.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
+    bulk.start_bulk_action(bulk_action)
+    response = logged_in(alice).post(
+        f"/admin/desk/bulk-actions/{bulk_action.pk}/advance/", headers={"x-requested-with": "fetch"}
+    )
+    assert "Done with 3 articles." in response.text
+    assert "<html" not in response.text
 
 
 @pytest.mark.django_db(transaction=True)
 def test_without_scripts_the_list_shows_what_can_be_done_with_the_chosen(browser: Browser, site: Site) -> None:
-    admin = make_person("admin", is_superuser=True)
+    admin = make_user("admin", is_superuser=True)
     make_article("Bridge")
     with browser.new_context(base_url=site.url, java_script_enabled=False, locale="en-US") as context:
         session = logged_in(admin).cookies["sessionid"].value
@@ -306,22 +312,22 @@ def test_without_scripts_the_list_shows_what_can_be_done_with_the_chosen(browser
 
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_does_not_press_while_the_page_works_on_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = bulk.gather_articles(Step.SUBMIT, [(make_article().pk, "One")], by=make_editor())
-    bulk.start_bulk_action(batch)
+    bulk_action = bulk.gather_articles(Transition.SUBMIT, [(make_article().pk, "One")], by=make_editor())
+    bulk.start_bulk_action(bulk_action)
     asked: list[int] = []
 
-    def busy(batch_id: int) -> bool:
-        asked.append(batch_id)
+    def busy(bulk_action_id: int) -> bool:
+        asked.append(bulk_action_id)
         return True
 
     monkeypatch.setattr(bulk, "advance_bulk_action", busy)
     monkeypatch.setattr(bulk, "SHARE", 0.2)
-    bulk.carry_on(batch.pk)
+    bulk.carry_on(bulk_action.pk)
     assert len(asked) <= 0.2 / bulk.PAUSE + 2
 
 
 def test_an_editor_schedules_many_watches_the_progress_and_undoes_it(page: Page) -> None:
-    make_person("alice", is_superuser=True)
+    make_user("alice", is_superuser=True)
     for number in range(45):
         make_article(f"No. {number}", status=APPROVED)
     make_article("Not yet")

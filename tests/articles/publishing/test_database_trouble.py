@@ -11,8 +11,8 @@ from django.db import connection
 from django.test import Client
 
 from articles import releases
-from articles.models import Article, Notice, Release
-from articles.notifications.alerts import tell_of_trouble
+from articles.models import Article, Notification, Release
+from articles.notifications.alerts import notify_of_trouble
 from articles.roles import Role
 from articles.task_types import OF_ARTICLES, PUBLISH, RELEASE, REVIEW_AGAIN
 from scheduling import registry
@@ -63,9 +63,9 @@ def row(trouble: str, task_type: str = PUBLISH) -> dict[str, str]:
     }
 
 
-def opened_by(person: User) -> Client:
+def opened_by(user: User) -> Client:
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     return client
 
 
@@ -203,7 +203,7 @@ def test_people_are_told_once_of_articles_and_releases_that_fail() -> None:
     task = TaskInfo.objects.get(task_type=RELEASE)
     TaskInfo.objects.filter(pk=task.pk).update(attempts=1)
     TaskInfoLog.objects.filter(pk=task.pk).update(attempts=1, error="KeyError: 'members'")
-    assert [tell_of_trouble(), tell_of_trouble()] == [2, 0]
-    told = Notice.objects.filter(person=publisher, kind=Notice.Kind.FAILED)
+    assert [notify_of_trouble(), notify_of_trouble()] == [2, 0]
+    told = Notification.objects.filter(user=publisher, kind=Notification.Kind.FAILED)
     assert set(told.values_list("reason", flat=True)) == {"ValueError: no revision", "KeyError: 'members'"}
     assert Release.objects.get().status == Release.Status.SCHEDULED

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from articles.models import Article
 from scheduling.models import TaskInfoLog
-from tests.articles.factories import approve, make_article, make_channel, make_person, soon
+from tests.articles.factories import approve, make_article, make_channel, make_user, soon
 from tests.conftest import Site, StartManage
 from tests.harness import eventually
 
@@ -37,7 +37,7 @@ def test_an_article_scheduled_in_the_desk_appears_on_the_open_front_page_by_itse
     page: Page, start_manage: StartManage
 ) -> None:
     """R1.15 R2.1"""
-    make_person("alice", is_superuser=True)
+    make_user("alice", is_superuser=True)
     make_channel()
     start_manage("poll", "--forever")
     page.goto("/")
@@ -74,7 +74,7 @@ def test_an_open_page_loses_an_article_that_is_withdrawn(page: Page) -> None:
     article = make_article(TITLE, status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
     page.goto("/")
     expect(page.get_by_role("link", name=TITLE)).to_be_visible()
-    article.status = Article.Status.WITHDRAWN
+    article.status = Article.Status.UNPUBLISHED
     article.save()
     expect(page.get_by_role("link", name=TITLE)).to_have_count(0, timeout=15_000)
 
@@ -97,7 +97,7 @@ def test_nothing_sticks_out_sideways(page: Page, width: int) -> None:
 
 
 def test_without_scripts_articles_are_written_and_many_are_submitted(browser: Browser, site: Site) -> None:
-    make_person("alice", is_superuser=True)
+    make_user("alice", is_superuser=True)
     viewport: ViewportSize = {"width": 1440, "height": 900}
     with browser.new_context(base_url=site.url, java_script_enabled=False, viewport=viewport) as context:
         page = context.new_page()

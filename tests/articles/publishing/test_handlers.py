@@ -9,7 +9,7 @@ import pytest
 from django.test import TestCase
 
 from articles.handlers import publish, unpublish
-from articles.models import Article, AuditEntry, Notice, Revision
+from articles.models import Article, AuditEntry, Notification, Revision
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.registry import Drop, Verdict
 from scheduling.services import run_due
@@ -17,7 +17,7 @@ from tests.articles.factories import (
     APPROVED,
     make_article,
     make_editor,
-    make_person,
+    make_user,
     publish_tasks,
     soon,
     unpublish_tasks,
@@ -58,7 +58,7 @@ def test_publishing_counts_as_no_edit() -> None:
 @pytest.mark.django_db
 def test_500_articles_take_a_few_statements(django_assert_max_num_queries: pytest.FixtureRequest) -> None:
     """Three, and four to tell their author: who he is, what he wants to be told, what time it is, the notices."""
-    past, author = soon(seconds=-1), make_person("wen")
+    past, author = soon(seconds=-1), make_user("wen")
     Article.objects.bulk_create(
         Article(title=f"No. {number}", status=APPROVED, publish_at=past, author=author) for number in range(500)
     )
@@ -67,10 +67,10 @@ def test_500_articles_take_a_few_statements(django_assert_max_num_queries: pytes
     with django_assert_max_num_queries(7):  # type: ignore[operator]
         assert publish(tasks) == {}
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 500
-    assert Notice.objects.filter(person=author, kind=Notice.Kind.PUBLISHED, at__gte=past).count() == 500
+    assert Notification.objects.filter(user=author, kind=Notification.Kind.PUBLISHED, at__gte=past).count() == 500
     entries = AuditEntry.objects.filter(action="published", article_id__in=ids, at__gte=past)
-    assert entries.values("old_status", "new_status", "old_time", "revision", "door").distinct().get() == {
-        "old_status": APPROVED, "new_status": Status.PUBLISHED, "old_time": past, "revision": 0, "door": "worker",
+    assert entries.values("old_status", "new_status", "old_time", "revision", "source").distinct().get() == {
+        "old_status": APPROVED, "new_status": Status.PUBLISHED, "old_time": past, "revision": 0, "source": "worker",
     }  # fmt: skip
     assert entries.count() == 500
 
@@ -121,7 +121,7 @@ def test_an_article_whose_whole_span_was_missed_is_taken_off_and_never_put_out()
         verdicts_of_publishing()
     assert Article.objects.get().status == APPROVED
     assert unpublish(list(TaskInfo.objects.filter(task_type="articles.unpublish"))) == {}
-    assert Article.objects.values_list("status", "published_at").get() == (Status.WITHDRAWN, None)
+    assert Article.objects.values_list("status", "published_at").get() == (Status.UNPUBLISHED, None)
 
 
 @pytest.mark.django_db
@@ -129,7 +129,7 @@ def test_an_article_is_taken_off_at_its_end() -> None:
     """R5.5"""
     make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2), unpublish_at=soon(seconds=-1))
     assert unpublish(list(TaskInfo.objects.all())) == {}
-    assert Article.objects.get().status == Status.WITHDRAWN
+    assert Article.objects.get().status == Status.UNPUBLISHED
 
 
 @pytest.mark.django_db

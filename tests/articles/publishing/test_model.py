@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from articles import publishing, review
 from articles.exceptions import ArticleError
-from articles.models import Article, AuditEntry, ReviewPolicy, Revision, Tag, Text, Update, Word
+from articles.models import Article, AuditEntry, ReviewPolicy, Revision, SensitiveWord, Tag, Text, Update
 from articles.publishing.rescan import review_again
 from articles.publishing.revisions import for_review
 from articles.publishing.tags import rename_tag
 from scheduling.models import TaskInfo
 from scheduling.services import read_database_clock, refresh, run_due
-from tests.articles.factories import make_article, make_editor, make_person
+from tests.articles.factories import make_article, make_editor, make_user
 from tests.scheduling.conftest import Travel
 from tests.scheduling.conftest import travel as travel  # a fixture
 
@@ -32,8 +32,8 @@ STATUSES: Mapping[str, Collection[Article.Status]] = {
     "unapproved": {Status.DRAFT, Status.SUBMITTED, Status.REJECTED, Status.MANUAL_REVIEW},
     "waiting": {*Status.waiting(), Status.PUBLISHED},
     "out": {Status.PUBLISHED},
-    "off": {Status.WITHDRAWN},
-    "killed": {Status.KILLED},
+    "off": {Status.UNPUBLISHED},
+    "retracted": {Status.RETRACTED},
 }
 
 keys = st.sampled_from(["a", "b"])
@@ -46,16 +46,16 @@ PLAIN = [
     "submit",
     "approve",
     "approve_what_was_read_before",
-    "refuse",
+    "reject",
     "cancel",
     "publish",
-    "withdraw",
-    "restore",
+    "unpublish",
+    "republish",
     "publish_update",
-    "cancel_update",
+    "unschedule_update",
     "discard",
-    "kill",
-    "revive",
+    "retract",
+    "undo_retraction",
     "go_back",
     "reassign",
     "another_edits",
@@ -64,15 +64,15 @@ PLAIN = [
     "override",
     "approve_after_a_change_of_time",
 ]
-PEOPLE = ["alice", "bob", "carol"]
-people = st.sampled_from(PEOPLE)
-TIMED = ["schedule", "move", "embargo", "schedule_update"]
+USERS = ["alice", "bob", "carol"]
+users = st.sampled_from(USERS)
+TIMED = ["schedule", "reschedule", "embargo", "schedule_update"]
 single = st.one_of(
     st.tuples(st.sampled_from(PLAIN), keys),
     st.tuples(st.sampled_from(["edit", "get_approved"]), keys),
     st.tuples(st.sampled_from(TIMED), keys, seconds),
     st.tuples(st.sampled_from(["lift", "write_of_a_scandal"]), keys),
-    st.tuples(st.just("enter"), people),
+    st.tuples(st.just("enter"), users),
     st.tuples(st.just("choose_the_machine"), st.sampled_from(ReviewPolicy.Machine.values)),
     st.tuples(st.just("forbid")),
     st.tuples(st.just("work")),
@@ -86,10 +86,10 @@ STORIES = [
     "embargo get_approved schedule publish lift publish",
     "submit edit approve_what_was_read_before approve schedule wait",
     "get_approved publish edit get_approved schedule_update edit wait work",
-    "get_approved schedule withdraw cancel restore refuse wait",
-    "get_approved publish withdraw edit get_approved restore",
+    "get_approved schedule unpublish cancel republish reject wait",
+    "get_approved publish unpublish edit get_approved republish",
     "get_approved schedule embargo schedule wait",
-    "get_approved schedule edit submit refuse wait",
+    "get_approved schedule edit submit reject wait",
     "edit submit reassign rename_the_tag approve approve publish",
     "edit another_edits submit reassign approve publish",
     "edit submit save_too_late approve publish",
@@ -137,8 +137,8 @@ def _untimed(name: str, key: str, draw: st.DrawFn) -> tuple[Any, ...]:
     return (name,) if name in WITHOUT_ARTICLE else (name, key)
 
 
-scripts = st.lists(st.one_of(single.map(lambda step: [step]), stories()), min_size=4, max_size=14).map(
-    lambda parts: [step for part in parts for step in part]
+scripts = st.lists(st.one_of(single.map(lambda transition: [transition]), stories()), min_size=4, max_size=14).map(
+    lambda parts: [transition for part in parts for transition in part]
 )
 
 
@@ -158,7 +158,7 @@ class Wording(NamedTuple):
 
 @dataclass
 class Expected:
-    """What ought to be of one article: the text readers see when its time has come, and the newer ones."""
+    """What ought to be of one article: the text readers see when its time has come, and the pending_update ones."""
 
     text: Wording
     state: str = "unapproved"
@@ -176,9 +176,9 @@ class Newsroom:
     """Does things to two articles, and knows what readers may see then."""
 
     def __init__(self, travel: Travel) -> None:
-        self.people = {name: make_editor(name) for name in PEOPLE}
-        self.root = make_person("root", is_superuser=True)
-        self.travel, self.editor, self.edits = travel, self.people["alice"], 0
+        self.users = {name: make_editor(name) for name in USERS}
+        self.root = make_user("root", is_superuser=True)
+        self.travel, self.editor, self.edits = travel, self.users["alice"], 0
         self.tag = Tag.objects.create(name="Tag 0")
         self.articles = {key: make_article(f"{key} 0", author=self.editor) for key in ("a", "b")}
         for article in self.articles.values():
@@ -246,24 +246,24 @@ class Newsroom:
 
     def enter(self, name: str) -> None:
         """Another person is at work from now on."""
-        self.editor = self.people[name]
+        self.editor = self.users[name]
 
     def reassign(self, key: str) -> None:
         """The article gets another author: whoever is at work, the old one and the new one have had a hand in it."""
         old = self.article(key).author
-        new = next(person for person in self.people.values() if person != old)
+        new = next(user for user in self.users.values() if user != old)
         if self.take(publishing.edit, key, changes={"author": new}):
             self.wrote[key] |= {self.editor.pk, old.pk, new.pk} if old else {self.editor.pk, new.pk}
 
     def another_edits(self, key: str) -> None:
         at_work = self.editor
-        self.editor = next(person for person in self.people.values() if person != at_work)
+        self.editor = next(user for user in self.users.values() if user != at_work)
         self.edit(key)
         self.editor = at_work
 
     def save_too_late(self, key: str) -> None:
         """Another person's text is put aside, which changes nothing."""
-        late = next(person for person in self.people.values() if person != self.editor)
+        late = next(user for user in self.users.values() if user != self.editor)
         before = self.stored(key)
         with contextlib.suppress(ArticleError):
             publishing.edit(self.articles[key], by=late, changes={"title": "Too late"}, seen=self.later(-10_000))
@@ -287,7 +287,7 @@ class Newsroom:
 
     def passed_by_machine(self, key: str) -> bool:
         entry = AuditEntry.objects.of(self.articles[key]).first()
-        return entry is not None and entry.facts.get("approved_by") == "automatic review"
+        return entry is not None and entry.details.get("approved_by") == "automatic review"
 
     def read(self, key: str) -> int:
         """What a reviewer has before him."""
@@ -306,7 +306,7 @@ class Newsroom:
             publishing.approve(self.articles[key], by=self.root, revision=number, override="Nobody else is here.")
         except ArticleError:
             return
-        assert AuditEntry.objects.latest("pk").facts["override"] == "Nobody else is here."
+        assert AuditEntry.objects.latest("pk").details["override"] == "Nobody else is here."
         self.adopt(key)
 
     def approve_after_a_change_of_time(self, key: str) -> None:
@@ -327,13 +327,13 @@ class Newsroom:
         newest = self.read(key)
         for stale in (newest - 1, newest + 1):
             assert not self.take(publishing.approve, key, revision=stale)
-            assert not self.take(publishing.refuse, key, revision=stale, reason="No.")
+            assert not self.take(publishing.reject, key, revision=stale, reason="No.")
 
     def get_approved(self, key: str) -> None:
         """Random steps alone seldom come this far."""
         self.submit(key)
         at_work = self.editor
-        self.editor = next((one for one in self.people.values() if one.pk not in self.hands(key)), at_work)
+        self.editor = next((one for one in self.users.values() if one.pk not in self.hands(key)), at_work)
         self.approve(key)
         self.editor = at_work
 
@@ -343,14 +343,14 @@ class Newsroom:
         self.wrote[key] = set()
         if expected.draft is None:
             expected.state = "waiting"
-        elif article.newer is None:
+        elif article.pending_update is None:
             assert not self.is_out(key), "an update replaced what readers see, before its time"
             expected.text, expected.draft, expected.waiting = expected.draft, None, None
         else:
             expected.waiting, expected.draft = expected.draft, None
 
-    def refuse(self, key: str) -> None:
-        self.take(publishing.refuse, key, reason="No.")
+    def reject(self, key: str) -> None:
+        self.take(publishing.reject, key, reason="No.")
 
     def schedule(self, key: str, distance: int) -> None:
         moment, end = self.later(distance), self.article(key).embargo_until
@@ -359,18 +359,18 @@ class Newsroom:
             assert self.article(key).publish_at == moment
             self.retimed(key)
 
-    def move(self, key: str, distance: int) -> None:
+    def reschedule(self, key: str, distance: int) -> None:
         shift, before = timedelta(seconds=distance), self.article(key).publish_at
 
         def move(article: Article, *, by: User) -> None:
-            assert publishing.move_many([article], shift=shift, by=by) in (0, before is not None)
+            assert publishing.reschedule_many([article], shift=shift, by=by) in (0, before is not None)
 
         if self.take(move, key):
             assert self.article(key).publish_at in (before, before and before + shift)
             self.retimed(key)
 
     def cancel(self, key: str) -> None:
-        if self.take(publishing.cancel_schedule, key):
+        if self.take(publishing.unschedule, key):
             self.expected[key].at = None
 
     def publish(self, key: str) -> None:
@@ -380,14 +380,14 @@ class Newsroom:
             self.expected[key].state = "out"
             self.retimed(key)
 
-    def withdraw(self, key: str) -> None:
+    def unpublish(self, key: str) -> None:
         was_out = self.is_out(key)
-        if self.take(publishing.withdraw, key):
+        if self.take(publishing.unpublish, key):
             assert was_out
             self.expected[key].state = "off"
 
-    def restore(self, key: str) -> None:
-        if self.take(publishing.restore, key):
+    def republish(self, key: str) -> None:
+        if self.take(publishing.republish, key):
             self.expected[key].state = "out"
             self.retimed(key)
 
@@ -397,20 +397,20 @@ class Newsroom:
     def lift(self, key: str) -> None:
         self.take(publishing.set_embargo, key, until=None)
 
-    def kill(self, key: str) -> None:
-        if self.take(publishing.kill, key, notice="It was invented."):
-            self.expected[key] = Expected(self.expected[key].text, state="killed")
+    def retract(self, key: str) -> None:
+        if self.take(publishing.retract, key, notice="It was invented."):
+            self.expected[key] = Expected(self.expected[key].text, state="retracted")
             self.retimed(key)
 
-    def revive(self, key: str) -> None:
-        if self.take(publishing.revive, key):
+    def undo_retraction(self, key: str) -> None:
+        if self.take(publishing.undo_retraction, key):
             self.expected[key].state = "off"
 
     def schedule_update(self, key: str, distance: int) -> None:
         self.take(publishing.schedule_update, key, publish_at=self.later(distance))
 
-    def cancel_update(self, key: str) -> None:
-        self.take(publishing.cancel_update, key)
+    def unschedule_update(self, key: str) -> None:
+        self.take(publishing.unschedule_update, key)
 
     def publish_update(self, key: str) -> None:
         if self.take(publishing.publish_update, key):
@@ -430,7 +430,7 @@ class Newsroom:
         expected.text, expected.waiting = expected.waiting, None
 
     def forbid(self) -> None:
-        Word.objects.create(text="scandal", level=Word.Level.BLOCK)
+        SensitiveWord.objects.create(text="scandal", level=SensitiveWord.Level.BLOCK)
         for key, expected in self.expected.items():
             if expected.waiting and "scandal" in expected.waiting.title:
                 self.wrote[key] |= self.ever(key)
@@ -439,16 +439,22 @@ class Newsroom:
                 self.wrote[key] |= self.ever(key)
                 self.expected[key] = Expected(expected.newest, at=expected.at)
         review_again()
-        Word.objects.all().delete()
+        SensitiveWord.objects.all().delete()
 
     def ever(self, key: str) -> set[int]:
         """The writers of the text that an approval let pass which has fallen; others are not asked about."""
-        newer = self.article(key).newer
-        revision = (newer and newer.approved) or self.articles[key].revisions.get(number=self.article(key).revision)
+        pending_update = self.article(key).pending_update
+        revision = (pending_update and pending_update.approved) or self.articles[key].revisions.get(
+            number=self.article(key).revision
+        )
         return {revision.author_id} if revision.author_id else set()
 
     def work(self) -> None:
-        due = [key for key in self.articles if (newer := self.article(key).newer) and newer.approved_id]
+        due = [
+            key
+            for key in self.articles
+            if (pending_update := self.article(key).pending_update) and pending_update.approved_id
+        ]
         due = [key for key in due if (at := self.article(key).update.publish_at) and at <= read_database_clock()]
         refresh()
         run_due(100)
@@ -476,9 +482,9 @@ class Newsroom:
         for key, expected in self.expected.items():
             article = articles[self.articles[key].pk]
             assert article.status in STATUSES[expected.state]
-            shown, newer = Text.of(article), article.newer or Update()
+            shown, pending_update = Text.of(article), article.pending_update or Update()
             assert (shown.title, shown.tags, article.publish_at) == (*expected.text, expected.at)
-            texts = [revision and Wording.of(revision) for revision in (newer.draft, newer.approved)]
+            texts = [revision and Wording.of(revision) for revision in (pending_update.draft, pending_update.approved)]
             assert texts == [expected.draft, expected.waiting]
             assert (article.pk in live) == self.is_out(key)
             if article.pk in live:

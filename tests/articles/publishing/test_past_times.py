@@ -17,11 +17,11 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from articles import publishing
-from articles.exceptions import NotAllowed, NotMoved, TimePast
-from articles.models import Article, BatchItem, Release
+from articles.exceptions import NotAllowed, NotRescheduled, TimePast
+from articles.models import Article, BulkActionItem, Release
 from articles.publishing import bulk
 from articles.roles import Role
-from articles.workflow import Step
+from articles.workflow import Transition
 from scheduling.services import read_database_clock
 from tests.articles.factories import (
     APPROVED,
@@ -29,8 +29,8 @@ from tests.articles.factories import (
     make_channel,
     make_editor,
     make_member,
-    make_person,
     make_release,
+    make_user,
     publish_tasks,
     soon,
 )
@@ -51,9 +51,9 @@ def desk(alice: User) -> APIClient:
     return api(alice)
 
 
-def api(person: User) -> APIClient:
+def api(user: User) -> APIClient:
     client = APIClient()
-    client.force_authenticate(person)
+    client.force_authenticate(user)
     return client
 
 
@@ -63,7 +63,7 @@ def waiting(title: str = "Budget", **values: Any) -> Article:
 
 def move(client: APIClient, *articles: Article | int, shift: str = "-05:00:00", **more: Any) -> Any:
     ids = [article if isinstance(article, int) else article.pk for article in articles]
-    return client.post(f"{URL}move/", {"articles": ids, "shift": shift, **more})
+    return client.post(f"{URL}reschedule/", {"articles": ids, "shift": shift, **more})
 
 
 def is_live(article: Article) -> bool:
@@ -78,9 +78,9 @@ def test_a_shift_into_the_past_is_refused_by_name_and_moves_nothing(desk: APICli
     """A1"""
     soon_due, later = waiting("Budget"), waiting("Harvest", publish_at=soon(hours=9))
     before = times(soon_due, later)
-    answer = move(desk, soon_due, later)
-    assert (answer.status_code, answer.json()["code"]) == (400, "past")
-    (sentence,) = answer.json()["articles"]
+    response = move(desk, soon_due, later)
+    assert (response.status_code, response.json()["code"]) == (400, "past")
+    (sentence,) = response.json()["articles"]
     assert sentence.startswith(f"{soon_due.pk}: “Budget” would go live at once")
     assert times(soon_due, later) == before
     assert not is_live(soon_due)
@@ -88,7 +88,7 @@ def test_a_shift_into_the_past_is_refused_by_name_and_moves_nothing(desk: APICli
 
 def test_a_shift_may_publish_at_once_if_that_is_said_by_somebody_who_may_publish(desk: APIClient) -> None:
     article = waiting()
-    planner = api(make_person("planner", "schedule_article"))
+    planner = api(make_user("planner", "schedule_article"))
     refused = move(planner, article, at_once=True)
     assert (refused.status_code, refused.json()["code"], is_live(article)) == (403, "not_allowed", False)
     assert move(desk, article, at_once=True).json() == {"moved": 1}
@@ -101,9 +101,9 @@ def test_a_shift_may_publish_at_once_if_that_is_said_by_somebody_who_may_publish
 def test_a_span_that_can_be_read_in_two_ways_is_refused(desk: APIClient, shift: Any) -> None:
     """A1"""
     article = waiting()
-    answer = desk.post(f"{URL}move/", {"articles": [article.pk], "shift": shift}, format="json")
-    assert (answer.status_code, list(answer.json())) == (400, ["shift", "code"])
-    assert shift is None or "HH:MM:SS" in answer.json()["shift"][0]
+    response = desk.post(f"{URL}reschedule/", {"articles": [article.pk], "shift": shift}, format="json")
+    assert (response.status_code, list(response.json())) == (400, ["shift", "code"])
+    assert shift is None or "HH:MM:SS" in response.json()["shift"][0]
     assert times(article) == [article.publish_at]
 
 
@@ -125,9 +125,9 @@ def test_what_cannot_be_moved_is_named_and_nothing_is_moved(desk: APIClient) -> 
     good, draft, timeless = waiting("Good"), make_article("Draft"), make_article("Timeless", status=APPROVED)
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(hours=-1))
     due = make_article("Due", status=APPROVED, publish_at=soon(seconds=-1))
-    answer = move(desk, good, draft, timeless, out, due, 987654321, shift="01:00:00")
-    assert (answer.status_code, answer.json()["code"]) == (400, "not_moved")
-    assert sorted(answer.json()["articles"]) == sorted(
+    response = move(desk, good, draft, timeless, out, due, 987654321, shift="01:00:00")
+    assert (response.status_code, response.json()["code"]) == (400, "not_moved")
+    assert sorted(response.json()["articles"]) == sorted(
         [
             f"{draft.pk}: “Draft” is “Draft” and waits for no time.",
             f"{timeless.pk}: “Timeless” has no time that could be moved.",
@@ -143,11 +143,11 @@ def test_a_channel_without_anything_to_move_is_no_success(desk: APIClient) -> No
     channel = make_channel("Sport")
     make_article("Out", channel=channel, status=Status.PUBLISHED, publish_at=soon(hours=-1))
     body = {"channel": "sport", "shift": "01:00:00"}
-    answer = desk.post(f"{URL}move/", body)
-    assert (answer.status_code, answer.json()["code"]) == (400, "nothing_to_move")
+    response = desk.post(f"{URL}reschedule/", body)
+    assert (response.status_code, response.json()["code"]) == (400, "nothing_to_move")
     waiting(channel=channel)
-    assert desk.post(f"{URL}move/", body).json() == {"moved": 1}
-    assert desk.post(f"{URL}move/", {"articles": [], "shift": "01:00:00"}).status_code == 400
+    assert desk.post(f"{URL}reschedule/", body).json() == {"moved": 1}
+    assert desk.post(f"{URL}reschedule/", {"articles": [], "shift": "01:00:00"}).status_code == 400
 
 
 def by_schedule(desk: APIClient, article: Article, moment: datetime) -> Any:
@@ -158,20 +158,20 @@ def by_patch(desk: APIClient, article: Article, moment: datetime) -> Any:
     return desk.patch(f"{URL}{article.pk}/", {"publish_at": moment.isoformat()})
 
 
-@pytest.mark.parametrize("door", [by_schedule, by_patch])
-def test_a_time_in_the_past_is_refused_by_the_api(desk: APIClient, door: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("source", [by_schedule, by_patch])
+def test_a_time_in_the_past_is_refused_by_the_api(desk: APIClient, source: Callable[..., Any]) -> None:
     """A1"""
     article = waiting()
-    answer = door(desk, article, soon(hours=-4))
-    assert (answer.status_code, answer.json()["code"]) == (400, "past")
+    response = source(desk, article, soon(hours=-4))
+    assert (response.status_code, response.json()["code"]) == (400, "past")
     assert (is_live(article), times(article)) == (False, [article.publish_at])
 
 
-@pytest.mark.parametrize("door", [by_schedule, by_patch])
-def test_a_time_just_past_is_now(desk: APIClient, door: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("source", [by_schedule, by_patch])
+def test_a_time_just_past_is_now(desk: APIClient, source: Callable[..., Any]) -> None:
     """R0.2"""
     article = waiting()
-    assert door(desk, article, soon(seconds=-30)).status_code == 200
+    assert source(desk, article, soon(seconds=-30)).status_code == 200
     assert is_live(article)
 
 
@@ -179,7 +179,7 @@ def test_a_past_time_that_is_meant_publishes_at_once_and_keeps_its_date(desk: AP
     """R0.2"""
     article, past = waiting(), soon(hours=-4).replace(microsecond=0)
     body = {"publish_at": past.isoformat(), "at_once": True}
-    planner = api(make_person("planner", "schedule_article"))
+    planner = api(make_user("planner", "schedule_article"))
     assert planner.post(f"{URL}{article.pk}/schedule/", body).status_code == 403
     assert desk.post(f"{URL}{article.pk}/schedule/", body).status_code == 200
     assert (is_live(article), times(article)) == (True, [past])
@@ -197,20 +197,20 @@ def test_no_draft_gets_a_time_in_the_past(desk: APIClient, name: str) -> None:
 def test_old_times_may_stay_while_something_else_is_changed(desk: APIClient) -> None:
     past = soon(hours=-1).replace(microsecond=0)
     draft = make_article(publish_at=past)
-    answer = desk.patch(f"{URL}{draft.pk}/", {"title": "Newer", "publish_at": past.isoformat()})
-    assert (answer.status_code, times(draft)) == (200, [past])
+    response = desk.patch(f"{URL}{draft.pk}/", {"title": "Newer", "publish_at": past.isoformat()})
+    assert (response.status_code, times(draft)) == (200, [past])
 
 
 def test_an_article_is_not_taken_off_by_a_slip(desk: APIClient) -> None:
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
-    answer = desk.patch(f"{URL}{article.pk}/", {"unpublish_at": soon(minutes=-30).isoformat()})
-    assert (answer.json()["code"], is_live(article)) == ("past", True)
+    response = desk.patch(f"{URL}{article.pk}/", {"unpublish_at": soon(minutes=-30).isoformat()})
+    assert (response.json()["code"], is_live(article)) == ("past", True)
 
 
 def test_an_embargo_is_not_lifted_by_a_slip(desk: APIClient) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=-2), embargo_until=soon(hours=1))
-    answer = desk.post(f"{URL}{article.pk}/embargo/", {"until": soon(hours=-1).isoformat()})
-    assert (answer.json()["code"], is_live(article)) == ("past", False)
+    response = desk.post(f"{URL}{article.pk}/embargo/", {"until": soon(hours=-1).isoformat()})
+    assert (response.json()["code"], is_live(article)) == ("past", False)
 
 
 def with_update(alice: User) -> Article:
@@ -242,8 +242,10 @@ def test_no_screen_takes_a_time_in_the_past(alice: User) -> None:
     form = page.context["adminform"].form
     sent = {"title": article.title, "seen": article.changed_at.isoformat(), "base": form["base"].value() or ""}
     for button in ("_save", "_step_schedule"):
-        answer = screen.post(f"/admin/articles/article/{article.pk}/change/", {**sent, "publish_at": typed, button: 1})
-        assert "This time is past" in answer.content.decode()
+        response = screen.post(
+            f"/admin/articles/article/{article.pk}/change/", {**sent, "publish_at": typed, button: 1}
+        )
+        assert "This time is past" in response.content.decode()
     screen.post(f"/admin/articles/release/{release.pk}/schedule/", {"publish_at": typed})
     assert (times(article), Release.objects.get().publish_at) == ([article.publish_at], None)
 
@@ -251,14 +253,14 @@ def test_no_screen_takes_a_time_in_the_past(alice: User) -> None:
 def test_no_bulk_action_moves_articles_into_the_past(alice: User) -> None:
     near, far = waiting("Near"), waiting("Far", publish_at=soon(hours=9))
     chosen = [(near.pk, near.title), (far.pk, far.title)]
-    moved = bulk.gather_articles(Step.MOVE, chosen, by=alice)
+    moved = bulk.gather_articles(Transition.RESCHEDULE, chosen, by=alice)
     bulk.start_bulk_action(moved, minutes=-300)
     while bulk.advance_bulk_action(moved.pk):
         pass
-    refused = BatchItem.objects.filter(state=BatchItem.State.REFUSED).get()
+    refused = BulkActionItem.objects.filter(state=BulkActionItem.State.REFUSED).get()
     assert (refused.title, "would go live at once" in refused.reason) == ("Near", True)
     assert times(near) == [near.publish_at]
-    scheduled = bulk.gather_articles(Step.SCHEDULE, chosen, by=alice)
+    scheduled = bulk.gather_articles(Transition.SCHEDULE, chosen, by=alice)
     with pytest.raises(TimePast):
         bulk.start_bulk_action(scheduled, publish_at=soon(hours=-1))
 
@@ -266,13 +268,13 @@ def test_no_bulk_action_moves_articles_into_the_past(alice: User) -> None:
 def test_a_bulk_action_that_gets_its_turn_late_still_publishes(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Never lost: the time was ahead when it was chosen."""
     article = make_article(status=APPROVED)
-    batch = bulk.gather_articles(Step.SCHEDULE, [(article.pk, article.title)], by=alice)
+    bulk_action = bulk.gather_articles(Transition.SCHEDULE, [(article.pk, article.title)], by=alice)
     chosen = soon(seconds=5)
-    bulk.start_bulk_action(batch, publish_at=chosen)
+    bulk.start_bulk_action(bulk_action, publish_at=chosen)
     later = chosen + timedelta(minutes=10)
     for module in ("bulk", "transitions"):
         monkeypatch.setattr(f"articles.publishing.{module}.read_database_clock", lambda: later)
-    bulk.advance_bulk_action(batch.pk)
+    bulk.advance_bulk_action(bulk_action.pk)
     assert times(article) == [chosen]
 
 
@@ -288,10 +290,10 @@ def test_services_take_a_time_that_is_named_for_a_wish_and_a_shift_for_none(alic
     named, shifted = waiting(), waiting()
     publishing.schedule(named, publish_at=soon(hours=-4), by=alice)
     assert is_live(named)
-    with pytest.raises(NotMoved, match="would go live at once"):
-        publishing.move_many([shifted], shift=timedelta(hours=-5), by=alice)
+    with pytest.raises(NotRescheduled, match="would go live at once"):
+        publishing.reschedule_many([shifted], shift=timedelta(hours=-5), by=alice)
     with pytest.raises(NotAllowed):
-        publishing.schedule(shifted, publish_at=soon(hours=-4), by=make_person("planner", "schedule_article"))
+        publishing.schedule(shifted, publish_at=soon(hours=-4), by=make_user("planner", "schedule_article"))
     assert publish_tasks(shifted) == [shifted.publish_at]
 
 

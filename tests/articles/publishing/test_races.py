@@ -13,14 +13,14 @@ from django.db import connection, transaction
 from articles import images, publishing
 from articles.desk.calendar import reschedule
 from articles.desk.calendar.reschedule import Moment
-from articles.exceptions import MovedMeanwhile, NotAllowed, RevisionChanged, StaleEdit, WrongState
-from articles.models import Article, Material, Tag
+from articles.exceptions import EditConflict, NotAllowed, RescheduledByOther, RevisionChanged, WrongState
+from articles.models import Article, Image, Tag
 from articles.publishing.tags import rename_tag
 from articles.roles import Role
 from scheduling.models import TaskInfoLog
 from scheduling.services import lock_by_ids, refresh, run_due
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, publish_tasks, soon
-from tests.articles.image_files import make_material
+from tests.articles.image_files import make_image
 from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -67,7 +67,7 @@ def test_of_two_editors_who_save_the_same_version_one_is_told() -> None:
             for copy, title in zip(copies, ("One", "Two"), strict=True)
         )
     )
-    assert {type(outcome) for outcome in outcomes} == {type(None), StaleEdit}
+    assert {type(outcome) for outcome in outcomes} == {type(None), EditConflict}
     assert Article.objects.get().title in ("One", "Two")
 
 
@@ -89,7 +89,7 @@ def test_of_two_editors_who_schedule_the_last_one_counts_and_there_is_one_task()
 def test_of_a_cancellation_and_the_worker_one_wins_and_both_know(attempt: int) -> None:
     """R1.17"""
     article, editor = make_article(status=APPROVED, publish_at=soon()), make_editor()
-    refused, _ = together(lambda: publishing.cancel_schedule(Article.objects.get(), by=editor), lambda: run_due(10))
+    refused, _ = together(lambda: publishing.unschedule(Article.objects.get(), by=editor), lambda: run_due(10))
     eventually(lambda: run_until_published() or not publish_tasks(article))
     article.refresh_from_db()
     if isinstance(refused, WrongState):
@@ -161,10 +161,10 @@ def test_of_two_editors_who_move_one_article_at_once_one_is_told() -> None:
         copy = Article.objects.get()
         return lambda: reschedule.move(copy, Moment.PUBLISH, to=times[name], seen=seen, by=editors[name])
 
-    answers = dict(zip(times, together(*map(mover, times)), strict=True))
-    (winner,) = [name for name, answer in answers.items() if answer is None]
-    (refusal,) = [answer for answer in answers.values() if answer is not None]
-    assert isinstance(refusal, MovedMeanwhile)
+    responses = dict(zip(times, together(*map(mover, times)), strict=True))
+    (winner,) = [name for name, response in responses.items() if response is None]
+    (refusal,) = [response for response in responses.values() if response is not None]
+    assert isinstance(refusal, RescheduledByOther)
     assert str(refusal).startswith(winner)
     assert publish_tasks(article) == [times[winner]]
 
@@ -174,15 +174,15 @@ def test_of_two_editors_who_move_one_article_at_once_one_is_told() -> None:
 def test_of_an_approval_and_a_change_of_what_is_shown_with_the_text_one_is_refused(attempt: int, changed: str) -> None:
     """S8: readers never see what the approval did not cover."""
     author, reviewer = make_member(Role.EDITOR, "edda"), make_member(Role.REVIEWER)
-    picture, tag = make_material(author), Tag.objects.create(name="Mayors")
-    article = Article(title="Mayor resigns", cover_mode="one", cover=[str(picture.pk)])
+    image, tag = make_image(author), Tag.objects.create(name="Mayors")
+    article = Article(title="Mayor resigns", cover_mode="one", cover=[str(image.pk)])
     publishing.create(article, by=author, tags=[tag])
     publishing.submit(article, by=author)
     read = article.revision
 
     def change() -> None:
         if changed == "caption":
-            images.change_material(picture, by=author, changes={"caption": "Another"})
+            images.change_image(image, by=author, changes={"caption": "Another"})
         else:
             rename_tag(tag, name="Thieves", slug=tag.slug, by=author)
 
@@ -192,5 +192,5 @@ def test_of_an_approval_and_a_change_of_what_is_shown_with_the_text_one_is_refus
     )
     assert {type(outcome) for outcome in outcomes} in ({type(None), NotAllowed}, {RevisionChanged, type(None)})
     is_approved = Article.objects.get().status == Status.MANUALLY_APPROVED
-    was_changed = Tag.objects.get().name == "Thieves" or Material.objects.get().caption == "Another"
+    was_changed = Tag.objects.get().name == "Thieves" or Image.objects.get().caption == "Another"
     assert is_approved != was_changed

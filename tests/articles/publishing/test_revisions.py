@@ -13,18 +13,18 @@ from rest_framework.test import APIClient
 
 from articles import publishing
 from articles.exceptions import (
+    EditConflict,
     InvalidSchedule,
     NotAllowed,
-    NoticeMissing,
-    NotMoved,
+    NotRescheduled,
+    RetractionNoticeMissing,
     RevisionChanged,
     RevisionGone,
-    StaleEdit,
     TooLong,
     UnderEmbargo,
     WrongState,
 )
-from articles.models import Article, AuditEntry, Channel, Notice, Revision, Tag, Text
+from articles.models import Article, AuditEntry, Channel, Notification, Revision, Tag, Text
 from articles.models.article import BODY_LENGTH
 from articles.models.revision import Immutable
 from articles.publishing.tags import rename_tag
@@ -38,7 +38,7 @@ from tests.articles.factories import (
     make_article,
     make_channel,
     make_editor,
-    make_person,
+    make_user,
     publish_tasks,
     soon,
 )
@@ -123,7 +123,7 @@ def test_an_edit_of_an_approved_article_waits_for_its_own_approval(editor: User)
     rewrite(article, editor)
     assert (article.title, article.status, publish_tasks(article)) == ("Old", APPROVED, [due])
     get_approved(article, editor)
-    assert (article.title, article.newer, publish_tasks(article)) == ("Newer", None, [due])
+    assert (article.title, article.pending_update, publish_tasks(article)) == ("Newer", None, [due])
 
 
 def test_the_approved_text_goes_out_at_its_time_while_a_newer_one_is_written(editor: User) -> None:
@@ -154,7 +154,7 @@ def test_readers_go_on_seeing_the_approved_text_until_the_update_is_published(ed
     assert shown() == ["Old"]
     publishing.publish_update(article, by=editor)
     assert shown() == ["Newer"]
-    assert article.newer is None
+    assert article.pending_update is None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -190,23 +190,23 @@ def test_taking_the_time_or_the_text_of_an_update_away_takes_its_task_away(edito
     rewrite(article, editor)
     publishing.schedule_update(article, publish_at=soon(hours=1), by=editor)
     get_approved(article, editor)
-    publishing.cancel_update(article, by=editor)
+    publishing.unschedule_update(article, by=editor)
     assert update_tasks(article) == []
     publishing.discard_update(article, by=editor)
-    assert article.newer is None
+    assert article.pending_update is None
     assert article.revisions.count() == 3, "with another time the text was another revision"
 
 
 def test_an_update_of_a_withdrawn_article_is_what_a_restore_shows(editor: User) -> None:
     """R5.5"""
     article = live()
-    publishing.withdraw(article, by=editor)
+    publishing.unpublish(article, by=editor)
     rewrite(article, editor)
-    publishing.restore(article, by=editor)
+    publishing.republish(article, by=editor)
     assert shown() == ["Old"]
-    publishing.withdraw(article, by=editor)
+    publishing.unpublish(article, by=editor)
     get_approved(article, editor)
-    publishing.restore(article, by=editor)
+    publishing.republish(article, by=editor)
     assert shown() == ["Newer"]
 
 
@@ -215,7 +215,7 @@ def test_a_refused_update_says_why_and_harms_nothing(editor: User) -> None:
     article = live()
     rewrite(article, editor)
     publishing.submit(article, by=editor)
-    publishing.refuse(article, by=make_editor("bob"), reason="Names a minor.")
+    publishing.reject(article, by=make_editor("bob"), reason="Names a minor.")
     assert (article.update.status, article.update.status_reason) == (Status.REJECTED, "Names a minor.")
     assert (shown(), article.status) == (["Old"], Status.PUBLISHED)
 
@@ -237,7 +237,7 @@ def test_a_tag_renamed_meanwhile_keeps_no_update_from_going_out(editor: User) ->
     publishing.edit(article, by=editor, changes={"title": "New", "tags": [tag]})
     get_approved(article, editor)
     publishing.schedule_update(article, publish_at=soon(), by=editor)
-    rename_tag(tag, name="Verve", slug="verve", by=make_person("ted", "change_tag"))
+    rename_tag(tag, name="Verve", slug="verve", by=make_user("ted", "change_tag"))
     Tag.objects.create(name="Elan?", slug="elan")
     refresh()
     run_due(10)
@@ -261,7 +261,7 @@ def test_a_stale_edit_is_told_and_both_texts_are_kept(editor: User) -> None:
     article, seen = make_article("Old"), Article.objects.get().changed_at
     publishing.edit(article, by=editor, changes={"title": "Theirs"}, seen=seen)
     for _ in range(2):
-        with pytest.raises(StaleEdit):
+        with pytest.raises(EditConflict):
             publishing.edit(article, by=editor, changes={"title": "Mine"}, seen=seen)
     assert Article.objects.get().title == "Theirs"
     assert sorted(article.revisions.values_list("title", flat=True)) == ["Mine", "Old", "Theirs"]
@@ -272,7 +272,7 @@ def test_an_edit_of_a_draft_beside_an_approved_text_is_guarded_too(editor: User)
     rewrite(article, editor)
     seen = article.changed_at
     rewrite(article, editor, "Newest")
-    with pytest.raises(StaleEdit):
+    with pytest.raises(EditConflict):
         publishing.edit(article, by=editor, changes={"title": "Mine"}, seen=seen)
 
 
@@ -292,7 +292,7 @@ def test_script_in_a_pasted_text_reaches_no_reader(client: Client) -> None:
 
 
 def test_only_the_embargo_right_sets_moves_and_lifts_an_embargo() -> None:
-    clerk = make_person("bob", "add_article", "change_article", "edit_any_article", "schedule_article")
+    clerk = make_user("bob", "add_article", "change_article", "edit_any_article", "schedule_article")
     article = make_article(status=APPROVED, embargo_until=soon(hours=1))
     for until in (None, soon(hours=2)):
         with pytest.raises(NotAllowed):
@@ -310,7 +310,7 @@ def test_no_step_passes_an_embargo(editor: User) -> None:
     with pytest.raises(UnderEmbargo):
         publishing.schedule_many([article], publish_at=soon(hours=1), by=editor)
     with pytest.raises(UnderEmbargo):
-        publishing.move_many([article], shift=timedelta(hours=-2), by=editor)
+        publishing.reschedule_many([article], shift=timedelta(hours=-2), by=editor)
     with pytest.raises(UnderEmbargo):
         publishing.publish_now(article, by=editor)
     assert publish_tasks(article) == [due]
@@ -320,10 +320,10 @@ def test_no_step_passes_an_embargo(editor: User) -> None:
 
 
 def test_an_embargo_on_a_withdrawn_article_bars_its_restore(editor: User) -> None:
-    article = make_article(status=Status.WITHDRAWN, publish_at=soon(hours=-1))
+    article = make_article(status=Status.UNPUBLISHED, publish_at=soon(hours=-1))
     publishing.set_embargo(article, until=soon(hours=1), by=editor)
     with pytest.raises(UnderEmbargo):
-        publishing.restore(article, by=editor)
+        publishing.republish(article, by=editor)
 
 
 def test_a_channel_is_moved_by_half_an_hour(editor: User) -> None:
@@ -334,10 +334,10 @@ def test_a_channel_is_moved_by_half_an_hour(editor: User) -> None:
     out = make_article("Out by the clock", status=APPROVED, publish_at=soon(seconds=-1), channel=channel)
     make_article("No time", status=APPROVED, channel=channel)
     in_channel = Article.objects.filter(channel=channel)
-    with pytest.raises(NotMoved, match="Out by the clock.*No time"):
-        publishing.move_many(in_channel, shift=timedelta(minutes=30), by=editor)
+    with pytest.raises(NotRescheduled, match="Out by the clock.*No time"):
+        publishing.reschedule_many(in_channel, shift=timedelta(minutes=30), by=editor)
     assert publish_tasks(articles[0]) == [first]
-    assert publishing.move_many(articles, shift=timedelta(minutes=30), by=editor) == 2
+    assert publishing.reschedule_many(articles, shift=timedelta(minutes=30), by=editor) == 2
     assert [publish_tasks(article) for article in articles] == [[moment + timedelta(minutes=30)] for moment in times]
     assert Article.objects.get(pk=out.pk).publish_at == out.publish_at
 
@@ -347,9 +347,9 @@ def test_a_move_that_one_article_cannot_take_moves_none(editor: User) -> None:
     article = make_article(status=APPROVED, publish_at=due)
     make_article("Ends", status=APPROVED, publish_at=due, unpublish_at=due + timedelta(minutes=10))
     with pytest.raises(InvalidSchedule, match="Ends"):
-        publishing.move_many(Article.objects.all(), shift=timedelta(minutes=30), by=editor)
+        publishing.reschedule_many(Article.objects.all(), shift=timedelta(minutes=30), by=editor)
     with pytest.raises(InvalidSchedule):
-        publishing.move_many([article], shift=timedelta(days=4_000_000), by=editor)
+        publishing.reschedule_many([article], shift=timedelta(days=4_000_000), by=editor)
     assert publish_tasks(article) == [due]
 
 
@@ -359,7 +359,7 @@ def test_a_failed_attempt_never_erases_a_schedule(editor: User) -> None:
         with pytest.raises(InvalidSchedule):
             publishing.schedule(article, publish_at=moment, by=editor)
     with pytest.raises(WrongState):
-        publishing.restore(article, by=editor)
+        publishing.republish(article, by=editor)
     assert publish_tasks(article) == [due]
 
 
@@ -367,43 +367,43 @@ def test_what_the_clock_has_put_out_is_withdrawn_and_not_cancelled(editor: User)
     """R5.5"""
     article = make_article(status=APPROVED, publish_at=(due := soon(seconds=-1)))
     with pytest.raises(WrongState):
-        publishing.cancel_schedule(article, by=editor)
-    publishing.withdraw(article, by=editor)
+        publishing.unschedule(article, by=editor)
+    publishing.unpublish(article, by=editor)
     assert not shown()
-    assert (article.status, article.published_at, publish_tasks(article)) == (Status.WITHDRAWN, due, [])
+    assert (article.status, article.published_at, publish_tasks(article)) == (Status.UNPUBLISHED, due, [])
 
 
 def test_a_killed_article_leaves_at_once_and_its_readers_are_told_why(editor: User, client: Client) -> None:
     article = live(slug="bridge")
     rewrite(article, editor)
-    with pytest.raises(NoticeMissing):
-        publishing.kill(article, by=editor, notice=" ")
-    publishing.kill(article, by=editor, notice="The story was <invented>.")
+    with pytest.raises(RetractionNoticeMissing):
+        publishing.retract(article, by=editor, notice=" ")
+    publishing.retract(article, by=editor, notice="The story was <invented>.")
     page = client.get(article.get_absolute_url())
     assert page.status_code == 410
     assert "The story was &lt;invented&gt;." in page.text
-    answer = APIClient().get(f"/api/v1/articles/{article.pk}/")
-    assert (answer.status_code, answer.json()["code"]) == (410, "killed")
-    assert article.newer is None
+    response = APIClient().get(f"/api/v1/articles/{article.pk}/")
+    assert (response.status_code, response.json()["code"]) == (410, "retracted")
+    assert article.pending_update is None
     with pytest.raises(WrongState):
-        publishing.restore(article, by=editor)
+        publishing.republish(article, by=editor)
 
 
 def test_an_article_killed_before_its_time_was_never_there(editor: User, client: Client) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1), slug="bridge")
-    publishing.kill(article, by=editor, notice="The story was invented.")
+    publishing.retract(article, by=editor, notice="The story was invented.")
     assert client.get(article.get_absolute_url()).status_code == 404
     assert publish_tasks(article) == []
 
 
 def test_only_who_may_kill_revives_and_then_it_is_restored(editor: User) -> None:
     article = live()
-    publishing.kill(article, by=editor, notice="The story was invented.")
+    publishing.retract(article, by=editor, notice="The story was invented.")
     with pytest.raises(NotAllowed):
-        publishing.revive(article, by=make_person("bob", "publish_article"))
-    publishing.revive(article, by=editor)
-    assert (article.status, article.kill_notice) == (Status.WITHDRAWN, "")
-    publishing.restore(article, by=editor)
+        publishing.undo_retraction(article, by=make_user("bob", "publish_article"))
+    publishing.undo_retraction(article, by=editor)
+    assert (article.status, article.retraction_notice) == (Status.UNPUBLISHED, "")
+    publishing.republish(article, by=editor)
     assert shown() == ["Old"]
 
 
@@ -452,7 +452,7 @@ def test_the_desk_shows_the_history_the_differences_and_goes_back(editor: User, 
     client.post(f"{HISTORY.format(article.pk)}1/restore/")
     assert article.revisions.latest("number").title == "Old"
     assert client.get(f"{HISTORY.format(article.pk)}2/?against=x").status_code == 404
-    client.force_login(make_person("bob"))
+    client.force_login(make_user("bob"))
     assert client.get(HISTORY.format(article.pk)).status_code == 403
 
 
@@ -460,19 +460,19 @@ def test_the_api_shows_the_history_the_differences_and_goes_back(editor: User) -
     program, article = APIClient(), live()
     program.force_login(editor)
     address = f"/api/v1/desk/articles/{article.pk}/"
-    answer = program.patch(address, {"title": "Newer", "note": "More", "correction": "It was old."}, format="json")
-    assert (answer.json()["title"], answer.json()["newer"]["draft"]["title"]) == ("Old", "Newer")
+    response = program.patch(address, {"title": "Newer", "note": "More", "correction": "It was old."}, format="json")
+    assert (response.json()["title"], response.json()["pending_update"]["draft"]["title"]) == ("Old", "Newer")
     listed = program.get(f"{address}revisions/").json()["results"]
     assert [(row["number"], row["note"]) for row in listed] == [(2, "More"), (1, "")]
     diff = program.get(f"{address}revisions/2/diff/").json()
     assert [field["field"] for field in diff] == ["title", "correction"]
-    assert program.post(f"{address}revisions/1/restore/").json()["newer"]["draft"]["number"] == 3
+    assert program.post(f"{address}revisions/1/restore/").json()["pending_update"]["draft"]["number"] == 3
     assert program.post(f"{address}revisions/9/restore/").status_code == 404
     program.post(f"{address}submit/")
     program.force_login(make_editor("bob"))
     assert program.post(f"{address}approve/", {"revision": 1}, format="json").status_code == 409
     assert program.post(f"{address}approve/", {"revision": 3}, format="json").status_code == 200
-    assert program.post(f"{address}update/publish/").json()["newer"] is None
+    assert program.post(f"{address}update/publish/").json()["pending_update"] is None
 
 
 def with_update(number: int, editor: User, channel: Channel) -> Article:
@@ -513,12 +513,12 @@ def test_many_updates_of_one_instant_are_a_few_statements(editor: User) -> None:
         assert sorted(article.tags.values_list("name", flat=True)) == ["new", "tram"]
         assert [one.note for one in article.corrections.all()] == [f"Old {number} was wrong."]
         assert article.revisions.get(number=article.revision).digest == Text.of(article).digest
-        assert (article.newer is not None and article.newer.draft is not None) == bool(number % 2)
+        assert (article.pending_update is not None and article.pending_update.draft is not None) == bool(number % 2)
         entry = AuditEntry.objects.of(article)[0]
         assert (entry.action, entry.revision, entry.article_title) == ("updated", article.revision, article.title)
         assert (entry.old_status, entry.new_status) == (Status.PUBLISHED, Status.PUBLISHED)
     assert many[0].revisions.filter(summary="Written behind our back.").exists()
-    assert Notice.objects.filter(kind=Notice.Kind.PUBLISHED, article_title__startswith="New").count() == 14
+    assert Notification.objects.filter(kind=Notification.Kind.PUBLISHED, article_title__startswith="New").count() == 14
 
 
 def test_the_history_shows_the_newest_50_revisions_and_leads_to_the_others() -> None:

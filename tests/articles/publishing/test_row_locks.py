@@ -14,7 +14,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from articles import publishing, releases
-from articles.models import Article, AuditEntry, Channel, Notice, Release, Tag
+from articles.models import Article, AuditEntry, Channel, Notification, Release, Tag
 from articles.roles import Role
 from articles.task_types import RELEASE, UPDATE
 from scheduling.models import TaskInfo
@@ -124,7 +124,7 @@ def test_scheduling_many_does_not_deadlock_with_who_changes_a_status(stage: Stag
         held.wait(10)
         watch = Watch()
         with connection.execute_wrapper(watch):
-            done = publishing.schedule_many(everything, publish_at=soon(hours=2), by=stage.person)
+            done = publishing.schedule_many(everything, publish_at=soon(hours=2), by=stage.user)
         assert len([sql for sql, _params in watch.seen if "FROM `articles_article`" in sql and "UPDATE" in sql]) == 1
         return done
 
@@ -166,7 +166,7 @@ def test_publishing_waits_for_no_row_of_a_person(rows: str) -> None:
         cursor.execute(rows)
         assert run_due(100) == 5
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 4
-    assert Notice.objects.filter(person=author, kind=Notice.Kind.PUBLISHED).count() == 4
+    assert Notification.objects.filter(user=author, kind=Notification.Kind.PUBLISHED).count() == 4
     assert Release.objects.get().status == Release.Status.PUBLISHED
 
 
@@ -220,7 +220,7 @@ def test_editors_who_take_turns_with_an_article_do_not_keep_its_update_from_read
     """Where others stand in line for the row, it is never free: whoever only looks never gets it."""
     article, over = stage.updated(), Event()
     updates = TaskInfo.objects.filter(task_type=UPDATE, key=str(article.pk))
-    publishing.schedule_update(article, publish_at=soon(), by=stage.person)
+    publishing.schedule_update(article, publish_at=soon(), by=stage.user)
 
     def hammer() -> None:
         while not over.is_set():

@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 
 from articles.models import Article
-from articles.publishing import cancel_schedule, mend_tasks, publish_now, schedule_many, sync_tasks
+from articles.publishing import publish_now, reconcile_tasks, schedule_many, sync_tasks, unschedule
 from articles.task_types import PURGE
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import refresh
@@ -165,15 +165,15 @@ def test_mending_moves_a_task_whose_article_was_moved_behind_its_back() -> None:
     """R1.19"""
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     Article.objects.update(publish_at=(near := soon(minutes=1)))
-    assert mend_tasks() == 1
+    assert reconcile_tasks() == 1
     assert publish_tasks(article) == [near]
-    assert mend_tasks() == 0
+    assert reconcile_tasks() == 0
 
 
 def test_mending_finds_an_article_whose_end_was_set_behind_its_back() -> None:
     article = make_article(status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
     Article.objects.update(unpublish_at=(end := soon(minutes=1)))
-    assert mend_tasks() == 1
+    assert reconcile_tasks() == 1
     assert unpublish_tasks(article) == [end]
 
 
@@ -182,14 +182,14 @@ def test_mending_gives_up_nothing_that_a_record_calls_failed() -> None:
     article = make_article(status=APPROVED, publish_at=(due := soon(minutes=-1)))
     TaskInfo.objects.all().delete()
     TaskInfoLog.objects.update(status=TaskInfoLog.Status.FAILED)
-    assert mend_tasks() == 1
+    assert reconcile_tasks() == 1
     assert publish_tasks(article) == [due]
 
 
 def test_mending_does_not_hurry_a_task_that_is_being_retried() -> None:
     make_article(status=APPROVED, publish_at=soon(minutes=-1))
     TaskInfo.objects.update(execute_time=(next_attempt := soon(minutes=1)), attempts=2)
-    assert mend_tasks() == 0
+    assert reconcile_tasks() == 0
     assert TaskInfo.objects.get().execute_time == next_attempt
 
 
@@ -199,9 +199,9 @@ def test_mending_an_unharmed_newsroom_takes_a_few_statements(
     Article.objects.bulk_create(
         Article(title=f"No. {number}", status=APPROVED, publish_at=soon(minutes=2)) for number in range(300)
     )
-    assert mend_tasks() == 300
+    assert reconcile_tasks() == 300
     with django_assert_max_num_queries(8):  # type: ignore[operator]
-        assert mend_tasks() == 0
+        assert reconcile_tasks() == 0
 
 
 def test_publishing_by_hand_leaves_no_task() -> None:
@@ -213,7 +213,7 @@ def test_publishing_by_hand_leaves_no_task() -> None:
 def test_a_cancelled_article_has_no_task_and_keeps_its_approval() -> None:
     """R0.3"""
     article = make_article(status=APPROVED, publish_at=soon(hours=1), body="The text.")
-    cancel_schedule(article, by=make_editor())
+    unschedule(article, by=make_editor())
     stored = Article.objects.get(pk=article.pk)
     assert (stored.status, stored.publish_at, stored.body) == (APPROVED, None, "The text.")
     assert publish_tasks(article) == []

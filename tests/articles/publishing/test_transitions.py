@@ -15,27 +15,27 @@ from articles.exceptions import (
     AltMissing,
     ArticleError,
     ArticleGone,
+    EditConflict,
+    ImageInUse,
     InvalidSchedule,
-    MaterialUsed,
     NotAllowed,
     NotEditable,
-    NotMoved,
+    NotRescheduled,
     ReasonMissing,
-    StaleEdit,
-    UnknownMaterial,
+    UnknownImage,
     WrongState,
 )
 from articles.models import Article
 from articles.review import Opinion
-from articles.workflow import STEPS, Position, Step, Subject, Verdict, steps_from
+from articles.workflow import TRANSITIONS, Position, Subject, Transition, Verdict, transitions_from
 from tests.articles.factories import (
     APPROVED,
+    allow_automatic_approval,
     approve,
-    let_the_machine_approve,
     make_article,
     make_channel,
     make_editor,
-    make_person,
+    make_user,
     soon,
 )
 
@@ -43,25 +43,31 @@ pytestmark = pytest.mark.django_db
 
 Status = Article.Status
 
-CALLS: dict[Step, Callable[..., Any]] = {
-    Step.SUBMIT: publishing.submit,
-    Step.APPROVE: lambda article, *, by: publishing.approve(article, by=by, revision=1),
-    Step.REFUSE: lambda article, *, by: publishing.refuse(article, by=by, reason="Too long."),
-    Step.SCHEDULE: lambda article, *, by: publishing.schedule(article, publish_at=soon(hours=1), by=by),
-    Step.CANCEL_SCHEDULE: publishing.cancel_schedule,
-    Step.PUBLISH_NOW: publishing.publish_now,
-    Step.WITHDRAW: publishing.withdraw,
-    Step.RESTORE: publishing.restore,
-    Step.MOVE: lambda article, *, by: publishing.move_many([article], shift=timedelta(hours=1), by=by),
-    Step.SET_EMBARGO: lambda article, *, by: publishing.set_embargo(article, until=soon(hours=1), by=by),
-    Step.KILL: lambda article, *, by: publishing.kill(article, by=by, notice="It was invented."),
-    Step.REVIVE: publishing.revive,
-    Step.SCHEDULE_UPDATE: lambda article, *, by: publishing.schedule_update(article, publish_at=soon(hours=1), by=by),
-    Step.CANCEL_UPDATE: publishing.cancel_update,
-    Step.PUBLISH_UPDATE: publishing.publish_update,
-    Step.DISCARD_UPDATE: publishing.discard_update,
+CALLS: dict[Transition, Callable[..., Any]] = {
+    Transition.SUBMIT: publishing.submit,
+    Transition.APPROVE: lambda article, *, by: publishing.approve(article, by=by, revision=1),
+    Transition.REJECT: lambda article, *, by: publishing.reject(article, by=by, reason="Too long."),
+    Transition.SCHEDULE: lambda article, *, by: publishing.schedule(article, publish_at=soon(hours=1), by=by),
+    Transition.UNSCHEDULE: publishing.unschedule,
+    Transition.PUBLISH_NOW: publishing.publish_now,
+    Transition.UNPUBLISH: publishing.unpublish,
+    Transition.REPUBLISH: publishing.republish,
+    Transition.RESCHEDULE: lambda article, *, by: publishing.reschedule_many(
+        [article], shift=timedelta(hours=1), by=by
+    ),
+    Transition.SET_EMBARGO: lambda article, *, by: publishing.set_embargo(article, until=soon(hours=1), by=by),
+    Transition.RETRACT: lambda article, *, by: publishing.retract(article, by=by, notice="It was invented."),
+    Transition.UNDO_RETRACTION: publishing.undo_retraction,
+    Transition.SCHEDULE_UPDATE: lambda article, *, by: publishing.schedule_update(
+        article, publish_at=soon(hours=1), by=by
+    ),
+    Transition.UNSCHEDULE_UPDATE: publishing.unschedule_update,
+    Transition.PUBLISH_UPDATE: publishing.publish_update,
+    Transition.DISCARD_UPDATE: publishing.discard_update,
 }
-OF_NEWER_TEXT = {step for step, way in STEPS.items() if way.subject in (Subject.UPDATE, Subject.NEWER)}
+OF_NEWER_TEXT = {
+    transition for transition, way in TRANSITIONS.items() if way.subject in (Subject.UPDATE, Subject.NEWER)
+}
 
 
 @pytest.fixture
@@ -69,39 +75,41 @@ def editor() -> User:
     return make_editor()
 
 
-@pytest.mark.parametrize("step", set(Step) - OF_NEWER_TEXT - {Step.MOVE})
+@pytest.mark.parametrize("transition", set(Transition) - OF_NEWER_TEXT - {Transition.RESCHEDULE})
 @pytest.mark.parametrize("status", Status)
 def test_a_step_is_possible_from_the_statuses_of_the_table_and_no_other(
-    step: Step, status: Status, editor: User
+    transition: Transition, status: Status, editor: User
 ) -> None:
     article = make_article(status=status)
-    if status in STEPS[step].sources:
-        CALLS[step](article, by=editor)
+    if status in TRANSITIONS[transition].sources:
+        CALLS[transition](article, by=editor)
     else:
         with pytest.raises(WrongState):
-            CALLS[step](article, by=editor)
+            CALLS[transition](article, by=editor)
         assert Article.objects.get().status == status
 
 
-@pytest.mark.parametrize("step", Step)
-def test_nobody_takes_a_step_without_its_permission(step: Step) -> None:
-    article = make_article(status=min(STEPS[step].sources))
-    everything_else = {transition.permission for transition in STEPS.values()} - {STEPS[step].permission}
-    clerk = make_person("bob", *(name.removeprefix("articles.") for name in everything_else))
-    for person in (clerk, AnonymousUser()):
+@pytest.mark.parametrize("transition", Transition)
+def test_nobody_takes_a_step_without_its_permission(transition: Transition) -> None:
+    article = make_article(status=min(TRANSITIONS[transition].sources))
+    everything_else = {transition.permission for transition in TRANSITIONS.values()} - {
+        TRANSITIONS[transition].permission
+    }
+    clerk = make_user("bob", *(name.removeprefix("articles.") for name in everything_else))
+    for user in (clerk, AnonymousUser()):
         with pytest.raises(NotAllowed):
-            CALLS[step](article, by=person)
+            CALLS[transition](article, by=user)
     assert Article.objects.get().status == article.status
 
 
 def test_a_superuser_needs_no_permission() -> None:
     article = make_article(status=Status.MANUAL_REVIEW)
-    approve(article, by=make_person("root", is_superuser=True))
+    approve(article, by=make_user("root", is_superuser=True))
     assert article.status == Status.MANUALLY_APPROVED
 
 
 def test_the_steps_of_a_draft_are_to_submit_it() -> None:
-    assert steps_from(Position(Status.DRAFT)) == [Step.SUBMIT, Step.SET_EMBARGO]
+    assert transitions_from(Position(Status.DRAFT)) == [Transition.SUBMIT, Transition.SET_EMBARGO]
 
 
 def test_without_an_automatic_review_a_person_decides(editor: User) -> None:
@@ -116,7 +124,7 @@ def test_the_review_decides_at_submit(
     verdict: Verdict, status: Status, editor: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R5.1"""
-    let_the_machine_approve()
+    allow_automatic_approval()
     monkeypatch.setattr("articles.publishing.run_review.review", lambda text: Opinion(verdict, "Because."))
     article = make_article()
     publishing.submit(article, by=editor)
@@ -136,8 +144,8 @@ def test_a_refusal_needs_a_reason_and_keeps_it(editor: User) -> None:
     """R5.3"""
     article = make_article(status=Status.MANUAL_REVIEW)
     with pytest.raises(ReasonMissing):
-        publishing.refuse(article, by=editor, reason="  ")
-    publishing.refuse(article, by=editor, reason="Names a minor.")
+        publishing.reject(article, by=editor, reason="  ")
+    publishing.reject(article, by=editor, reason="Names a minor.")
     assert (article.status, article.status_reason) == (Status.REJECTED, "Names a minor.")
 
 
@@ -199,16 +207,16 @@ def test_an_embargo_is_not_broken_by_publishing_now(editor: User) -> None:
 def test_readers_see_withdrawing_and_restoring_at_once(editor: User) -> None:
     """R5.5"""
     article = make_article(status=Status.PUBLISHED, publish_at=(first := soon(hours=-1)), published_at=first)
-    publishing.withdraw(article, by=editor)
+    publishing.unpublish(article, by=editor)
     assert not Article.objects.live(soon()).exists()
-    publishing.restore(article, by=editor)
+    publishing.republish(article, by=editor)
     assert Article.objects.live(soon()).get() == article
     assert (article.publish_at, article.published_at) == (first, first)
 
 
 def test_restoring_what_was_taken_off_at_its_end_forgets_the_end(editor: User) -> None:
-    article = make_article(status=Status.WITHDRAWN, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
-    publishing.restore(article, by=editor)
+    article = make_article(status=Status.UNPUBLISHED, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
+    publishing.republish(article, by=editor)
     assert article.unpublish_at is None
     assert Article.objects.live(soon()).exists()
 
@@ -244,13 +252,13 @@ def test_an_edit_of_an_old_version_is_refused(editor: User) -> None:
     article = make_article()
     seen = article.updated_at
     publishing.edit(article, by=editor, changes={"title": "First"}, seen=seen)
-    with pytest.raises(StaleEdit):
+    with pytest.raises(EditConflict):
         publishing.edit(article, by=editor, changes={"title": "Second"}, seen=seen)
     assert Article.objects.get().title == "First"
 
 
 def test_moving_an_approved_article_takes_the_permission_to_schedule() -> None:
-    writer = make_person("bob", "change_article", "edit_any_article")
+    writer = make_user("bob", "change_article", "edit_any_article")
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     with pytest.raises(NotAllowed):
         publishing.edit(article, by=writer, changes={"publish_at": soon(hours=2)})
@@ -306,10 +314,10 @@ def test_every_error_has_a_code_and_a_sentence() -> None:
     assert len({kind.code for kind in kinds}) == len(kinds)
     naming = [
         AltMissing(["Harbour"]),
-        MaterialUsed(["Harbour"]),
-        NotMoved({7: "“Harbour” is out."}),
+        ImageInUse(["Harbour"]),
+        NotRescheduled({7: "“Harbour” is out."}),
         Unconfirmed(["Harbour goes live."], typed=False),
-        UnknownMaterial(["Harbour"]),
+        UnknownImage(["Harbour"]),
     ]
     assert all("Harbour" in str(error) for error in naming)
     errors = [*naming, *(kind() for kind in kinds if kind not in map(type, naming))]
@@ -336,7 +344,7 @@ def test_live_needs_approval_its_time_no_embargo_and_no_end() -> None:
 
 def test_people_lead_an_article_along_the_ways_of_the_table_and_no_other() -> None:
     """R5.1 R5.3 R5.5"""
-    moves = {(source, way.target) for way in STEPS.values() for source in way.sources if way.target is not None}
+    moves = {(source, way.target) for way in TRANSITIONS.values() for source in way.sources if way.target is not None}
     assert moves == {
         (Status.DRAFT, Status.SUBMITTED),
         (Status.REJECTED, Status.SUBMITTED),
@@ -344,11 +352,11 @@ def test_people_lead_an_article_along_the_ways_of_the_table_and_no_other() -> No
         (Status.MANUAL_REVIEW, Status.REJECTED),
         (Status.MANUALLY_APPROVED, Status.PUBLISHED),
         (Status.APPROVED, Status.PUBLISHED),
-        (Status.PUBLISHED, Status.WITHDRAWN),
-        (Status.WITHDRAWN, Status.PUBLISHED),
-        (Status.MANUALLY_APPROVED, Status.KILLED),
-        (Status.APPROVED, Status.KILLED),
-        (Status.PUBLISHED, Status.KILLED),
-        (Status.WITHDRAWN, Status.KILLED),
-        (Status.KILLED, Status.WITHDRAWN),
+        (Status.PUBLISHED, Status.UNPUBLISHED),
+        (Status.UNPUBLISHED, Status.PUBLISHED),
+        (Status.MANUALLY_APPROVED, Status.RETRACTED),
+        (Status.APPROVED, Status.RETRACTED),
+        (Status.PUBLISHED, Status.RETRACTED),
+        (Status.UNPUBLISHED, Status.RETRACTED),
+        (Status.RETRACTED, Status.UNPUBLISHED),
     }

@@ -29,11 +29,11 @@ articles = st.sampled_from(["a", "b", "c"])
 release_keys = st.sampled_from(["one", "two"])
 seconds = st.integers(min_value=-5, max_value=300)
 OF_ARTICLES = [
-    "submit", "approve", "publish_now", "withdraw", "restore", "cancel_schedule", "publish_update", "cancel_update",
-    "discard_update", "edit", "kill", "revive",
+    "submit", "approve", "publish_now", "unpublish", "republish", "unschedule", "publish_update", "unschedule_update",
+    "discard_update", "edit", "retract", "undo_retraction",
 ]  # fmt: skip
 OF_RELEASES = ["cancel_release", "reopen_release", "publish_release_now", "roll_back_release"]
-steps = st.one_of(
+transitions = st.one_of(
     st.tuples(st.sampled_from(["submit", "approve", "edit", "publish_now"]), articles),
     st.tuples(st.sampled_from(OF_ARTICLES), articles),
     st.tuples(st.sampled_from(["schedule", "schedule_update"]), articles, seconds),
@@ -58,9 +58,9 @@ class Newsroom:
         self.releases = {name: releases.create_release(name=name, by=editor) for name in ("one", "two")}
         self.seen: dict[int, str | None] = {}
 
-    def take(self, step: tuple[Any, ...]) -> None:
+    def take(self, transition: tuple[Any, ...]) -> None:
         """Take a step; a refusal changes nothing, and that is checked by what holds always."""
-        name, *arguments = step
+        name, *arguments = transition
         before = self.live()
         try:
             getattr(self, name, self.service(name))(*arguments)
@@ -70,7 +70,7 @@ class Newsroom:
     def service(self, name: str) -> Callable[..., Any]:
         def call(key: str, distance: int | None = None) -> None:
             values: dict[str, Any] = {} if distance is None else {"publish_at": self.later(distance)}
-            if name == "kill":
+            if name == "retract":
                 values["notice"] = "It was invented."
             subject = self.releases[key] if key in self.releases else self.articles[key]
             if name == "approve":
@@ -143,15 +143,15 @@ class Newsroom:
 @hypothesis_settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-@given(script=st.lists(steps, min_size=8, max_size=30))
+@given(script=st.lists(transitions, min_size=8, max_size=30))
 @pytest.mark.django_db(transaction=True)
 def test_members_are_seen_by_the_commit_of_their_release_alone(travel: Travel, script: list[tuple[Any, ...]]) -> None:
     Release.objects.all().delete()
     Article.objects.all().delete()
     User.objects.all().delete()
     newsroom = Newsroom(travel, make_editor())
-    for step in script:
-        newsroom.take(step)
+    for transition in script:
+        newsroom.take(transition)
         newsroom.check()
     newsroom.wait(1000)
     newsroom.check_members(newsroom.live())

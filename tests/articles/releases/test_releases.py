@@ -22,12 +22,12 @@ from articles.exceptions import (
     WrongState,
 )
 from articles.handlers import release as release_handler
-from articles.models import Article, AuditEntry, Correction, Notice, Release, ReleaseMember, Update
-from articles.notifications.alerts import tell_of_trouble
-from articles.publishing.reconcile import mend_tasks
-from articles.releases.reconcile import mend_releases
+from articles.models import Article, AuditEntry, Correction, Notification, Release, ReleaseMember, Update
+from articles.notifications.alerts import notify_of_trouble
+from articles.publishing.reconcile import reconcile_tasks
+from articles.releases.reconcile import reconcile_releases
 from articles.roles import Role
-from articles.search.indexing import mend_index
+from articles.search.indexing import reconcile_index
 from articles.task_types import OF_ARTICLES, RELEASE
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.registry import Drop, Verdict
@@ -38,8 +38,8 @@ from tests.articles.factories import (
     make_article,
     make_editor,
     make_member,
-    make_person,
     make_release,
+    make_user,
     publish_tasks,
     soon,
     unpublish_tasks,
@@ -107,7 +107,7 @@ def test_articles_newer_texts_and_take_offs_go_live_at_one_instant(irene: User) 
     new, updated, off = make_article("New", status=APPROVED), published("Updated"), published("Off")
     with_newer_text(updated, "Better", irene)
     release = make_release(new, updated, by=irene)
-    releases.add_member(release, article=off, action=Action.WITHDRAW, by=irene)
+    releases.add_member(release, article=off, action=Action.UNPUBLISH, by=irene)
     releases.schedule_release(release, publish_at=soon(seconds=-1), by=irene)
     assert live_titles() == {"Updated", "Off"}
 
@@ -121,9 +121,9 @@ def test_articles_newer_texts_and_take_offs_go_live_at_one_instant(irene: User) 
         release.publish_at,
         release.published_at,
     )
-    assert (updated.body, off.status, release.status) == ("Better", Status.WITHDRAWN, Release.Status.PUBLISHED)
+    assert (updated.body, off.status, release.status) == ("Better", Status.UNPUBLISHED, Release.Status.PUBLISHED)
     assert not ReleaseMember.objects.filter(holds=True).exists()
-    assert mend_index() == 0
+    assert reconcile_index() == 0
 
 
 def test_one_member_that_is_not_approved_stops_all_and_everybody_concerned_is_told(irene: User) -> None:
@@ -137,10 +137,8 @@ def test_one_member_that_is_not_approved_stops_all_and_everybody_concerned_is_to
     assert isinstance(verdict, Drop)
     assert (release.status, live_titles()) == (Release.Status.FAILED, set())
     assert release.reason == "“Bad”: A reviewer has not decided yet."
-    told = Notice.objects.filter(kind=Notice.Kind.FAILED, release=release)
-    assert set(told.values_list("person", "reason")) == {
-        (person.pk, release.reason) for person in (author, publisher, irene)
-    }
+    told = Notification.objects.filter(kind=Notification.Kind.FAILED, release=release)
+    assert set(told.values_list("user", "reason")) == {(user.pk, release.reason) for user in (author, publisher, irene)}
 
 
 def test_a_failed_release_is_mended_and_published(irene: User) -> None:
@@ -247,22 +245,22 @@ def test_the_clock_alone_never_shows_a_member(irene: User) -> None:
 
 
 @pytest.mark.parametrize(
-    "door",
+    "source",
     [
         lambda article, by: publishing.schedule(article, publish_at=soon(hours=1), by=by),
         lambda article, by: publishing.schedule_many([article], publish_at=soon(hours=1), by=by),
         lambda article, by: publishing.publish_now(article, by=by),
-        lambda article, by: publishing.cancel_schedule(article, by=by),
+        lambda article, by: publishing.unschedule(article, by=by),
         lambda article, by: publishing.edit(article, by=by, changes={"publish_at": soon(hours=1)}),
         lambda article, by: set_time_and_save(article),
     ],
-    ids=["schedule", "schedule_many", "publish_now", "cancel_schedule", "edit", "save"],
+    ids=["schedule", "schedule_many", "publish_now", "unschedule", "edit", "save"],
 )
-def test_no_door_gives_a_member_a_time_of_its_own(irene: User, door: object) -> None:
+def test_no_door_gives_a_member_a_time_of_its_own(irene: User, source: object) -> None:
     article = make_article(status=APPROVED)
     make_release(article, by=irene)
     with pytest.raises(BelongsToRelease, match="belongs to the release “Budget day”; take it out of that first"):
-        door(article, irene)  # type: ignore[operator]
+        source(article, irene)  # type: ignore[operator]
     article.refresh_from_db()
     assert (article.publish_at, publish_tasks(article), live_titles()) == (None, [], set())
 
@@ -273,19 +271,19 @@ def set_time_and_save(article: Article) -> None:
 
 
 @pytest.mark.parametrize(
-    "door",
+    "source",
     [
         lambda article, by: publishing.schedule_update(article, publish_at=soon(hours=1), by=by),
-        lambda article, by: publishing.cancel_update(article, by=by),
+        lambda article, by: publishing.unschedule_update(article, by=by),
         lambda article, by: publishing.publish_update(article, by=by),
     ],
-    ids=["schedule_update", "cancel_update", "publish_update"],
+    ids=["schedule_update", "unschedule_update", "publish_update"],
 )
-def test_no_door_puts_a_member_s_newer_text_out(irene: User, door: object) -> None:
+def test_no_door_puts_a_member_s_newer_text_out(irene: User, source: object) -> None:
     article = with_newer_text(published(), "Better", irene)
     make_release(article, by=irene)
     with pytest.raises(BelongsToRelease):
-        door(article, irene)  # type: ignore[operator]
+        source(article, irene)  # type: ignore[operator]
     article.refresh_from_db()
     assert article.body == ""
 
@@ -294,10 +292,10 @@ def test_a_newer_text_approved_while_its_article_is_off_still_waits_for_the_rele
     article = published()
     publishing.edit(article, by=irene, changes={"body": "Better"})
     release = make_release(article, by=irene)
-    publishing.withdraw(article, by=irene)
+    publishing.unpublish(article, by=irene)
     Update.objects.update(status=Status.MANUAL_REVIEW)
     approve(Article.objects.get())
-    publishing.restore(Article.objects.get(), by=irene)
+    publishing.republish(Article.objects.get(), by=irene)
     assert Article.objects.get().body == ""
     releases.publish_release_now(release, by=irene)
     assert Article.objects.get().body == "Better"
@@ -309,12 +307,12 @@ def test_a_time_written_behind_the_release_s_back_is_taken_away_before_it_comes(
     make_release(article, updated, by=irene)
     Article.objects.filter(pk=article.pk).update(publish_at=soon(minutes=2))
     Update.objects.update(publish_at=soon(minutes=2))
-    assert mend_tasks() == 2
-    assert mend_releases() == 2
+    assert reconcile_tasks() == 2
+    assert reconcile_releases() == 2
     article.refresh_from_db()
     assert (article.publish_at, Update.objects.get().publish_at) == (None, None)
     assert not TaskInfo.objects.filter(task_type__in=OF_ARTICLES).exists()
-    assert mend_releases() == 0
+    assert reconcile_releases() == 0
 
 
 def test_an_article_belongs_to_one_pending_release(irene: User) -> None:
@@ -355,18 +353,18 @@ def test_what_is_approved_goes_out_whatever_is_being_written_meanwhile(irene: Us
 
 
 @pytest.mark.parametrize(
-    ("step", "code"),
+    ("transition", "code"),
     [
-        (lambda article, by: publishing.kill(article, by=by, notice="Invented"), "killed"),
+        (lambda article, by: publishing.retract(article, by=by, notice="Invented"), "retracted"),
         (lambda article, by: publishing.set_embargo(article, until=soon(hours=1), by=by), "under_embargo"),
         (lambda article, by: publishing.edit(article, by=by, changes={"unpublish_at": soon(seconds=-5)}), "over"),
     ],
-    ids=["kill", "embargo", "end"],
+    ids=["retract", "embargo", "end"],
 )
-def test_what_is_done_to_a_member_fails_the_release(irene: User, step: object, code: str) -> None:
+def test_what_is_done_to_a_member_fails_the_release(irene: User, transition: object, code: str) -> None:
     article = make_article(status=APPROVED)
     release = due(make_release(article, make_article("Other", status=APPROVED), by=irene), irene)
-    step(article, irene)  # type: ignore[operator]
+    transition(article, irene)  # type: ignore[operator]
     assert [problem.code for problem in releases.preflight(release)] == [code]
     let_go_out(release)
     assert (release.status, live_titles()) == (Release.Status.FAILED, set())
@@ -375,7 +373,7 @@ def test_what_is_done_to_a_member_fails_the_release(irene: User, step: object, c
 def test_an_article_to_be_updated_may_be_taken_off_in_a_hurry_and_the_release_says_so(irene: User) -> None:
     article = with_newer_text(published(), "Better", irene)
     release = make_release(article, by=irene)
-    publishing.withdraw(article, by=irene)
+    publishing.unpublish(article, by=irene)
     assert [problem.code for problem in releases.preflight(release)] == ["not_out"]
 
 
@@ -412,12 +410,12 @@ def test_a_task_that_is_missing_is_made_again_whatever_its_record_says(irene: Us
     """E1: a release that failed once is never given up."""
     release = make_release(make_article(status=APPROVED), by=irene)
     Release.objects.update(status=Release.Status.SCHEDULED, publish_at=soon(minutes=5))
-    assert [mend_releases(), mend_releases()] == [1, 0]
+    assert [reconcile_releases(), reconcile_releases()] == [1, 0]
     assert len(release_tasks(release)) == 1
 
     TaskInfo.objects.all().delete()
     TaskInfoLog.objects.filter(task_type=RELEASE).update(status=log_status)
-    assert [mend_releases(), mend_releases()] == [1, 0]
+    assert [reconcile_releases(), reconcile_releases()] == [1, 0]
     assert len(release_tasks(release)) == 1
     release.refresh_from_db()
     assert release.status == Release.Status.SCHEDULED
@@ -427,8 +425,8 @@ def test_a_release_that_nobody_runs_is_reported_once(irene: User) -> None:
     release = make_release(make_article(status=APPROVED), by=irene)
     releases.schedule_release(release, publish_at=soon(minutes=1), by=irene)
     TaskInfo.objects.update(execute_time=soon(minutes=-1))
-    assert [tell_of_trouble(), tell_of_trouble()] == [1, 0]
-    assert Notice.objects.get(person=irene).release == release
+    assert [notify_of_trouble(), notify_of_trouble()] == [1, 0]
+    assert Notification.objects.get(user=irene).release == release
 
 
 def test_a_cancelled_release_does_not_go_out_and_can_be_prepared_again(irene: User) -> None:
@@ -466,9 +464,9 @@ def test_a_release_is_not_prepared_again_with_an_article_that_another_has_by_now
 def test_a_release_that_is_out_is_neither_changed_nor_cancelled_nor_deleted(irene: User) -> None:
     release = make_release(make_article(status=APPROVED), by=irene)
     releases.publish_release_now(release, by=irene)
-    for step in (releases.cancel_release, releases.delete_release, releases.publish_release_now):
+    for transition in (releases.cancel_release, releases.delete_release, releases.publish_release_now):
         with pytest.raises(WrongState, match="the release is “Published”"):
-            step(release, by=irene)
+            transition(release, by=irene)
     with pytest.raises(WrongState):
         releases.add_member(release, article=make_article(), by=irene)
     with pytest.raises(WrongState):
@@ -491,14 +489,21 @@ def test_a_deleted_release_frees_its_articles_and_leaves_no_task(irene: User) ->
 @pytest.mark.parametrize(
     ("article", "action"),
     [
-        ({"status": Status.WITHDRAWN}, ""),
-        ({"status": Status.KILLED}, ""),
+        ({"status": Status.UNPUBLISHED}, ""),
+        ({"status": Status.RETRACTED}, ""),
         ({"status": Status.PUBLISHED}, Action.PUBLISH),
         ({"status": Status.PUBLISHED}, ""),
-        ({"status": APPROVED}, Action.WITHDRAW),
+        ({"status": APPROVED}, Action.UNPUBLISH),
         ({}, Action.UPDATE),
     ],
-    ids=["withdrawn", "killed", "publish what is out", "nothing new", "take off what is not out", "update a draft"],
+    ids=[
+        "unpublished",
+        "retracted",
+        "publish what is out",
+        "nothing new",
+        "take off what is not out",
+        "update a draft",
+    ],
 )
 def test_what_makes_no_sense_does_not_come_into_a_release(irene: User, article: dict[str, Any], action: str) -> None:
     release = make_release(by=irene)
@@ -510,8 +515,8 @@ def test_what_makes_no_sense_does_not_come_into_a_release(irene: User, article: 
 def test_an_article_in_the_release_can_be_given_another_action(irene: User) -> None:
     article = with_newer_text(published(), "Better", irene)
     release = make_release(article, by=irene)
-    releases.add_member(release, article=article, action=Action.WITHDRAW, by=irene)
-    assert release.members.get().action == Action.WITHDRAW
+    releases.add_member(release, article=article, action=Action.UNPUBLISH, by=irene)
+    assert release.members.get().action == Action.UNPUBLISH
 
 
 def test_times_without_zone_and_names_without_letters_are_refused(irene: User) -> None:
@@ -533,8 +538,8 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(irene: User) -> No
     release = make_release(new, updated, by=irene)
     releases.schedule_release(release, publish_at=soon(hours=1), by=irene)
     before = state(new, updated)
-    rehearsal = releases.rehearse_release(release, by=irene)
-    assert [(str(effect.member), effect.before, effect.after) for effect in rehearsal.effects] == [
+    dry_run = releases.dry_run_release(release, by=irene)
+    assert [(str(effect.member), effect.before, effect.after) for effect in dry_run.effects] == [
         ("New", "Approved, revision 1", "Published, revision 1"),
         ("Updated", "Published, revision 1", "Published, revision 2"),
     ]
@@ -545,8 +550,8 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(irene: User) -> No
 
 def test_a_dry_run_of_what_would_fail_names_the_faults(irene: User) -> None:
     release = make_release(make_article("Draft"), by=irene)
-    rehearsal = releases.rehearse_release(release, by=irene)
-    assert ([problem.code for problem in rehearsal.problems], rehearsal.effects) == (["not_approved"], [])
+    dry_run = releases.dry_run_release(release, by=irene)
+    assert ([problem.code for problem in dry_run.problems], dry_run.effects) == (["not_approved"], [])
 
 
 def test_a_roll_back_puts_every_member_where_it_stood_before(irene: User) -> None:
@@ -556,7 +561,7 @@ def test_a_roll_back_puts_every_member_where_it_stood_before(irene: User) -> Non
     Update.objects.update(status=Status.MANUAL_REVIEW)
     approve(Article.objects.get(pk=updated.pk))
     release = make_release(new, Article.objects.get(pk=updated.pk), by=irene)
-    releases.add_member(release, article=off, action=Action.WITHDRAW, by=irene)
+    releases.add_member(release, article=off, action=Action.UNPUBLISH, by=irene)
     before = state(new, updated, off)
     releases.publish_release_now(release, by=irene)
     assert Correction.objects.exists()
@@ -594,16 +599,16 @@ def test_a_roll_back_revives_nothing_that_was_killed_or_deleted(irene: User) -> 
     release = make_release(killed, gone, fine, by=irene)
     releases.publish_release_now(release, by=irene)
     killed.refresh_from_db()
-    publishing.kill(killed, by=irene, notice="Invented")
+    publishing.retract(killed, by=irene, notice="Invented")
     gone.delete()
     releases.roll_back_release(release, by=irene)
-    assert [row["status"] for row in state(killed, fine)] == [Status.KILLED, APPROVED]
+    assert [row["status"] for row in state(killed, fine)] == [Status.RETRACTED, APPROVED]
 
 
 def test_a_roll_back_shows_nothing_under_embargo_and_then_takes_nothing_back(irene: User) -> None:
     off, new = published("Off"), make_article("New", status=APPROVED)
     release = make_release(new, by=irene)
-    releases.add_member(release, article=off, action=Action.WITHDRAW, by=irene)
+    releases.add_member(release, article=off, action=Action.UNPUBLISH, by=irene)
     releases.publish_release_now(release, by=irene)
     off.refresh_from_db()
     publishing.set_embargo(off, until=soon(hours=1), by=irene)
@@ -638,33 +643,33 @@ def test_a_release_leaves_an_entry_for_itself_and_for_each_member(irene: User) -
 @pytest.mark.parametrize("role", Role)
 def test_publishers_and_chiefs_handle_releases_and_nobody_else(role: Role) -> None:
     release = make_release(make_article(status=APPROVED), by=make_editor())
-    person = make_member(role)
-    steps: list[Callable[[], object]] = [
-        lambda: releases.create_release(name="Mine", by=person),
-        lambda: releases.rename_release(release, name="Mine", by=person),
-        lambda: releases.add_member(release, article=make_article(status=APPROVED), by=person),
-        lambda: releases.remove_member(release, member=release.members.latest("pk"), by=person),
-        lambda: releases.rehearse_release(release, by=person),
-        lambda: releases.schedule_release(release, publish_at=soon(hours=1), by=person),
-        lambda: releases.cancel_release(release, by=person),
-        lambda: releases.reopen_release(release, by=person),
-        lambda: releases.publish_release_now(release, by=person),
-        lambda: releases.roll_back_release(release, by=person),
-        lambda: releases.reopen_release(release, by=person),
-        lambda: releases.delete_release(release, by=person),
+    user = make_member(role)
+    transitions: list[Callable[[], object]] = [
+        lambda: releases.create_release(name="Mine", by=user),
+        lambda: releases.rename_release(release, name="Mine", by=user),
+        lambda: releases.add_member(release, article=make_article(status=APPROVED), by=user),
+        lambda: releases.remove_member(release, member=release.members.latest("pk"), by=user),
+        lambda: releases.dry_run_release(release, by=user),
+        lambda: releases.schedule_release(release, publish_at=soon(hours=1), by=user),
+        lambda: releases.cancel_release(release, by=user),
+        lambda: releases.reopen_release(release, by=user),
+        lambda: releases.publish_release_now(release, by=user),
+        lambda: releases.roll_back_release(release, by=user),
+        lambda: releases.reopen_release(release, by=user),
+        lambda: releases.delete_release(release, by=user),
     ]
-    for step in steps:
+    for transition in transitions:
         if role in (Role.PUBLISHER, Role.CHIEF):
-            step()
+            transition()
         else:
             with pytest.raises(NotAllowed):
-                step()
+                transition()
     assert make_member(role, "second").has_perm("articles.view_release")
 
 
 def test_a_release_outlives_its_maker() -> None:
-    maker = make_person("root", is_superuser=True)
+    maker = make_user("root", is_superuser=True)
     release = make_release(make_article(status=APPROVED), by=maker)
     maker.delete()
     release.refresh_from_db()
-    assert release.made_by is None
+    assert release.created_by is None

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable
 
 import pytest
-from PIL import Image
+from PIL import Image as PillowImage
 from PIL.TiffImagePlugin import IFDRational
 
 from articles.review import Subject
@@ -16,8 +16,8 @@ from articles.review.images import Fault, inspect, review_images
 from articles.workflow import Verdict
 
 
-def picture(kind: str = "PNG", size: tuple[int, int] = (40, 30), *, located: bool = False) -> bytes:
-    image = Image.new("RGB", size, "teal")
+def image(kind: str = "PNG", size: tuple[int, int] = (40, 30), *, located: bool = False) -> bytes:
+    image = PillowImage.new("RGB", size, "teal")
     exif = image.getexif()
     if located:
         exif.get_ifd(0x8825)[2] = tuple(IFDRational(n) for n in (52, 31, 12))
@@ -33,7 +33,7 @@ def verdicts(faults: list[Fault]) -> set[Verdict]:
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "WEBP"])
 def test_a_picture_passes(kind: str) -> None:
     """R5.1"""
-    assert inspect(picture(kind), claimed=f"image/{kind.lower()}") == []
+    assert inspect(image(kind), claimed=f"image/{kind.lower()}") == []
 
 
 def archived(data: bytes) -> bytes:
@@ -59,25 +59,25 @@ def archived(data: bytes) -> bytes:
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
 def test_what_is_no_picture_or_hides_something_is_blocked(kind: str, spoil: Callable[[bytes], bytes]) -> None:
     """R5.1"""
-    assert verdicts(inspect(spoil(picture(kind)))) == {Verdict.BLOCKED}
+    assert verdicts(inspect(spoil(image(kind)))) == {Verdict.BLOCKED}
 
 
 def test_a_picture_is_of_the_kind_it_claims() -> None:
-    assert verdicts(inspect(picture("PNG"), claimed="image/jpeg")) == {Verdict.BLOCKED}
+    assert verdicts(inspect(image("PNG"), claimed="image/jpeg")) == {Verdict.BLOCKED}
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
 def test_a_picture_that_tells_its_place_goes_to_a_person(kind: str) -> None:
-    assert verdicts(inspect(picture(kind, located=True))) == {Verdict.UNSURE}
+    assert verdicts(inspect(image(kind, located=True))) == {Verdict.UNSURE}
 
 
 def test_a_picture_of_absurd_size_is_not_decoded() -> None:
-    assert verdicts(inspect(picture(size=(10_000, 6_000)))) == {Verdict.UNSURE}
+    assert verdicts(inspect(image(size=(10_000, 6_000)))) == {Verdict.UNSURE}
 
 
 def test_the_pictures_in_a_text_are_looked_at() -> None:
     """R5.1"""
-    good, bad = (base64.b64encode(data).decode() for data in (picture(), b"no picture"))
+    good, bad = (base64.b64encode(data).decode() for data in (image(), b"no picture"))
     assert review_images(Subject("x", body=f'<img src="data:image/png;base64,{good}">')).verdict is Verdict.PASSED
     body = f'<img src="data:image/png;base64,{good}"><img src="data:image/png;base64,{bad}">'
     opinion = review_images(Subject("x", body=body))

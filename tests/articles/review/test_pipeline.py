@@ -9,25 +9,25 @@ import pytest
 from django.contrib.auth.models import User
 
 from articles import publishing
-from articles.models import Article, ReviewPolicy, Word
+from articles.models import Article, ReviewPolicy, SensitiveWord
 from articles.publishing import rescan
 from articles.review import Opinion, Subject
 from articles.task_types import REVIEW, REVIEW_AGAIN
 from articles.workflow import Verdict
 from scheduling.models import TaskInfo
-from tests.articles.factories import approve, let_the_machine_approve, make_article, make_editor, publish_tasks, soon
+from tests.articles.factories import allow_automatic_approval, approve, make_article, make_editor, publish_tasks, soon
 from tests.conftest import Manage
 
 pytestmark = pytest.mark.django_db
 
 Status = Article.Status
-Level = Word.Level
+Level = SensitiveWord.Level
 
 
 @pytest.fixture(autouse=True)
 def _machine_approves() -> None:
     """Most tests here are about what the machine finds; where it may not approve anything, they say so."""
-    let_the_machine_approve()
+    allow_automatic_approval()
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def editor() -> User:
     return make_editor()
 
 
-def word(text: str, level: Word.Level = Level.BLOCK) -> Word:
-    return Word.objects.create(text=text, level=level)
+def word(text: str, level: SensitiveWord.Level = Level.BLOCK) -> SensitiveWord:
+    return SensitiveWord.objects.create(text=text, level=level)
 
 
 def submitted(editor: User, title: str = "Harbour bridge reopens", **values: Any) -> Article:
@@ -104,14 +104,14 @@ def test_no_word_decides_who_approves(editor: User) -> None:
     for level in Level:
         word(f"casino {level}", level)
         assert submitted(editor).status == Status.MANUAL_REVIEW
-    let_the_machine_approve()
-    Word.objects.all().delete()
+    allow_automatic_approval()
+    SensitiveWord.objects.all().delete()
     assert submitted(editor).status == Status.APPROVED
 
 
 def test_a_newsroom_may_want_a_person_for_everything(editor: User) -> None:
     word("casino")
-    let_the_machine_approve(ReviewPolicy.Machine.NEVER)
+    allow_automatic_approval(ReviewPolicy.Machine.NEVER)
     assert submitted(editor).status == Status.MANUAL_REVIEW
     assert submitted(editor, "New casino").status == Status.REJECTED
 
@@ -219,9 +219,9 @@ def test_a_review_in_the_background_that_was_given_up_leads_to_a_person(editor: 
     """R5.2"""
     settings.REVIEW_AT_ONCE = 100
     article = submitted(editor, body="<p>A long story.</p>" * 100)
-    assert rescan.mend_reviews() == 0
+    assert rescan.reconcile_reviews() == 0
     TaskInfo.objects.filter(task_type=REVIEW).delete()
-    assert rescan.mend_reviews() == 1
+    assert rescan.reconcile_reviews() == 1
     article.refresh_from_db()
     assert article.status == Status.MANUAL_REVIEW
 
@@ -269,7 +269,7 @@ def test_an_innocent_phrase_that_is_deleted_counts_no_longer(editor: User) -> No
     phrase = word("平台独立", Level.ALLOW)
     article = submitted(editor, "平台独立运行", publish_at=soon(hours=1))
     assert article.status == Status.APPROVED
-    Word.objects.filter(pk=phrase.pk).delete()
+    SensitiveWord.objects.filter(pk=phrase.pk).delete()
     assert rescan.review_again() == 1
 
 
@@ -286,11 +286,11 @@ def test_words_that_were_not_applied_are_applied_later(editor: User) -> None:
     word("casino")
     rescan.review_again()
     TaskInfo.objects.filter(task_type=REVIEW_AGAIN).delete()
-    rescan.mend_reviews()
+    rescan.reconcile_reviews()
     assert not TaskInfo.objects.filter(task_type=REVIEW_AGAIN).exists()
     word("lottery")
     TaskInfo.objects.filter(task_type=REVIEW_AGAIN).delete()
-    rescan.mend_reviews()
+    rescan.reconcile_reviews()
     assert TaskInfo.objects.filter(task_type=REVIEW_AGAIN).exists()
 
 
@@ -322,6 +322,6 @@ def test_an_approved_newer_text_is_pulled_back_too(editor: User) -> None:
     assert rescan.review_again() == 1
     article = Article.objects.get()
     assert article.title == "Lots drawn"
-    newer = article.update
-    assert newer.approved is None and newer.draft is not None
-    assert (newer.draft.title, newer.status) == ("Lottery drawn", Status.MANUAL_REVIEW)
+    pending_update = article.update
+    assert pending_update.approved is None and pending_update.draft is not None
+    assert (pending_update.draft.title, pending_update.status) == ("Lottery drawn", Status.MANUAL_REVIEW)

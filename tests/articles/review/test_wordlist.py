@@ -11,16 +11,16 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from articles.models import AuditEntry, Word
+from articles.models import AuditEntry, SensitiveWord
 from articles.review.wordlist import add_words
 from articles.review.words import matcher
-from tests.articles.factories import make_person
+from tests.articles.factories import make_user
 from tests.conftest import Manage
 
 pytestmark = pytest.mark.django_db
 
-Level = Word.Level
-WORDS = "/admin/articles/word/"
+Level = SensitiveWord.Level
+WORDS = "/admin/articles/sensitiveword/"
 
 
 def run_import(path: Path, level: str = "block") -> tuple[int, list[str]]:
@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_read_brings_nothing(tmp_path: Path) -> None:
         with pytest.raises(CommandError) as error:
             run_import(tmp_path / name)
         assert error.value.returncode == 2
-    assert not Word.objects.exists()
+    assert not SensitiveWord.objects.exists()
 
 
 def test_tens_of_thousands_come_in_at_once() -> None:
@@ -95,18 +95,18 @@ def test_tens_of_thousands_come_in_at_once() -> None:
 def test_the_words_found_are_those_of_now() -> None:
     text = "A casino and a lottery."
     assert matcher().find(text) == []
-    casino = Word.objects.create(text="casino")
+    casino = SensitiveWord.objects.create(text="casino")
     assert matcher() is matcher()
     assert [match.word for match in matcher().find(text)] == ["casino"]
     casino.text = "lottery"
     casino.save()
     assert [match.word for match in matcher().find(text)] == ["lottery"]
-    Word.objects.update(level=Level.ALLOW)
+    SensitiveWord.objects.update(level=Level.ALLOW)
     assert matcher().find(text) == []
-    Word.objects.all().delete()
+    SensitiveWord.objects.all().delete()
     add_words(["casino"], level=Level.BLOCK)
     assert [match.word for match in matcher().find(text)] == ["casino"]
-    Word.objects.get().delete()
+    SensitiveWord.objects.get().delete()
     assert matcher().find(text) == []
 
 
@@ -120,13 +120,22 @@ def test_a_process_hears_of_words_that_another_one_adds(tmp_path: Path, manage: 
 
 @pytest.fixture
 def chief(client: Client) -> Client:
-    client.force_login(make_person("chief", "view_word", "add_word", "change_word", "delete_word", "view_auditentry"))
+    client.force_login(
+        make_user(
+            "chief",
+            "view_sensitiveword",
+            "add_sensitiveword",
+            "change_sensitiveword",
+            "delete_sensitiveword",
+            "view_auditentry",
+        )
+    )
     return client
 
 
 def test_a_word_is_added_on_its_screen_or_refused_with_the_reason(chief: Client) -> None:
     chief.post(f"{WORDS}add/", {"text": "法轮功", "level": "block"})
-    assert Word.objects.get().level == Level.BLOCK
+    assert SensitiveWord.objects.get().level == Level.BLOCK
     for text, complaint in [
         ("法 輪 功", "“法轮功” is in the list already, as “Blocks the article”."),
         ("赌", "This cannot be a word: a single character"),
@@ -135,11 +144,11 @@ def test_a_word_is_added_on_its_screen_or_refused_with_the_reason(chief: Client)
         (".*", "This cannot be a word"),
     ]:
         assert complaint in chief.post(f"{WORDS}add/", {"text": text, "level": "block"}).content.decode()
-    assert Word.objects.count() == 1
+    assert SensitiveWord.objects.count() == 1
 
 
 def test_words_are_found_in_any_spelling(chief: Client) -> None:
-    Word.objects.create(text="法轮功")
+    SensitiveWord.objects.create(text="法轮功")
     assert "法轮功" in chief.get(WORDS, {"q": "輪 功"}).content.decode()
     assert "法轮功" not in chief.get(WORDS, {"q": "casino"}).content.decode()
 
@@ -149,7 +158,7 @@ def test_many_words_are_pasted_and_each_that_is_refused_is_named(chief: Client) 
     page = chief.post(f"{WORDS}add-many/", typed).content.decode()
     assert "2 added, 1 were there already, 1 cannot be words." in page
     assert "Line 3:" in page
-    assert {word.text: word.level for word in Word.objects.all()} == {"casino": "review", "lottery": "review"}
+    assert {word.text: word.level for word in SensitiveWord.objects.all()} == {"casino": "review", "lottery": "review"}
 
 
 def test_a_list_that_is_fetched_can_be_sent_in_again(chief: Client) -> None:
@@ -157,11 +166,13 @@ def test_a_list_that_is_fetched_can_be_sent_in_again(chief: Client) -> None:
     fetched = chief.get(f"{WORDS}export/review/")
     assert fetched["Content-Disposition"] == 'attachment; filename="words-review.txt"'
     assert sorted(fetched.text.splitlines()) == ["casino", "赌博"]
-    Word.objects.all().delete()
+    SensitiveWord.objects.all().delete()
     file = SimpleUploadedFile("words.txt", "\ufeff".encode() + fetched.content)
     page = chief.post(f"{WORDS}add-many/", {"level": "block", "words": "lottery", "file": file}).text
     assert "3 added" in page
-    assert set(Word.objects.values_list("text", "level")) == {(text, "block") for text in ("casino", "赌博", "lottery")}
+    assert set(SensitiveWord.objects.values_list("text", "level")) == {
+        (text, "block") for text in ("casino", "赌博", "lottery")
+    }
 
 
 @pytest.mark.parametrize(
@@ -170,11 +181,11 @@ def test_a_list_that_is_fetched_can_be_sent_in_again(chief: Client) -> None:
 def test_a_file_that_brings_no_words_is_refused_with_what_to_do(chief: Client, content: bytes, sentence: str) -> None:
     file = SimpleUploadedFile("words.txt", content)
     assert sentence in chief.post(f"{WORDS}add-many/", {"level": "block", "words": "", "file": file}).text
-    assert not Word.objects.exists()
+    assert not SensitiveWord.objects.exists()
 
 
 def test_words_are_for_those_who_may_change_them(client: Client) -> None:
-    client.force_login(make_person("bob", "view_article"))
+    client.force_login(make_user("bob", "view_article"))
     assert client.get(WORDS).status_code == 403
     assert client.get(f"{WORDS}add-many/").status_code == 403
     assert client.get(f"{WORDS}export/block/").status_code == 403
@@ -185,56 +196,60 @@ def entry() -> AuditEntry:
 
 
 def test_the_record_shows_who_added_changed_and_deleted_which_words(chief: Client) -> None:
-    chief.post("/admin/articles/word/add/", {"text": "casino", "level": "review"})
-    assert (entry().action, entry().user_name, entry().door) == ("add_words", "chief", "admin")
-    assert entry().facts == {"old": {}, "new": {"casino": "review"}}
-    word = Word.objects.get()
-    chief.post(f"/admin/articles/word/{word.pk}/change/", {"text": "Casino!", "level": "block"})
-    assert (entry().action, entry().facts) == (
+    chief.post("/admin/articles/sensitiveword/add/", {"text": "casino", "level": "review"})
+    assert (entry().action, entry().user_name, entry().source) == ("add_words", "chief", "admin")
+    assert entry().details == {"old": {}, "new": {"casino": "review"}}
+    word = SensitiveWord.objects.get()
+    chief.post(f"/admin/articles/sensitiveword/{word.pk}/change/", {"text": "Casino!", "level": "block"})
+    assert (entry().action, entry().details) == (
         "change_words",
         {"old": {"casino": "review"}, "new": {"Casino!": "block"}},
     )
     assert entry().differences() == ["casino (A person decides) → Casino! (Blocks the article)"]
-    chief.post(f"/admin/articles/word/{word.pk}/change/", {"text": "Casino!", "level": "block"})
+    chief.post(f"/admin/articles/sensitiveword/{word.pk}/change/", {"text": "Casino!", "level": "block"})
     assert AuditEntry.objects.filter(action="change_words").count() == 1, "nothing was changed"
-    chief.post("/admin/articles/word/add-many/", {"words": "赌博\n法轮功", "level": "allow"})
-    assert entry().facts["new"] == {"赌博": "allow", "法轮功": "allow"}
+    chief.post("/admin/articles/sensitiveword/add-many/", {"words": "赌博\n法轮功", "level": "allow"})
+    assert entry().details["new"] == {"赌博": "allow", "法轮功": "allow"}
     chosen = {"action": "delete_selected", "_selected_action": [word.pk], "post": "yes"}
-    chief.post("/admin/articles/word/", chosen)
-    assert (entry().action, entry().user_name, entry().facts["old"]) == ("delete_words", "chief", {"Casino!": "block"})
-    chief.post(f"/admin/articles/word/{Word.objects.first().pk}/delete/", {"post": "yes"})  # type: ignore[union-attr]
-    assert len(entry().facts["old"]) == 1
+    chief.post("/admin/articles/sensitiveword/", chosen)
+    assert (entry().action, entry().user_name, entry().details["old"]) == (
+        "delete_words",
+        "chief",
+        {"Casino!": "block"},
+    )
+    chief.post(f"/admin/articles/sensitiveword/{SensitiveWord.objects.first().pk}/delete/", {"post": "yes"})  # type: ignore[union-attr]
+    assert len(entry().details["old"]) == 1
     page = chief.get("/admin/articles/auditentry/", {"action": "change_words"}).text
     assert "casino (A person decides) → Casino! (Blocks the article)" in page
 
 
 def test_the_record_shows_which_words_a_command_imported(tmp_path: Path) -> None:
-    make_person("irene")
+    make_user("irene")
     file = tmp_path / "words.txt"
     file.write_text("".join(f"word {number}\n" for number in range(1500)))
     call_command("import_words", str(file), "--level", "block", "--by", "irene", stdout=StringIO())
     entries = AuditEntry.objects.filter(action="add_words")
-    assert {(one.door, one.user_name) for one in entries} == {("command", "irene")}
-    assert len(set().union(*(one.facts["new"] for one in entries))) == 1500
+    assert {(one.source, one.user_name) for one in entries} == {("command", "irene")}
+    assert len(set().union(*(one.details["new"] for one in entries))) == 1500
     out = StringIO()
     call_command("audit", "list", "--action", "add_words", stdout=out)
     assert "word 0 (Blocks the article), " in out.getvalue()
     assert "… and 995 more." in out.getvalue()
     export = tmp_path / "audit.jsonl"
     call_command("audit", "export", str(export), stderr=StringIO())
-    assert json.loads(export.read_text().splitlines()[0])["facts"]["new"]["word 7"] == "block"
+    assert json.loads(export.read_text().splitlines()[0])["details"]["new"]["word 7"] == "block"
 
 
 def test_nobody_imports_words_in_the_name_of_a_stranger(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("casino")
     with pytest.raises(CommandError, match="Nobody here is called"):
         call_command("import_words", str(tmp_path / "words.txt"), "--level", "block", "--by", "nobody")
-    assert not Word.objects.exists()
+    assert not SensitiveWord.objects.exists()
 
 
 def test_words_changed_by_code_are_recorded_too() -> None:
-    Word.objects.bulk_create([Word(text="赌博", normalised="赌博")])
-    Word.objects.update(level=Word.Level.BLOCK)
-    assert entry().facts == {"old": {"赌博": "review"}, "new": {"赌博": "block"}}
-    Word.objects.get().delete()
-    assert (entry().action, entry().door, entry().facts["old"]) == ("delete_words", "python", {"赌博": "block"})
+    SensitiveWord.objects.bulk_create([SensitiveWord(text="赌博", normalised="赌博")])
+    SensitiveWord.objects.update(level=SensitiveWord.Level.BLOCK)
+    assert entry().details == {"old": {"赌博": "review"}, "new": {"赌博": "block"}}
+    SensitiveWord.objects.get().delete()
+    assert (entry().action, entry().source, entry().details["old"]) == ("delete_words", "python", {"赌博": "block"})

@@ -16,10 +16,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from articles import publishing
-from articles.listing.cursor import place_of
+from articles.listing.cursor import cursor_of
 from articles.models import Article, SearchEntry, Tag
 from articles.models.article import BODY_LENGTH
-from articles.search import index, mend_index, query
+from articles.search import index, query, reconcile_index
 from articles.site.pagination import SIZE
 from tests.articles.factories import (
     APPROVED,
@@ -27,7 +27,7 @@ from tests.articles.factories import (
     make_article,
     make_channel,
     make_editor,
-    make_person,
+    make_user,
     soon,
 )
 from tests.articles.import_files import run_import, write_lines
@@ -116,11 +116,11 @@ def test_the_search_is_true_after_every_change() -> None:
     assert (found("bridge"), found("tunnel")) == ([HARBOUR], [])
     publishing.publish_update(article, by=alice)
     assert (found("bridge"), found("tunnel")) == ([], ["Harbour tunnel closed"])
-    publishing.withdraw(article, by=alice)
+    publishing.unpublish(article, by=alice)
     assert found("tunnel") == []
-    publishing.restore(article, by=alice)
+    publishing.republish(article, by=alice)
     assert found("tunnel") == ["Harbour tunnel closed"]
-    publishing.kill(article, by=alice, notice="It was not so.")
+    publishing.retract(article, by=alice, notice="It was not so.")
     assert found("tunnel") == [] and not SearchEntry.objects.exists()
 
 
@@ -171,7 +171,7 @@ def test_what_went_around_the_index_is_mended(manage: Manage) -> None:
     assert found("bridge") == []
     assert "healed=" in manage("refresh").stdout
     assert found("bridge") == [HARBOUR]
-    assert mend_index() == 0
+    assert reconcile_index() == 0
     Article.objects.update(title="Harbour tunnel closed")
     assert manage("reindex").stdout == "indexed=1\n"
     assert (found("bridge"), found("tunnel")) == ([], ["Harbour tunnel closed"])
@@ -182,9 +182,9 @@ def test_what_went_around_the_index_is_mended(manage: Manage) -> None:
 
 def test_what_goes_live_at_this_moment_is_indexed_by_the_next_pass() -> None:
     Article.objects.bulk_create([Article(title=HARBOUR, status=APPROVED, publish_at=soon(seconds=1))])
-    assert mend_index() == 0
+    assert reconcile_index() == 0
     Article.objects.update(publish_at=soon(hours=-1))
-    assert mend_index() == 1
+    assert reconcile_index() == 1
     assert found("bridge") == [HARBOUR]
 
 
@@ -194,7 +194,7 @@ def test_pages_of_what_was_found_are_whole_also_with_equal_times_and_ranks() -> 
     Article.objects.bulk_create(
         Article(title=title, summary="Rain", status=Status.PUBLISHED, publish_at=moment) for title in titles
     )
-    mend_index()
+    reconcile_index()
     address, seen = "?q=rain", []
     while address:
         text = Client().get(f"/search/{address}")
@@ -203,12 +203,12 @@ def test_pages_of_what_was_found_are_whole_also_with_equal_times_and_ranks() -> 
         address = f"?q=rain&before={page.last.pk}" if page.last else ""
     expected = [*titles[:SIZE][::-1], *titles[SIZE:][::-1]]
     assert seen == expected
-    answer, listed = Client().get("/api/v1/articles/?q=rain&page_size=30").json(), []
+    response, listed = Client().get("/api/v1/articles/?q=rain&page_size=30").json(), []
     while True:
-        listed += [item["title"] for item in answer["results"]]
-        if answer["next"] is None:
+        listed += [item["title"] for item in response["results"]]
+        if response["next"] is None:
             break
-        answer = Client().get(answer["next"]).json()
+        response = Client().get(response["next"]).json()
     assert listed == expected
 
 
@@ -234,12 +234,12 @@ def test_whatever_is_typed_the_page_is_friendly_and_programs_are_told() -> None:
 
 def test_what_readers_may_not_see_cannot_be_found_not_even_by_where_a_page_begins() -> None:
     live("Rain in March", publish_at=soon(days=-2))
-    hidden = make_article("Rain tomorrow", status=APPROVED, publish_at=soon(days=1), author=make_person("eve"))
-    withdrawn = make_article("Rain withdrawn", status=Status.WITHDRAWN, publish_at=soon(days=-3))
-    for article in (hidden, withdrawn):
+    hidden = make_article("Rain tomorrow", status=APPROVED, publish_at=soon(days=1), author=make_user("eve"))
+    unpublished = make_article("Rain withdrawn", status=Status.UNPUBLISHED, publish_at=soon(days=-3))
+    for article in (hidden, unpublished):
         page = Client().get("/search/", {"q": "rain", "before": str(article.pk)}).context["page"]
         assert [shown.title for shown in page.articles] == ["Rain in March"]
-    assert found("tomorrow") == found("withdrawn") == []
+    assert found("tomorrow") == found("unpublished") == []
 
 
 @pytest.fixture
@@ -254,7 +254,7 @@ def common(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         Article(title=title, summary=summary, status=Status.PUBLISHED, publish_at=soon(hours=-number))
         for number, (title, (_title, summary)) in enumerate(zip(titles, texts, strict=True), 1)
     )
-    mend_index()
+    reconcile_index()
     found = titles[::2]
     windows = [found[start : start + 7] for start in range(0, len(found), 7)]
     return [title for window in windows for title in sorted(window, key=lambda title: title.startswith("Wind"))]
@@ -262,12 +262,12 @@ def common(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def walked(address: str, **query: str) -> list[str]:
     """The titles on all pages of what programs find."""
-    answer, titles = Client().get(address, query).json(), []
+    response, titles = Client().get(address, query).json(), []
     while True:
-        titles += [item["title"] for item in answer["results"]]
-        if answer["next"] is None:
+        titles += [item["title"] for item in response["results"]]
+        if response["next"] is None:
             return titles
-        answer = Client().get(answer["next"]).json()
+        response = Client().get(response["next"]).json()
 
 
 def test_all_that_has_a_common_word_is_found_window_by_window_whichever_way_is_shorter(
@@ -297,11 +297,11 @@ def test_a_place_that_was_made_by_hand_leads_nowhere() -> None:
 
 
 def test_a_place_narrows_a_list_too_and_its_answer_is_kept_apart() -> None:
-    newer, older = live("Newer"), live("Older", publish_at=soon(hours=-2))
+    pending_update, older = live("Newer"), live("Older", publish_at=soon(hours=-2))
     address = "/api/v1/articles/"
     titles = [
         [item["title"] for item in Client().get(address, query).json()["results"]]
-        for query in ({}, {"older": str(place_of(newer))}, {"older": str(place_of(older))})
+        for query in ({}, {"older": str(cursor_of(pending_update))}, {"older": str(cursor_of(older))})
     ]
     assert titles == [["Newer", "Older"], ["Older"], []]
 

@@ -19,7 +19,7 @@ from django.test.utils import CaptureQueriesContext
 from articles import publishing
 from articles.models import Article, Channel, Tag
 from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, soon
-from tests.articles.image_files import make_material
+from tests.articles.image_files import make_image
 
 pytestmark = pytest.mark.django_db
 
@@ -42,19 +42,19 @@ def full_article(**values: Any) -> Article:
 
 def titles(address: str) -> list[str]:
     """The titles in a feed of any form."""
-    answer = Client().get(address)
-    assert answer.status_code == 200, address
+    response = Client().get(address)
+    assert response.status_code == 200, address
     if address.endswith("json/"):
-        return [item["title"] for item in json.loads(answer.content)["items"]]
-    return [entry.title for entry in feedparser.parse(answer.content).entries]
+        return [item["title"] for item in json.loads(response.content)["items"]]
+    return [entry.title for entry in feedparser.parse(response.content).entries]
 
 
 @pytest.mark.parametrize("form", FORMS[:2])
 def test_a_feed_is_read_whole_by_a_common_parser(form: str) -> None:
     five, six = (datetime(2026, 3, 1, hour, tzinfo=UTC) for hour in (5, 6))
     article = full_article(publish_at=five, embargo_until=six)
-    answer = Client().get(f"/feed/{form}")
-    feed = feedparser.parse(answer.content, response_headers={"content-type": answer["Content-Type"]})
+    response = Client().get(f"/feed/{form}")
+    feed = feedparser.parse(response.content, response_headers={"content-type": response["Content-Type"]})
     assert not feed.bozo
     assert (feed.version, feed.feed.title) == ("atom10" if form else "rss20", "Headline")
     (entry,) = feed.entries
@@ -62,7 +62,7 @@ def test_a_feed_is_read_whole_by_a_common_parser(form: str) -> None:
     assert entry.summary == "Cars &amp; &lt;lorries&gt;"
     assert entry.link == f"http://127.0.0.1:8000{article.get_absolute_url()}"
     assert entry.id == f"http://127.0.0.1:8000/article/{article.pk}/"
-    assert entry.author == "Ada Lin" and "ada.l" not in answer.text
+    assert entry.author == "Ada Lin" and "ada.l" not in response.text
     assert {tag.term for tag in entry.tags} == {"Town", "高铁"}
     assert calendar.timegm(entry.published_parsed) == six.timestamp()
     selves = [link.href for link in feed.feed.links if link.rel == "self"]
@@ -89,9 +89,9 @@ def test_rss_and_atom_have_what_their_rules_demand() -> None:
 
 def test_a_json_feed_has_what_its_rules_demand() -> None:
     article = full_article()
-    answer = Client().get("/feed/json/")
-    assert answer["Content-Type"] == "application/feed+json"
-    feed = json.loads(answer.content)
+    response = Client().get("/feed/json/")
+    assert response["Content-Type"] == "application/feed+json"
+    feed = json.loads(response.content)
     assert feed["version"] == "https://jsonfeed.org/version/1.1"
     assert feed["feed_url"] == "http://127.0.0.1:8000/feed/json/"
     (item,) = feed["items"]
@@ -134,8 +134,8 @@ def test_nobody_without_news_has_a_feed() -> None:
     nameless = User.objects.create_user("eve")
     make_article(author=ada, status=APPROVED, publish_at=soon(hours=1))
     live(author=nameless)
-    for person in (ada, nameless):
-        assert Client().get(f"/author/{person.pk}/feed/").status_code == 404
+    for user in (ada, nameless):
+        assert Client().get(f"/author/{user.pk}/feed/").status_code == 404
 
 
 def test_pages_name_their_feeds() -> None:
@@ -146,12 +146,12 @@ def test_pages_name_their_feeds() -> None:
 
 
 def test_a_cover_is_in_every_feed() -> None:
-    article, cover = live(), make_material(make_editor())
+    article, cover = live(), make_image(make_editor())
     Article.objects.filter(pk=article.pk).update(cover=[str(cover.pk)])
     address = f"http://127.0.0.1:8000{cover.address_in_full}"
     for form in FORMS[:2]:
-        (picture,) = feedparser.parse(Client().get(f"/feed/{form}").content).entries[0].enclosures
-        assert (picture.href, picture.type, picture.length) == (address, "image/jpeg", str(len(cover.read())))
+        (image,) = feedparser.parse(Client().get(f"/feed/{form}").content).entries[0].enclosures
+        assert (image.href, image.type, image.length) == (address, "image/jpeg", str(len(cover.read())))
     assert Client().get("/feed/json/").json()["items"][0]["image"] == address
 
 
@@ -168,7 +168,7 @@ def test_who_has_a_feed_already_is_told_so_until_it_changes(form: str) -> None:
     for name, header in (("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")):
         again = Client().get(f"/feed/{form}", headers={name: first[header]})
         assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
-    Article.objects.update(status=Status.WITHDRAWN)
+    Article.objects.update(status=Status.UNPUBLISHED)
     assert Client().get(f"/feed/{form}", headers={"If-None-Match": first["ETag"]}).status_code == 200
 
 

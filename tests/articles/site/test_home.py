@@ -13,7 +13,7 @@ from articles.models import Article
 from articles.site.home import SECTION_SIZE, SECTIONS, Front
 from articles.site.pagination import SIZE
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
-from tests.articles.image_files import make_material
+from tests.articles.image_files import make_image
 
 pytestmark = pytest.mark.django_db
 
@@ -25,8 +25,8 @@ def live(title: str, *, hours: float, **values: Any) -> Article:
     return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(hours=-hours), **values})
 
 
-def illustrated(article: Article) -> Article:
-    cover = make_material(make_editor(f"editor of {article.pk}"))
+def with_renditions_html(article: Article) -> Article:
+    cover = make_image(make_editor(f"editor of {article.pk}"))
     Article.objects.filter(pk=article.pk).update(cover=[str(cover.pk)])
     return article
 
@@ -37,8 +37,8 @@ def front(client: Client) -> Front:
 
 
 def test_the_newest_with_a_picture_leads(client: Client) -> None:
-    lead = illustrated(live("The picture of the day", hours=20, channel=make_channel()))
-    illustrated(live("An older picture", hours=21))
+    lead = with_renditions_html(live("The picture of the day", hours=20, channel=make_channel()))
+    with_renditions_html(live("An older picture", hours=21))
     for number in range(SIZE + 2):
         live(f"Bulletin {number}", hours=1)
     page = front(client)
@@ -48,20 +48,20 @@ def test_the_newest_with_a_picture_leads(client: Client) -> None:
 
 
 def test_a_front_page_of_one_article_has_the_lead_beside_it(client: Client) -> None:
-    illustrated(live("The picture of the day", hours=3, channel=make_channel()))
+    with_renditions_html(live("The picture of the day", hours=3, channel=make_channel()))
     live("Bulletin", hours=1)
     page = client.get("/?page_size=1").context["front"]
     assert (page.lead.title, [article.title for article in page.others]) == ("The picture of the day", ["Bulletin"])
 
 
 def test_without_a_picture_of_the_day_the_newest_leads(client: Client) -> None:
-    illustrated(live("Yesterday's picture", hours=30))
+    with_renditions_html(live("Yesterday's picture", hours=30))
     newest = live("Bulletin", hours=1)
     assert front(client).lead == newest
 
 
 def test_a_section_shows_what_is_new_in_its_channel_and_not_above(client: Client) -> None:
-    town, port, empty = (make_channel(name, position=place) for place, name in enumerate(("Town", "Port", "Empty")))
+    town, port, empty = (make_channel(name, position=cursor) for cursor, name in enumerate(("Town", "Port", "Empty")))
     old = [live(f"Old {number}", hours=50 + number, channel=town) for number in range(SECTION_SIZE + 2)]
     for number in range(SIZE):
         live(f"New {number}", hours=number, channel=port)

@@ -62,7 +62,7 @@ def test_what_is_withdrawn_leaves_the_strip_and_the_page_and_comes_back(page: Pa
     height = page.evaluate("document.documentElement.scrollHeight")
     for article in articles[1:]:
         expect(page.get_by_role("link", name=article.title)).to_have_count(1)
-        Article.objects.filter(pk=article.pk).update(status=Status.WITHDRAWN)
+        Article.objects.filter(pk=article.pk).update(status=Status.UNPUBLISHED)
         expect(page.get_by_role("link", name=article.title)).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollHeight") == height
     Article.objects.filter(pk=articles[1].pk).update(status=Status.PUBLISHED)
@@ -73,13 +73,13 @@ def test_what_is_withdrawn_leaves_the_strip_and_the_page_and_comes_back(page: Pa
 def test_it_asks_for_what_it_has_already_and_is_told_so(page: Page) -> None:
     live("The open one", minutes=1)
     found = []
-    with page.expect_response("**/latest/") as answer:
+    with page.expect_response("**/latest/") as response:
         page.goto("/")
-    found.append(answer.value.status)
+    found.append(response.value.status)
     for _ in range(2):
-        with page.expect_response("**/latest/") as answer:
+        with page.expect_response("**/latest/") as response:
             pass
-        found.append(answer.value.status)
+        found.append(response.value.status)
     assert found == [200, 304, 304]
 
 
@@ -94,9 +94,9 @@ def test_it_asks_less_often_while_nobody_answers_and_stops_while_nobody_looks(pa
     page.evaluate(HIDE, True)
     page.wait_for_timeout(100)  # until an answer that is on its way has come
     assert asked_in_a_minute(page) == 0
-    with page.expect_response("**/latest/") as answer:
+    with page.expect_response("**/latest/") as response:
         page.evaluate(HIDE, False)
-    assert answer.value.status == 200
+    assert response.value.status == 200
 
 
 HIDE = """isHidden => {

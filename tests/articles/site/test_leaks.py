@@ -51,30 +51,30 @@ def shown() -> Article:
 def hidden(values: dict[str, object]) -> list[Article]:
     """One of each kind that readers must not see."""
     past, future = soon(minutes=-9), soon(hours=1)
-    standings: list[dict[str, object]] = [
+    states: list[dict[str, object]] = [
         *({"status": status, "publish_at": past} for status in set(Status) - set(Status.visible())),
         {"status": APPROVED, "publish_at": None},
         {"status": APPROVED, "publish_at": future},
         {"status": Status.PUBLISHED, "publish_at": past, "embargo_until": future},
         {"status": Status.PUBLISHED, "publish_at": soon(hours=-1), "unpublish_at": past},
     ]
-    return [make_article(f"{SECRET} {n}", **{**values, **standing}) for n, standing in enumerate(standings)]
+    return [make_article(f"{SECRET} {n}", **{**values, **state}) for n, state in enumerate(states)]
 
 
 def test_what_is_not_out_is_behind_no_door(shown: Article) -> None:
     """R5.5"""
-    for door in DOORS:
-        answer = Client().get(door.format(shown=shown.pk, author=shown.author_id))
-        assert answer.status_code == 200, door
-        text = answer.text.replace("q=zanzibar", "").replace('value="zanzibar"', "")
-        assert SECRET.lower() not in text.lower(), door
-        if "feed" in door or "tag=" in door and "q=" not in door:
-            assert "Harbour bridge reopens" in text, door
+    for source in DOORS:
+        response = Client().get(source.format(shown=shown.pk, author=shown.author_id))
+        assert response.status_code == 200, source
+        text = response.text.replace("q=zanzibar", "").replace('value="zanzibar"', "")
+        assert SECRET.lower() not in text.lower(), source
+        if "feed" in source or "tag=" in source and "q=" not in source:
+            assert "Harbour bridge reopens" in text, source
 
 
 def test_what_is_not_out_is_not_found_in_the_words_of_an_unknown_article(shown: Article) -> None:
     unknown = page(10**9)
-    for article in Article.objects.exclude(pk=shown.pk).exclude(status=Status.KILLED):
+    for article in Article.objects.exclude(pk=shown.pk).exclude(status=Status.RETRACTED):
         assert page(article.pk) == unknown
         assert Client().get(f"/article/{article.pk}/").status_code == 404
         assert Client().get(article.get_absolute_url()).status_code == 404
@@ -84,26 +84,26 @@ def test_tags_authors_and_channels_of_hidden_articles_alone_have_no_feeds(shown:
     unknown = [Client().get(address).status_code for address in ("/tag/nothing/feed/", "/author/999/feed/")]
     shown.delete()
     doors = ["/tag/rain/feed/", f"/author/{shown.author_id}/feed/"]
-    assert [Client().get(door).status_code for door in doors] == unknown == [404, 404]
+    assert [Client().get(source).status_code for source in doors] == unknown == [404, 404]
     assert Channel.objects.count() == 1
 
 
 @pytest.mark.parametrize(
-    "door",
+    "source",
     ["/api/v1/desk/articles/{}/", "/api/v1/desk/articles/{}/revisions/", "/admin/articles/article/{}/change/"],
 )
-def test_strangers_cannot_tell_at_the_desk_which_articles_there_are(shown: Article, door: str) -> None:
-    answers = set()
+def test_strangers_cannot_tell_at_the_desk_which_articles_there_are(shown: Article, source: str) -> None:
+    responses = set()
     for pk in (shown.pk - 1, 10**9):
-        answer = Client().get(door.format(pk))
-        headers = str(sorted(set(answer.headers.items()) - {("Expires", answer.get("Expires"))}))
-        answers.add((answer.status_code, answer.text, headers.replace(str(pk), "")))
-    assert len(answers) == 1
-    assert next(iter(answers))[0] in (302, 401, 403)
+        response = Client().get(source.format(pk))
+        headers = str(sorted(set(response.headers.items()) - {("Expires", response.get("Expires"))}))
+        responses.add((response.status_code, response.text, headers.replace(str(pk), "")))
+    assert len(responses) == 1
+    assert next(iter(responses))[0] in (302, 401, 403)
 
 
 def page(pk: int) -> tuple[int, str]:
     """Status and content of an article's page, without what is different in each: its own address and a token."""
-    answer = Client().get(f"/article/{pk}/x/")
-    text = re.sub(r'csrfmiddlewaretoken" value="\w+"', "", answer.text)
-    return answer.status_code, text.replace(f"/article/{pk}/", "")
+    response = Client().get(f"/article/{pk}/x/")
+    text = re.sub(r'csrfmiddlewaretoken" value="\w+"', "", response.text)
+    return response.status_code, text.replace(f"/article/{pk}/", "")

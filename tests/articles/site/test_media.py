@@ -16,11 +16,11 @@ from moto.server import ThreadedMotoServer
 
 from articles import images
 from articles.exceptions import NotStored
-from articles.models import Article, Material
+from articles.models import Article, Image
 from headline.env import WrongEnvironment
 from headline.media import accel_redirect, storage
 from tests.articles.factories import make_article, make_editor, soon
-from tests.articles.image_files import make_material, picture, sent, shown
+from tests.articles.image_files import image_bytes, make_image, sent, shown
 from tests.conftest import Manage, Site
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
@@ -41,7 +41,7 @@ def bucket() -> Iterator[Bucket]:
     server.start()
     url = "http://{}:{}".format(*server.get_host_and_port())
     keys = {"aws_access_key_id": "key", "aws_secret_access_key": "s/ecret", "region_name": "eu-central-1"}
-    name = f"pictures-{uuid4()}"  # what is in the buckets outlives the server
+    name = f"images-{uuid4()}"  # what is in the buckets outlives the server
     objects = boto3.resource("s3", endpoint_url=url, **keys).Bucket(name)
     objects.create(CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
     yield Bucket(server, objects, f"s3://key:s%2Fecret@{name}/desk?endpoint={url}&region=eu-central-1")
@@ -58,20 +58,20 @@ def in_bucket(bucket: Bucket, settings: Any) -> Bucket:
 
 def test_pictures_are_served_behind_gunicorn(site: Site) -> None:
     """R5.7"""
-    material = make_material(make_editor())
-    make_article(body=shown(material), status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
-    for name in material.names:
-        with urlopen(f"{site.url}{material.address(name)}") as answer:
-            assert answer.read() == material.read(name)
-        assert answer.headers["Content-Type"] == f"image/{name.rpartition('.')[2]}"
-        assert re.fullmatch(r"public, max-age=[1-5]?\d", answer.headers["Cache-Control"])
-        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    image = make_image(make_editor())
+    make_article(body=shown(image), status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
+    for name in image.names:
+        with urlopen(f"{site.url}{image.address(name)}") as response:
+            assert response.read() == image.read(name)
+        assert response.headers["Content-Type"] == f"image/{name.rpartition('.')[2]}"
+        assert re.fullmatch(r"public, max-age=[1-5]?\d", response.headers["Cache-Control"])
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
 @pytest.mark.parametrize("name", ["320.html", "..%2f..%2fheadline.sqlite3", "missing.webp", "320.webp%00.html"])
 def test_nothing_else_is_served(name: str, client: Client) -> None:
-    material = make_material(make_editor())
-    assert client.get(f"/media/{material.pk}/{name}").status_code == 404
+    image = make_image(make_editor())
+    assert client.get(f"/media/{image.pk}/{name}").status_code == 404
     assert client.get(f"/media/{uuid4()}/320.webp").status_code == 404
     assert client.get("/media/").status_code == 404
 
@@ -79,32 +79,32 @@ def test_nothing_else_is_served(name: str, client: Client) -> None:
 def test_pictures_live_in_a_bucket(in_bucket: Bucket, client: Client) -> None:
     """R5.7"""
     editor = make_editor()
-    material = make_material(editor)
+    image = make_image(editor)
     kept = {item.key: item.Object() for item in in_bucket.objects.objects.all()}
-    assert kept.keys() == {f"desk/{material.path(name)}" for name in material.names}
-    smallest = kept[f"desk/{material.pk}/320.webp"]
+    assert kept.keys() == {f"desk/{image.path(name)}" for name in image.names}
+    smallest = kept[f"desk/{image.pk}/320.webp"]
     assert (smallest.content_type, smallest.cache_control) == ("image/webp", "public, max-age=3600")
     client.force_login(editor)
-    answer = client.get(material.thumbnail)
-    assert b"".join(answer.streaming_content) == smallest.get()["Body"].read()  # type: ignore[attr-defined]
-    assert client.get(material.address("missing.webp")).status_code == 404
-    images.change_material(material, by=editor, changes={"focus_x": 10})
-    assert material.shared in {item.key.rpartition("/")[2] for item in in_bucket.objects.objects.all()}
-    images.delete_material(material, by=editor)
+    response = client.get(image.thumbnail)
+    assert b"".join(response.streaming_content) == smallest.get()["Body"].read()  # type: ignore[attr-defined]
+    assert client.get(image.address("missing.webp")).status_code == 404
+    images.change_image(image, by=editor, changes={"focus_x": 10})
+    assert image.shared in {item.key.rpartition("/")[2] for item in in_bucket.objects.objects.all()}
+    images.delete_image(image, by=editor)
     assert list(in_bucket.objects.objects.all()) == []
 
 
 def test_a_bucket_that_is_away_leaves_nothing_behind(in_bucket: Bucket, settings: Any) -> None:
     in_bucket.objects.delete()
     with pytest.raises(NotStored):
-        images.upload(sent(picture()), by=make_editor())
-    assert not Material.objects.exists()
+        images.upload(sent(image_bytes()), by=make_editor())
+    assert not Image.objects.exists()
 
 
 def test_the_variable_reaches_the_storage(manage: Manage) -> None:
     code = "from django.core.files.storage import default_storage as s; print(s.bucket_name, s.location, s.access_key)"
-    done = manage("shell", "--no-imports", "--command", code, env={"MEDIA_STORAGE": "s3://me:secret@pictures/desk"})
-    assert done.stdout.split() == ["pictures", "desk", "me"]
+    done = manage("shell", "--no-imports", "--command", code, env={"MEDIA_STORAGE": "s3://me:secret@images/desk"})
+    assert done.stdout.split() == ["images", "desk", "me"]
     done = manage("check", env={"MEDIA_STORAGE": "s3://"})
     assert (done.returncode, "MEDIA_STORAGE has a form that is not understood: write s3://" in done.stderr) == (1, True)
 
@@ -112,13 +112,13 @@ def test_the_variable_reaches_the_storage(manage: Manage) -> None:
 @pytest.mark.parametrize(
     ("value", "fault"),
     [
-        ("/srv/pictures", "has a form that is not understood"),
-        ("gs://pictures", "has a form that is not understood"),
-        ("s3://key@pictures", "has a form that is not understood"),
-        ("s3://pictures?acl=public", "has the unknown option 'acl'"),
-        ("s3://pictures?endpoint=localhost:9000", "has the endpoint 'localhost:9000': begin it with https://"),
-        ("s3://pictures?public", "is no address"),
-        ("s3://[pictures", "is no address"),
+        ("/srv/images", "has a form that is not understood"),
+        ("gs://images", "has a form that is not understood"),
+        ("s3://key@images", "has a form that is not understood"),
+        ("s3://images?acl=public", "has the unknown option 'acl'"),
+        ("s3://images?endpoint=localhost:9000", "has the endpoint 'localhost:9000': begin it with https://"),
+        ("s3://images?public", "is no address"),
+        ("s3://[images", "is no address"),
     ],
 )
 def test_a_wrong_storage_stops_the_start(value: str, fault: str) -> None:
@@ -128,10 +128,10 @@ def test_a_wrong_storage_stops_the_start(value: str, fault: str) -> None:
 
 
 def test_browsers_are_sent_where_the_pictures_are_public(settings: Any) -> None:
-    media = storage("MEDIA_STORAGE", "s3://pictures?public=https://cdn.example.org/news/")
+    media = storage("MEDIA_STORAGE", "s3://images?public=https://cdn.example.org/news/")
     settings.MEDIA_URL = media.url
-    material = make_material(make_editor())
-    assert material.thumbnail == f"https://cdn.example.org/news/{material.pk}/320.webp"
+    image = make_image(make_editor())
+    assert image.thumbnail == f"https://cdn.example.org/news/{image.pk}/320.webp"
 
 
 @pytest.mark.parametrize(("value", "path"), [("", ""), ("/protected", "/protected/"), ("/a/b/", "/a/b/")])

@@ -12,10 +12,10 @@ from playwright.sync_api import Page as Window
 from playwright.sync_api import expect
 
 from articles.cache.views import LARGEST_PAGE as LARGEST
-from articles.listing.cursor import place_of
+from articles.listing.cursor import cursor_of
 from articles.models import Article, Tag
 from articles.site.pagination import SIZE
-from tests.articles.factories import APPROVED, make_article, make_channel, make_person, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_user, soon
 
 pytestmark = pytest.mark.django_db
 
@@ -53,7 +53,7 @@ def test_older_and_newer_pages_lead_to_each_other(client: Client) -> None:
 
 def test_a_page_of_less_than_its_size_is_shown_whole_as_the_first(client: Client) -> None:
     articles = [live(number) for number in range(SIZE + 3)]
-    page = client.get(f"/?after={place_of(articles[3])}").context["page"]
+    page = client.get(f"/?after={cursor_of(articles[3])}").context["page"]
     assert [article.title for article in page.articles] == numbers(0, SIZE)
     assert page.is_first
 
@@ -61,7 +61,7 @@ def test_a_page_of_less_than_its_size_is_shown_whole_as_the_first(client: Client
 def test_who_reads_on_loses_nothing_when_the_last_article_is_withdrawn(client: Client) -> None:
     articles = [live(number) for number in range(SIZE + 3)]
     older = client.get("/").context["page"].older
-    Article.objects.filter(pk=articles[SIZE - 1].pk).update(status=Status.WITHDRAWN)
+    Article.objects.filter(pk=articles[SIZE - 1].pk).update(status=Status.UNPUBLISHED)
     live(0, publish_at=soon())
     assert titles(client, f"/{older}") == numbers(SIZE, SIZE + 3)
 
@@ -88,16 +88,16 @@ def test_places_made_by_hand_are_not_found_whatever_they_name(client: Client) ->
     by_hand += ["x", "\0", "1.1~x", f"1763700000000000.{shown.pk}", Signer(salt="other", sep="~").sign("1.1")]
     for address in ("/", "/?page_size=20"):
         for way in ("before", "after"):
-            answers = [client.get(address, {way: place}) for place in by_hand]
-            assert {answer.status_code for answer in answers} == {404}
-            assert {answer.text.replace(answer.request["PATH_INFO"], "") for answer in answers} == {
-                answers[0].text.replace(answers[0].request["PATH_INFO"], "")
+            responses = [client.get(address, {way: cursor}) for cursor in by_hand]
+            assert {response.status_code for response in responses} == {404}
+            assert {response.text.replace(response.request["PATH_INFO"], "") for response in responses} == {
+                responses[0].text.replace(responses[0].request["PATH_INFO"], "")
             }
 
 
 def test_a_place_after_which_there_is_nothing_is_not_found(client: Client) -> None:
     last = live(0)
-    assert client.get("/", {"before": str(place_of(last))}).status_code == 404
+    assert client.get("/", {"before": str(cursor_of(last))}).status_code == 404
 
 
 def test_a_list_of_older_articles_has_a_title_and_an_address_of_its_own(client: Client) -> None:
@@ -112,7 +112,7 @@ def test_a_list_of_older_articles_has_a_title_and_an_address_of_its_own(client: 
 
 
 def test_tags_and_authors_have_pages_like_channels(client: Client) -> None:
-    ada = make_person("ada.log-in")
+    ada = make_user("ada.log-in")
     ada.first_name, ada.last_name = "Ada", "Lin"
     ada.save()
     tag = Tag.objects.create(name="高铁")
@@ -131,7 +131,7 @@ def test_tags_and_authors_have_pages_like_channels(client: Client) -> None:
 
 
 def test_a_tag_or_an_author_of_whom_nothing_is_live_is_like_an_unknown_one(client: Client) -> None:
-    ada, nameless = make_person("ada"), make_person("eve")
+    ada, nameless = make_user("ada"), make_user("eve")
     ada.first_name = "Ada"
     ada.save()
     tag = Tag.objects.create(name="Secret")
@@ -139,9 +139,9 @@ def test_a_tag_or_an_author_of_whom_nothing_is_live_is_like_an_unknown_one(clien
     live(1, author=nameless)
     unknown = client.get("/tag/unknown/").text.replace("/tag/unknown/", "")
     for address in ("/tag/secret/", f"/author/{ada.pk}/", f"/author/{nameless.pk}/", f"/author/{10**9}/", "/author/0/"):
-        answer = client.get(address)
-        assert answer.status_code == 404
-        assert answer.text.replace(address, "") == unknown
+        response = client.get(address)
+        assert response.status_code == 404
+        assert response.text.replace(address, "") == unknown
 
 
 def test_a_page_goes_on_past_any_number_of_articles_that_are_not_live(
@@ -151,7 +151,7 @@ def test_a_page_goes_on_past_any_number_of_articles_that_are_not_live(
     channel = make_channel()
     oldest = live(9, channel=channel)
     for number in range(3, 8):
-        live(number, channel=channel, status=Status.WITHDRAWN)
+        live(number, channel=channel, status=Status.UNPUBLISHED)
     newest = [live(number, channel=channel) for number in (1, 2)]
     first = client.get("/channel/politics/?page_size=2").context["page"]
     assert first.articles == newest
@@ -175,8 +175,8 @@ def test_older_articles_are_added_to_the_open_page(page: Window) -> None:
 
     page.reload()
     expect(page.get_by_role("heading", level=2)).to_have_count(1)
-    newer = page.get_by_role("link", name="Newer articles")
-    newer.click()
+    pending_update = page.get_by_role("link", name="Newer articles")
+    pending_update.click()
     expect(page.get_by_role("heading", level=2)).to_have_count(SIZE + 1)
     expect(page.get_by_role("link", name=f"No. {2 * SIZE - 1:03}")).to_be_focused()
 

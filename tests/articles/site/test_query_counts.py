@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from articles.listing.cursor import place_of
+from articles.listing.cursor import cursor_of
 from articles.models import Article, Channel, SearchEntry, Tag, Tagging
 from articles.search import query
 from tests.articles.factories import make_channel
@@ -55,10 +55,10 @@ def fill(channel: Channel, size: int) -> None:
 @contextmanager
 def counted() -> Iterator[Callable[[], int]]:
     """How many rows MariaDB reads in the block; of SQLite, which does not tell, how many hundred steps it takes."""
-    steps = [0]
+    transitions = [0]
 
     def count() -> int:
-        steps[0] += 1
+        transitions[0] += 1
         return 0
 
     if connection.vendor == "mysql":
@@ -67,7 +67,7 @@ def counted() -> Iterator[Callable[[], int]]:
     else:
         connection.ensure_connection()
         connection.connection.set_progress_handler(count, 100)
-        yield lambda: steps[0]
+        yield lambda: transitions[0]
         connection.connection.set_progress_handler(None, 0)
 
 
@@ -103,12 +103,12 @@ def addresses() -> list[str]:
         f"{api}?until={moment}",
         f"{api}?channel=town&since={moment}",
         Client().get(f"{api}?channel=town&until={moment}").json()["next"].removeprefix("http://testserver"),
-        f"/channel/town/?before={place_of(middle)}",
+        f"/channel/town/?before={cursor_of(middle)}",
         "/search/?q=rain",
         "/search/?q=hail",
         "/search/?q=rain+hail",
         "/search/?q=rain&channel=town",
-        f"/search/?q=rain&channel=town&older={place_of(middle)}",
+        f"/search/?q=rain&channel=town&older={cursor_of(middle)}",
         f"{api}?q=rain&channel=town&until={moment}",
     ]
 

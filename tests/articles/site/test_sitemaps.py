@@ -12,7 +12,7 @@ from django.test import Client
 from articles.models import Article
 from articles.site import sitemaps
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
-from tests.articles.image_files import make_material
+from tests.articles.image_files import make_image
 
 pytestmark = pytest.mark.django_db
 
@@ -31,9 +31,9 @@ def live(title: str = "Harbour bridge reopens", **values: Any) -> Article:
 
 def read(address: str) -> ElementTree.Element:
     """A sitemap, which must be XML of the right kind."""
-    answer = Client().get(address)
-    assert (answer.status_code, answer["Content-Type"]) == (200, "application/xml")
-    return ElementTree.fromstring(answer.content)
+    response = Client().get(address)
+    assert (response.status_code, response["Content-Type"]) == (200, "application/xml")
+    return ElementTree.fromstring(response.content)
 
 
 def texts(address: str, path: str) -> list[str | None]:
@@ -62,13 +62,13 @@ def test_the_index_knows_the_sections_in_which_readers_see_something_new(monkeyp
     """What came out, left its embargo or has another text, however long ago it was written; not what was just saved."""
     monkeypatch.setattr(sitemaps, "SECTION", 1)
     monkeypatch.setattr(sitemaps, "_LATELY_CHANGED", 1)
-    standings: list[dict[str, Any]] = [
+    states: list[dict[str, Any]] = [
         {"publish_at": soon(minutes=-5)},
         {"publish_at": soon(hours=-9), "embargo_until": soon(minutes=-3)},
         {"publish_at": soon(hours=-9)},
         {"publish_at": soon(hours=-8)},
     ]
-    for number, values in enumerate(standings, start=1):
+    for number, values in enumerate(states, start=1):
         live(pk=number, **values)
     Article.objects.exclude(pk=3).update(text_changed_at=soon(days=-1))
     Article.objects.filter(pk=3).update(text_changed_at=soon(minutes=-1))
@@ -93,7 +93,7 @@ def test_an_address_says_when_its_article_came_out_or_changed() -> None:
 
 
 def test_a_cover_is_in_the_sitemap() -> None:
-    article, cover = live(), make_material(make_editor())
+    article, cover = live(), make_image(make_editor())
     Article.objects.filter(pk=article.pk).update(cover=[str(cover.pk)])
     links = texts(f"/sitemap-{article.pk // sitemaps.SECTION}.xml", "s:url/image:image/image:loc")
     assert links == [f"{SITE}{cover.address_in_full}"]
@@ -125,9 +125,9 @@ def test_there_are_no_more_news_than_google_takes(monkeypatch: pytest.MonkeyPatc
 
 
 def test_robots_are_told_where_the_sitemaps_are() -> None:
-    answer = Client().get("/robots.txt")
-    assert answer["Content-Type"].startswith("text/plain")
-    lines = answer.text.splitlines()
+    response = Client().get("/robots.txt")
+    assert response["Content-Type"].startswith("text/plain")
+    lines = response.text.splitlines()
     assert lines[0] == "User-agent: *"
     assert {"Disallow: /admin/", "Disallow: /search/", "Disallow: /api/"} <= set(lines)
     assert {f"Sitemap: {SITE}/sitemap.xml", f"Sitemap: {SITE}/news-sitemap.xml"} <= set(lines)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from articles.models import Article, Tag
 from articles.site.pagination import SIZE
-from tests.articles.factories import APPROVED, make_article, make_channel, make_person, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_user, soon
 
 pytestmark = pytest.mark.django_db
 
@@ -62,7 +62,7 @@ def test_an_approved_article_is_live_at_its_time_without_any_worker(client: Clie
 
 
 def test_an_article_shows_its_text_author_tags_and_time_with_zone(client: Client) -> None:
-    author = make_person("alice")
+    author = make_user("alice")
     author.first_name, author.last_name = "Alice", "Warren"
     author.save()
     article = live(author=author, body="First.\n\nSecond.", publish_at=datetime(2026, 7, 1, 5, tzinfo=UTC))
@@ -76,7 +76,7 @@ def test_an_article_shows_its_text_author_tags_and_time_with_zone(client: Client
 
 def test_a_byline_stands_instead_of_the_author_and_log_in_names_stay_inside(client: Client) -> None:
     assert "By the wire" in client.get(live(byline="By the wire").get_absolute_url()).text
-    assert "alice" not in client.get(live(author=make_person("alice")).get_absolute_url()).text
+    assert "alice" not in client.get(live(author=make_user("alice")).get_absolute_url()).text
 
 
 def test_a_text_cannot_smuggle_a_script_in(client: Client) -> None:
@@ -132,7 +132,7 @@ def test_an_open_page_hears_of_news_edits_and_withdrawals(client: Client) -> Non
     article.title = "Harbour bridge reopens early"
     article.save()
     versions.append(client.get("/latest/")["ETag"])
-    article.status = Status.WITHDRAWN
+    article.status = Status.UNPUBLISHED
     article.save()
     assert client.get("/latest/")["ETag"] == versions[0]
     assert len(set(versions)) == 3
@@ -155,8 +155,8 @@ def test_pages_speak_chinese_to_those_who_ask_for_it(client: Client) -> None:
 def test_readers_get_no_cookie_before_they_choose_a_language() -> None:
     client = Client(enforce_csrf_checks=True)
     assert not client.get("/").cookies
-    answer = client.post("/i18n/setlang/", {"language": "zh-hans", "next": "/search/"})
-    assert (answer["Location"], list(answer.cookies)) == ("/search/", ["django_language"])
+    response = client.post("/i18n/setlang/", {"language": "zh-hans", "next": "/search/"})
+    assert (response["Location"], list(response.cookies)) == ("/search/", ["django_language"])
     assert "Cookie" in client.get("/")["Vary"]
 
 

@@ -7,7 +7,7 @@ const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked"];
 
 const form = document.getElementById("article_form");
 const place = document.getElementById("keeping");
-const shelf = `headline.copy.${told.person}.`;
+const shelf = `headline.copy.${told.user}.`;
 
 const csrf = () => document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || form.csrfmiddlewaretoken.value;
 
@@ -45,7 +45,7 @@ const post = (address, copy, options = {}) =>
     fetch(address, {
         method: "POST",
         headers: { "Content-Type": "application/json", "X-CSRFToken": csrf() },
-        body: JSON.stringify({ ...copy, person: told.person }),
+        body: JSON.stringify({ ...copy, user: told.user }),
         ...options,
     });
 

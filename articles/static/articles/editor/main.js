@@ -7,7 +7,7 @@ import {
 } from "django-prose-editor/editor";
 import { Attributes, Heading, KeptBlock, KeptInline, Table } from "articles/editor/kept";
 import { Embed } from "articles/editor/embeds";
-import { Figure } from "articles/editor/pictures";
+import { Figure } from "articles/editor/images";
 import { Toolbar } from "articles/editor/toolbar";
 
 const GROUPS = ["text", "headings", "marks", "link", "lists", "quotes", "media", "table", "history"];
@@ -36,7 +36,7 @@ const name = (editor, textarea, words) => {
     label?.addEventListener("click", () => editor.commands.focus());
 };
 
-// The empty paragraph to go on in, which follows a picture or table at the end, is there from the beginning; it is no part
+// The empty paragraph to go on in, which follows an image or table at the end, is there from the beginning; it is no part
 // of the text.
 const addAnEnd = (editor, textarea) => {
     const stored = textarea.value;

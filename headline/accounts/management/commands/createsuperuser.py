@@ -9,7 +9,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
-from articles.audit import Door, door
+from articles.audit import Source, source
 from headline import env
 
 
@@ -27,5 +27,5 @@ class Command(createsuperuser.Command):
                 validate_password(password, user)
             except ValidationError as refusal:
                 raise CommandError(" ".join(refusal.messages)) from refusal
-        with door(Door.COMMAND):
+        with source(Source.COMMAND):
             return super().handle(*args, **options)

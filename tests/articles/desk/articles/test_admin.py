@@ -21,7 +21,7 @@ from articles.desk.time_field import ZonedTimeWidget
 from articles.models import Article, AuditEntry, Channel
 from articles.models.article import BODY_LENGTH
 from articles.roles import Role
-from articles.workflow import Step
+from articles.workflow import Transition
 from tests.articles.factories import (
     APPROVED,
     approve,
@@ -29,7 +29,7 @@ from tests.articles.factories import (
     make_channel,
     make_editor,
     make_member,
-    make_person,
+    make_user,
     publish_tasks,
     soon,
 )
@@ -41,9 +41,9 @@ LIST = "/admin/articles/article/"
 WRITER = ("add_article", "change_article", "view_article")
 
 
-def logged_in(person: User) -> Client:
+def logged_in(user: User) -> Client:
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     return client
 
 
@@ -69,23 +69,23 @@ def form_address(article: Article) -> str:
     return reverse("admin:articles_article_change", args=[article.pk])
 
 
-def press(client: Client, article: Article, step: Step | str, **changes: Any) -> Any:
+def press(client: Client, article: Article, transition: Transition | str, **changes: Any) -> Any:
     """Open the form, change these fields, press the button of a step ("_save" for plain saving), and confirm it."""
-    button = f"_step_{step}" if isinstance(step, Step) else step
+    button = f"_step_{transition}" if isinstance(transition, Transition) else transition
     return confirmed(client, form_address(article), {**form_of(client, article), **changes, button: "1"})
 
 
 def confirmed(client: Client, address: str, sent: dict[str, Any]) -> Any:
     """Send a form, and once more if the answer is a question."""
     page = client.post(address, sent, follow=True)
-    return client.post(address, answer_to(page), follow=True) if is_asked(page) else page
+    return client.post(address, response_to(page), follow=True) if is_asked(page) else page
 
 
 def is_asked(page: Any) -> bool:
     return 'id="confirm"' in page.text
 
 
-def answer_to(page: Any) -> dict[str, list[str]]:
+def response_to(page: Any) -> dict[str, list[str]]:
     """What a browser sends when the question on the page is confirmed."""
     fields = re.findall(r'<(?:input type="hidden"|button class="[^"]*") name="(\w+)" value="([^"]*)"', page.text)
     sent: dict[str, list[str]] = {}
@@ -115,9 +115,9 @@ def test_a_new_article_can_be_submitted_with_the_first_save(desk: Client) -> Non
 def test_an_article_goes_from_draft_to_schedule_by_its_buttons(desk: Client) -> None:
     """R1.1"""
     article, later = make_article(), soon(hours=1).replace(microsecond=0)
-    press(desk, article, Step.SUBMIT, title="A better headline")
-    press(logged_in(make_editor("bob")), article, Step.APPROVE)
-    page = press(desk, article, Step.SCHEDULE, publish_at=wall(later))
+    press(desk, article, Transition.SUBMIT, title="A better headline")
+    press(logged_in(make_editor("bob")), article, Transition.APPROVE)
+    page = press(desk, article, Transition.SCHEDULE, publish_at=wall(later))
     article.refresh_from_db()
     assert (article.title, article.status, article.publish_at) == ("A better headline", Status.MANUALLY_APPROVED, later)
     assert publish_tasks(article) == [later]
@@ -143,7 +143,7 @@ def test_saving_the_text_keeps_a_time_that_is_finer_than_the_form_shows(desk: Cl
 def test_cancelling_keeps_text_and_approval(desk: Client) -> None:
     """R0.3"""
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
-    press(desk, article, Step.CANCEL_SCHEDULE, body="The latest text.")
+    press(desk, article, Transition.UNSCHEDULE, body="The latest text.")
     article.refresh_from_db()
     assert (article.status, article.publish_at, article.body) == (APPROVED, None, "")
     assert article.update.draft is not None
@@ -153,45 +153,45 @@ def test_cancelling_keeps_text_and_approval(desk: Client) -> None:
 def test_publishing_withdrawing_and_restoring(desk: Client) -> None:
     """R5.5"""
     article = make_article(status=APPROVED)
-    for step, status in [
-        (Step.PUBLISH_NOW, Status.PUBLISHED),
-        (Step.WITHDRAW, Status.WITHDRAWN),
-        (Step.RESTORE, Status.PUBLISHED),
+    for transition, status in [
+        (Transition.PUBLISH_NOW, Status.PUBLISHED),
+        (Transition.UNPUBLISH, Status.UNPUBLISHED),
+        (Transition.REPUBLISH, Status.PUBLISHED),
     ]:
-        press(desk, article, step)
+        press(desk, article, transition)
         assert Article.objects.get().status == status
 
 
 def test_refusing_takes_a_reason_that_the_author_then_reads(desk: Client) -> None:
     """R5.3"""
     article = make_article(status=Status.MANUAL_REVIEW)
-    page = press(desk, article, Step.REFUSE, body="Typed meanwhile.")
+    page = press(desk, article, Transition.REJECT, body="Typed meanwhile.")
     assert "Say why" in page.text
     assert "Typed meanwhile." in page.text
-    press(desk, article, Step.REFUSE, reason="Names a minor.")
+    press(desk, article, Transition.REJECT, reason="Names a minor.")
     assert "Names a minor." in desk.get(form_address(article)).text
 
 
 def test_what_the_services_refuse_comes_back_as_typed_and_saves_nothing(desk: Client) -> None:
     article = make_article(status=APPROVED, embargo_until=soon(hours=1), body="Old.")
-    page = press(desk, article, Step.PUBLISH_NOW, body="Two hours of work.")
+    page = press(desk, article, Transition.PUBLISH_NOW, body="Two hours of work.")
     assert "under embargo" in page.text
     assert "Two hours of work." in page.text
     assert Article.objects.values_list("body", "status").get() == ("Old.", APPROVED)
 
 
 def test_scheduling_without_a_time_asks_for_one(desk: Client) -> None:
-    page = press(desk, make_article(status=APPROVED), Step.SCHEDULE)
+    page = press(desk, make_article(status=APPROVED), Transition.SCHEDULE)
     assert "Choose the time" in page.text
 
 
 def test_a_time_in_a_gap_is_explained_and_nothing_is_lost(desk: Client) -> None:
     article = make_article(status=APPROVED)
     with timezone.override(ZoneInfo("Europe/Berlin")):
-        page = press(desk, article, Step.SCHEDULE, publish_at="2030-03-31T02:30", body="Kept.")
+        page = press(desk, article, Transition.SCHEDULE, publish_at="2030-03-31T02:30", body="Kept.")
         assert "does not exist in Europe/Berlin" in page.text
         assert "Kept." in page.text
-        press(desk, article, Step.SCHEDULE, publish_at="2030-10-27T02:30", publish_at_which="second")
+        press(desk, article, Transition.SCHEDULE, publish_at="2030-10-27T02:30", publish_at_which="second")
     assert publish_tasks(article) == [datetime(2030, 10, 27, 1, 30, tzinfo=UTC)]
 
 
@@ -225,12 +225,12 @@ def test_going_live_while_the_form_is_open_is_no_conflict(desk: Client) -> None:
 
 
 def test_a_writer_sees_and_takes_only_their_own_steps() -> None:
-    client = logged_in(make_person("bob", *WRITER, "edit_any_article"))
+    client = logged_in(make_user("bob", *WRITER, "edit_any_article"))
     waiting = make_article(status=APPROVED, publish_at=soon(hours=1))
     page = client.get(form_address(waiting))
     assert re.findall("_step_[a-z_]+", page.text) == ["_step_submit"], "of a newer text"
     assert "publish_at" not in page.context["adminform"].form.fields
-    refused = press(client, waiting, Step.PUBLISH_NOW)
+    refused = press(client, waiting, Transition.PUBLISH_NOW)
     assert "do not have permission" in refused.text
     press(client, waiting, "_save", title="A better headline", publish_at=wall(soon(hours=5)))
     stored = Article.objects.get()
@@ -240,7 +240,7 @@ def test_a_writer_sees_and_takes_only_their_own_steps() -> None:
 
 
 def test_somebody_without_permission_sees_no_article() -> None:
-    assert logged_in(make_person("bob")).get(LIST).status_code == 403
+    assert logged_in(make_user("bob")).get(LIST).status_code == 403
 
 
 def test_the_status_cannot_be_typed(desk: Client) -> None:
@@ -303,11 +303,11 @@ def test_many_articles_are_scheduled_for_one_time(desk: Client) -> None:
     assert [publish_tasks(article) for article in articles] == [[later]] * 3
 
 
-@pytest.mark.parametrize(("action", "answer"), [("schedule", {"publish_at": ""}), ("move", {"minutes": ""})])
+@pytest.mark.parametrize(("action", "response"), [("schedule", {"publish_at": ""}), ("reschedule", {"minutes": ""})])
 def test_a_step_with_many_articles_asks_again_for_what_is_missing(
-    desk: Client, action: str, answer: dict[str, str]
+    desk: Client, action: str, response: dict[str, str]
 ) -> None:
-    page = bulk(desk, action, make_article(status=APPROVED), **answer)
+    page = bulk(desk, action, make_article(status=APPROVED), **response)
     assert "This field is required." in page.text
 
 
@@ -315,8 +315,8 @@ def test_many_articles_are_moved_by_the_same_span(desk: Client) -> None:
     first = soon(hours=1)
     articles = [make_article(f"No. {n}", status=APPROVED, publish_at=first + timedelta(minutes=n)) for n in range(2)]
     draft = make_article("Not yet")
-    assert "Minutes" in bulk(desk, "move", *articles, draft).text
-    page = bulk(desk, "move", *articles, draft, minutes="30")
+    assert "Minutes" in bulk(desk, "reschedule", *articles, draft).text
+    page = bulk(desk, "reschedule", *articles, draft, minutes="30")
     assert "Done with 2 articles. 1 was left as it is." in page.text
     assert "“Not yet” is “Draft” and waits for no time." in page.text
     assert [publish_tasks(article) for article in articles] == [[first + timedelta(minutes=n + 30)] for n in range(2)]
@@ -342,53 +342,55 @@ def test_an_update_goes_its_way_by_its_buttons(desk: Client) -> None:
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     press(desk, article, "_save", title="Newer", correction="It was old.")
     assert form_of(desk, article)["title"] == "Newer"
-    press(desk, article, Step.SUBMIT)
-    press(logged_in(make_editor("bob")), article, Step.APPROVE)
+    press(desk, article, Transition.SUBMIT)
+    press(logged_in(make_editor("bob")), article, Transition.APPROVE)
     later = soon(hours=1).replace(microsecond=0)
-    page = press(desk, article, Step.SCHEDULE_UPDATE, update_at=wall(later))
+    page = press(desk, article, Transition.SCHEDULE_UPDATE, update_at=wall(later))
     assert "takes its place on" in page.text
     assert Article.objects.values_list("title", "update__publish_at").get() == ("Old", later)
-    press(desk, article, Step.PUBLISH_UPDATE)
+    press(desk, article, Transition.PUBLISH_UPDATE)
     assert Article.objects.values_list("title", "corrections__note").get() == ("Newer", "It was old.")
 
 
 def test_a_correction_can_be_submitted_with_the_save_that_writes_it(desk: Client) -> None:
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
-    page = press(desk, article, Step.SUBMIT)
+    page = press(desk, article, Transition.SUBMIT)
     assert "is not possible" in page.text, "nothing is new yet"
-    page = press(desk, article, Step.SUBMIT, title="Newer", correction="It was old.")
+    page = press(desk, article, Transition.SUBMIT, title="Newer", correction="It was old.")
     assert "_step_submit" not in page.text, "it is in review"
     stored = Article.objects.get()
     assert (stored.title, stored.update.status) == ("Old", Status.MANUAL_REVIEW)
 
 
-@pytest.mark.parametrize("step, status", [(Step.WITHDRAW, Status.WITHDRAWN), (Step.KILL, Status.KILLED)])
+@pytest.mark.parametrize(
+    "transition, status", [(Transition.UNPUBLISH, Status.UNPUBLISHED), (Transition.RETRACT, Status.RETRACTED)]
+)
 def test_what_is_out_is_taken_away_although_a_correction_went_live_meanwhile(
-    desk: Client, step: Step, status: int
+    desk: Client, transition: Transition, status: int
 ) -> None:
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
-    press(desk, article, Step.SUBMIT, title="Newer")
-    press(logged_in(make_editor("bob")), article, Step.APPROVE)
-    old_form = {**form_of(desk, article), "reason": "It is wrong.", f"_step_{step}": "1"}
-    press(desk, article, Step.PUBLISH_UPDATE)
+    press(desk, article, Transition.SUBMIT, title="Newer")
+    press(logged_in(make_editor("bob")), article, Transition.APPROVE)
+    old_form = {**form_of(desk, article), "reason": "It is wrong.", f"_step_{transition}": "1"}
+    press(desk, article, Transition.PUBLISH_UPDATE)
     confirmed(desk, form_address(article), old_form)
     assert Article.objects.values_list("title", "status").get() == ("Newer", status)
 
 
 def test_who_only_reads_the_text_schedules_a_correction_of_it(desk: Client) -> None:
     article = make_article("Old", body="Old.", status=Status.PUBLISHED, publish_at=soon(hours=-1))
-    press(desk, article, Step.SUBMIT, body="<p>Newer.</p>")
-    press(logged_in(make_editor("bob")), article, Step.APPROVE)
+    press(desk, article, Transition.SUBMIT, body="<p>Newer.</p>")
+    press(logged_in(make_editor("bob")), article, Transition.APPROVE)
     publisher, later = logged_in(make_member(Role.PUBLISHER)), soon(hours=1).replace(microsecond=0)
     assert not {"body", "cover"} & form_of(publisher, article).keys()
-    press(publisher, article, Step.SCHEDULE_UPDATE, update_at=wall(later))
+    press(publisher, article, Transition.SCHEDULE_UPDATE, update_at=wall(later))
     assert Article.objects.get().update.publish_at == later
 
 
 def test_who_only_reads_an_article_sees_one_text_of_it_and_is_told_which(desk: Client) -> None:
     old = {"title": "Old", "summary": "Old summary.", "body": "Old body."}
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), **old)
-    press(desk, article, Step.SUBMIT, title="Newer", summary="Newer summary.", body="<p>Newer body.</p>")
+    press(desk, article, Transition.SUBMIT, title="Newer", summary="Newer summary.", body="<p>Newer body.</p>")
     page = logged_in(make_member(Role.PUBLISHER)).get(form_address(article)).text
     assert re.search(r'class="readonly[^>]*>\s*Newer\s*<', page)
     assert "Newer summary." in page and "Newer body." in page
@@ -398,15 +400,18 @@ def test_who_only_reads_an_article_sees_one_text_of_it_and_is_told_which(desk: C
 
 def test_killing_takes_a_notice(desk: Client) -> None:
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
-    assert "Say what readers are told" in press(desk, article, Step.KILL).text
-    press(desk, article, Step.KILL, reason="The story was invented.")
-    assert Article.objects.values_list("status", "kill_notice").get() == (Status.KILLED, "The story was invented.")
+    assert "Say what readers are told" in press(desk, article, Transition.RETRACT).text
+    press(desk, article, Transition.RETRACT, reason="The story was invented.")
+    assert Article.objects.values_list("status", "retraction_notice").get() == (
+        Status.RETRACTED,
+        "The story was invented.",
+    )
 
 
 def test_the_embargo_is_shown_to_who_may_lift_it(desk: Client) -> None:
     article = make_article()
     assert "embargo_until" in form_of(desk, article)
-    clerk = logged_in(make_person("bob", *WRITER, "edit_any_article", "schedule_article"))
+    clerk = logged_in(make_user("bob", *WRITER, "edit_any_article", "schedule_article"))
     assert "embargo_until" not in form_of(clerk, article)
     press(clerk, article, "_save", title="Newer", embargo_until=wall(soon(hours=1)))
     assert Article.objects.get().embargo_until is None
@@ -421,11 +426,11 @@ def test_deleting_in_bulk_takes_the_tasks_along(desk: Client) -> None:
 
 
 def test_a_writer_is_not_offered_what_they_may_not_do() -> None:
-    client = logged_in(make_person("bob", *WRITER))
+    client = logged_in(make_user("bob", *WRITER))
     make_article()
     offered = {name for name, _ in client.get(LIST).context["action_form"].fields["action"].choices}
     assert offered >= {"submit"}
-    assert not offered & {"approve", "schedule", "publish_now", "withdraw", "restore"}
+    assert not offered & {"approve", "schedule", "publish_now", "unpublish", "republish"}
 
 
 @pytest.mark.parametrize("year", ["0001", "0999", "9999"])
@@ -533,14 +538,14 @@ def test_the_form_tells_what_happens_next(desk: Client) -> None:
         make_article("4", status=APPROVED, publish_at=soon() + timedelta(hours=1)): "Goes live on",
         make_article("5", status=APPROVED, publish_at=soon(hours=-1)): "Live since",
         make_article("6", status=Status.PUBLISHED, publish_at=soon(), published_at=soon()): "Went live on",
-        make_article("7", status=Status.WITHDRAWN): "Readers no longer see it",
+        make_article("7", status=Status.UNPUBLISHED): "Readers no longer see it",
     }
     for article, sentence in sentences.items():
         assert sentence in desk.get(form_address(article)).text
 
 
 def test_the_people_screens_open() -> None:
-    client = logged_in(make_person("root", is_superuser=True))
+    client = logged_in(make_user("root", is_superuser=True))
     root = User.objects.get()
     for address in (
         "user/",
@@ -568,7 +573,7 @@ def test_a_text_as_long_as_may_be_is_saved_and_one_too_long_comes_back(desk: Cli
 
 
 def test_an_editor_finds_authors_without_the_right_to_look_at_people() -> None:
-    make_person("wen")
+    make_user("wen")
     asked = {"app_label": "articles", "model_name": "article", "field_name": "author", "term": "wen"}
     editor, author = logged_in(make_member(Role.EDITOR)), logged_in(make_member(Role.AUTHOR))
     assert [found["text"] for found in editor.get("/admin/autocomplete/", asked).json()["results"]] == ["wen"]

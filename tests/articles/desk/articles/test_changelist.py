@@ -19,7 +19,7 @@ from tests.articles.factories import (
     make_channel,
     make_editor,
     make_member,
-    make_person,
+    make_user,
     soon,
 )
 
@@ -30,9 +30,9 @@ LIST = "/admin/articles/article/"
 VIEWS = "/admin/desk/views/"
 
 
-def logged_in(person: User) -> Client:
+def logged_in(user: User) -> Client:
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     return client
 
 
@@ -72,7 +72,7 @@ def test_the_list_filters_by_status_as_editors_speak_of_it(desk: Client) -> None
 
 def test_the_list_filters_by_channel_author_and_whose(desk: Client) -> None:
     """R5.8"""
-    politics, me, bob = make_channel(), User.objects.get(), make_person("bob")
+    politics, me, bob = make_channel(), User.objects.get(), make_user("bob")
     make_article("Bridge", channel=politics, author=me)
     make_article("Ferry", author=bob)
     assert titles(desk, f"channel={politics.pk}") == {"Bridge"}
@@ -119,7 +119,7 @@ def test_days_that_make_no_sense_are_named_and_hide_nothing(desk: Client, query:
 
 def test_the_search_finds_what_people_type(desk: Client) -> None:
     """R5.8"""
-    wen = make_person("wen")
+    wen = make_user("wen")
     User.objects.filter(pk=wen.pk).update(first_name="Wen", last_name="Harper")
     found = make_article("Tram line 4", summary="The fish market", byline="Ida Ek", author=wen)
     found.tags.add(Tag.objects.create(name="transport"), Tag.objects.create(name="trams"))
@@ -182,4 +182,4 @@ def test_one_renames_orders_and_deletes_ones_own_views_alone(desk: Client) -> No
 
 
 def test_views_are_for_those_who_read_articles() -> None:
-    assert logged_in(make_person("stranger")).post(f"{VIEWS}save/", {"name": "x"}).status_code == 403
+    assert logged_in(make_user("stranger")).post(f"{VIEWS}save/", {"name": "x"}).status_code == 403

@@ -12,7 +12,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from articles.models import Article, Preferences
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, publish_tasks, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, publish_tasks, soon
 from tests.conftest import Site
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,11 +21,11 @@ MONDAY = datetime(2030, 6, 3, 7, tzinfo=UTC)
 WEEK, MONTH = "/admin/calendar/?view=week&date=2030-06-05", "/admin/calendar/?date=2030-06-05"
 
 
-def enter(page: Page, site: Site, person: User, zone: str = "") -> Page:
+def enter(page: Page, site: Site, user: User, zone: str = "") -> Page:
     """Let `person`, whose times are in `zone`, in without the log-in screen."""
-    Preferences.objects.create(person=person, time_zone=zone)
+    Preferences.objects.create(user=user, time_zone=zone)
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     page.context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": site.url}])
     return page
 
@@ -197,7 +197,7 @@ def test_the_second_of_two_editors_sees_who_moved_it_and_where(desk: Page, brows
 
 def test_without_the_right_the_entry_jumps_back_and_says_why(screen: Page, site: Site) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
-    enter(screen, site, make_person("bob", "view_article")).goto(MONTH)
+    enter(screen, site, make_user("bob", "view_article")).goto(MONTH)
     drag(screen, "Bridge", "2030-06-20")
     expect(said(screen)).to_contain_text("You do not have permission to do this.")
     expect(slot(screen, "2030-06-03").locator(".entry")).to_contain_text("Bridge")

@@ -22,8 +22,8 @@ from tests.articles.factories import (
     make_channel,
     make_editor,
     make_member,
-    make_person,
     make_release,
+    make_user,
     publish_tasks,
     soon,
 )
@@ -31,14 +31,14 @@ from tests.articles.factories import (
 pytestmark = pytest.mark.django_db
 
 Status = Article.Status
-CALENDAR, MOVE, UNDO = "/admin/calendar/", "/admin/calendar/move/", "/admin/calendar/undo/"
+CALENDAR, RESCHEDULE, UNDO = "/admin/calendar/", "/admin/calendar/move/", "/admin/calendar/undo/"
 MONDAY = datetime(2030, 6, 3, 7, tzinfo=UTC)
 JSON = {"accept": "application/json"}
 
 
-def logged_in(person: User) -> Client:
+def logged_in(user: User) -> Client:
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     return client
 
 
@@ -62,8 +62,8 @@ def asked(article: Article, to: str, field: str = "publish_at", **more: Any) -> 
 
 
 def move(client: Client, *args: Any, **more: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = client.post(MOVE, asked(*args, **more), headers=JSON).json()
-    return answer
+    response: dict[str, Any] = client.post(RESCHEDULE, asked(*args, **more), headers=JSON).json()
+    return response
 
 
 def make_update(article: Article, moment: datetime | None, *, approved: bool) -> Update:
@@ -76,13 +76,13 @@ def test_everything_that_happens_at_a_time_is_on_it(desk: Client) -> None:
     make_article("Approved", status=APPROVED, publish_at=MONDAY)
     make_article("Wished", status=Status.MANUAL_REVIEW, publish_at=MONDAY + timedelta(hours=1))
     make_article("Leaving", unpublish_at=MONDAY + timedelta(hours=2), **out)
-    make_article("Gone", status=Status.WITHDRAWN, unpublish_at=MONDAY + timedelta(hours=3))
+    make_article("Gone", status=Status.UNPUBLISHED, unpublish_at=MONDAY + timedelta(hours=3))
     make_article("Secret", embargo_until=MONDAY + timedelta(hours=4))
     held = {"status": APPROVED, "publish_at": MONDAY, "embargo_until": MONDAY + timedelta(hours=5)}
     make_article("Held", **held)
     make_update(make_article("Newer", **out), MONDAY + timedelta(hours=6), approved=True)
     make_update(make_article("Hoped", **out), MONDAY + timedelta(hours=7), approved=False)
-    make_article("Killed", status=Status.KILLED, publish_at=MONDAY)
+    make_article("Killed", status=Status.RETRACTED, publish_at=MONDAY)
     assert shown(desk, "?view=day&date=2030-06-03") == [
         ("publish", "Approved", ()),
         ("publish", "Wished", ("at-risk",)),
@@ -117,25 +117,25 @@ def test_what_should_have_happened_is_overdue(desk: Client) -> None:
 def test_articles_of_one_channel_at_nearly_the_same_time_clash(desk: Client, settings: Any) -> None:
     politics, sport = make_channel(), make_channel("Sport")
     minutes = {"Near": 4, "Far": 10, "Later": 15}
-    make_article("First", status=APPROVED, publish_at=MONDAY, channel=politics, author=make_person("bob"))
+    make_article("First", status=APPROVED, publish_at=MONDAY, channel=politics, author=make_user("bob"))
     for title, distance in minutes.items():
         make_article(title, publish_at=MONDAY + timedelta(minutes=distance), channel=politics)
     make_article("Elsewhere", status=APPROVED, publish_at=MONDAY, channel=sport)
 
-    def clashing(query: str = "?date=2030-06-03") -> set[str]:
+    def conflicting(query: str = "?date=2030-06-03") -> set[str]:
         return {title for _kind, title, marks in shown(desk, query) if "clash" in marks}
 
-    assert clashing() == {"First", "Near", "Far", "Later"}
-    settings.CALENDAR_CLASH = timedelta(minutes=4)
-    assert clashing() == {"First", "Near"}
-    assert clashing(f"?date=2030-06-03&author={User.objects.get(username='bob').pk}") == {"First"}
+    assert conflicting() == {"First", "Near", "Far", "Later"}
+    settings.CALENDAR_CONFLICT = timedelta(minutes=4)
+    assert conflicting() == {"First", "Near"}
+    assert conflicting(f"?date=2030-06-03&author={User.objects.get(username='bob').pk}") == {"First"}
 
 
 def test_the_address_says_view_date_channel_and_author(desk: Client) -> None:
     me = User.objects.get()
     politics = make_channel()
     make_article("Mine", publish_at=MONDAY, author=me)
-    make_article("Theirs", publish_at=MONDAY, channel=politics, author=make_person("bob"))
+    make_article("Theirs", publish_at=MONDAY, channel=politics, author=make_user("bob"))
     titles = {query: [title for _k, title, _m in shown(desk, query)] for query in ("", "?date=2030-06-10&view=month")}
     assert titles == {"": [], "?date=2030-06-10&view=month": ["Mine", "Theirs"]}
     assert [t for _k, t, _m in shown(desk, "?date=2030-06-03&view=week&author=me")] == ["Mine"]
@@ -156,7 +156,7 @@ def test_a_newer_text_is_called_by_the_headline_it_brings_and_found_by_both(desk
     publishing.schedule_update(article, publish_at=MONDAY, by=editor)
     assert shown(desk) == [("update", "New", ())]
     assert "instead of “Old”" in desk.get(f"{CALENDAR}?date=2030-06-03").text
-    assert "Move “New”" in desk.get(f"{MOVE}?key=update_at:{article.pk}").text
+    assert "Move “New”" in desk.get(f"{RESCHEDULE}?key=update_at:{article.pk}").text
     for word in ("old", "new"):
         page = desk.get(f"/admin/articles/article/?q={word}").text
         assert ">Old<br>" in page
@@ -242,8 +242,8 @@ def test_ten_thousand_articles_cost_no_more_statements_and_a_bounded_page(
 
 
 def test_it_is_shown_to_whoever_sees_articles_and_to_nobody_else() -> None:
-    assert logged_in(make_person("bob")).get(CALENDAR).status_code == 403
-    assert logged_in(make_person("carol")).post(MOVE).status_code == 403
+    assert logged_in(make_user("bob")).get(CALENDAR).status_code == 403
+    assert logged_in(make_user("carol")).post(RESCHEDULE).status_code == 403
     assert Client().get(CALENDAR).status_code == 302
     for role in Role:
         client = logged_in(make_member(role))
@@ -254,9 +254,9 @@ def test_it_is_shown_to_whoever_sees_articles_and_to_nobody_else() -> None:
 
 def test_dropping_an_entry_moves_the_article_and_its_task(desk: Client) -> None:
     article = make_article(status=APPROVED, publish_at=MONDAY)
-    answer = move(desk, article, "2030-06-04T09:15:00")
-    assert answer["done"]
-    assert "4 Jun 2030, 09:15:00 UTC" in answer["message"]
+    response = move(desk, article, "2030-06-04T09:15:00")
+    assert response["done"]
+    assert "4 Jun 2030, 09:15:00 UTC" in response["message"]
     assert publish_tasks(article) == [datetime(2030, 6, 4, 9, 15, tzinfo=UTC)]
     entry = AuditEntry.objects.of(article).first()
     assert entry is not None
@@ -281,9 +281,11 @@ def test_the_second_of_two_editors_is_told_who_moved_it_and_where(desk: Client) 
     bob = logged_in(make_editor("bob"))
     sent = asked(article, "2030-06-04T09:15")
     assert move(bob, article, "2030-06-05T10:00")["done"]
-    answer = desk.post(MOVE, sent, headers=JSON)
-    assert answer.status_code == 409
-    assert answer.json()["message"] == ("bob has moved “Bridge” to 5 Jun 2030, 10:00:00 UTC meanwhile; it stays there.")
+    response = desk.post(RESCHEDULE, sent, headers=JSON)
+    assert response.status_code == 409
+    assert response.json()["message"] == (
+        "bob has moved “Bridge” to 5 Jun 2030, 10:00:00 UTC meanwhile; it stays there."
+    )
     assert publish_tasks(article) == [datetime(2030, 6, 5, 10, tzinfo=UTC)]
 
 
@@ -296,23 +298,23 @@ def test_whoever_moved_another_time_is_named_too(desk: Client, field: str) -> No
     article = Article.objects.get()
     sent = asked(article, "2030-06-04T09:15", field)
     assert move(logged_in(make_editor("bob")), article, "2030-06-05T10:00", field)["done"]
-    assert "bob has moved “Bridge” to 5 Jun 2030" in desk.post(MOVE, sent, headers=JSON).json()["message"]
+    assert "bob has moved “Bridge” to 5 Jun 2030" in desk.post(RESCHEDULE, sent, headers=JSON).json()["message"]
 
 
 def test_a_time_that_was_taken_away_cannot_be_moved(desk: Client) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     sent = asked(article, "2030-06-04T09:15")
-    publishing.cancel_schedule(article, by=make_editor("bob"))
-    assert "bob has taken the time of “Bridge” away" in desk.post(MOVE, sent, headers=JSON).json()["message"]
+    publishing.unschedule(article, by=make_editor("bob"))
+    assert "bob has taken the time of “Bridge” away" in desk.post(RESCHEDULE, sent, headers=JSON).json()["message"]
     assert publish_tasks(article) == []
 
 
 def test_onto_the_past_asks_whether_to_publish_now(desk: Client) -> None:
     article = make_article(status=APPROVED, publish_at=MONDAY)
     past = f"{soon(hours=-2):%Y-%m-%dT%H:%M}"
-    answer = move(desk, article, past)
-    assert (answer["done"], answer["code"]) == (False, "past")
-    assert answer["choices"] == [{"label": "Publish now", "name": "now", "value": "1"}]
+    response = move(desk, article, past)
+    assert (response["done"], response["code"]) == (False, "past")
+    assert response["choices"] == [{"label": "Publish now", "name": "now", "value": "1"}]
     assert Article.objects.values_list("status", "publish_at").get() == (APPROVED, MONDAY)
     assert move(desk, article, past, now="1")["done"]
     assert Article.objects.get().status == Status.PUBLISHED
@@ -322,16 +324,16 @@ def test_onto_the_past_asks_whether_to_publish_now(desk: Client) -> None:
 def test_onto_the_past_other_times_are_refused_with_a_sentence(desk: Client, field: str) -> None:
     article = make_article("Bridge", **{field: MONDAY})
     for more in ({}, {"now": "1"}):
-        answer = move(desk, article, "2020-01-01T00:00", field, **more)
-        assert (answer["code"], answer["choices"]) == ("past", [])
-        assert "This time is past; to " in answer["message"]
+        response = move(desk, article, "2020-01-01T00:00", field, **more)
+        assert (response["code"], response["choices"]) == ("past", [])
+        assert "This time is past; to " in response["message"]
     assert getattr(Article.objects.get(), field) == MONDAY
 
 
 def test_who_may_not_publish_is_not_asked_to(desk: Client) -> None:
-    bob = logged_in(make_person("bob", "view_article", "schedule_article"))
-    answer = move(bob, make_article(status=APPROVED, publish_at=MONDAY), "2020-01-01T00:00")
-    assert (answer["code"], answer["choices"]) == ("past", [])
+    bob = logged_in(make_user("bob", "view_article", "schedule_article"))
+    response = move(bob, make_article(status=APPROVED, publish_at=MONDAY), "2020-01-01T00:00")
+    assert (response["code"], response["choices"]) == ("past", [])
 
 
 @pytest.mark.parametrize(
@@ -374,20 +376,20 @@ MOVABLE: dict[str, tuple[dict[str, Any], str, set[Role]]] = {
 @pytest.mark.parametrize("kind", MOVABLE)
 def test_each_role_moves_what_its_rights_allow_and_hears_why_not(role: Role, kind: str) -> None:
     values, field, allowed = MOVABLE[kind]
-    article = make_article(author=make_person("somebody"), **values)
-    answer = move(logged_in(make_member(role)), article, "2030-06-04T09:15", field)
-    assert answer["done"] == (role in allowed)
-    assert answer["done"] or answer["code"] == "not_allowed"
-    assert (getattr(Article.objects.get(), field) == MONDAY) != answer["done"]
+    article = make_article(author=make_user("somebody"), **values)
+    response = move(logged_in(make_member(role)), article, "2030-06-04T09:15", field)
+    assert response["done"] == (role in allowed)
+    assert response["done"] or response["code"] == "not_allowed"
+    assert (getattr(Article.objects.get(), field) == MONDAY) != response["done"]
 
 
 def test_what_is_out_is_moved_no_more(desk: Client) -> None:
     article = make_article(status=APPROVED, publish_at=MONDAY)
     sent = asked(article, "2030-06-04T09:15")
     Article.objects.update(status=Status.PUBLISHED)
-    answer = desk.post(MOVE, sent, headers=JSON).json()
-    assert not answer["done"]
-    assert "time can no longer be changed" in answer["message"]
+    response = desk.post(RESCHEDULE, sent, headers=JSON).json()
+    assert not response["done"]
+    assert "time can no longer be changed" in response["message"]
 
 
 def test_nonsense_is_refused(desk: Client) -> None:
@@ -405,25 +407,25 @@ def test_nonsense_is_refused(desk: Client) -> None:
         {"at": ""},
     ]
     for change in wrong:
-        answer = desk.post(MOVE, {**sent, **change}, headers=JSON)
-        assert answer.status_code == 409, change
-        assert answer.json()["message"]
-        assert desk.post(MOVE, {**sent, **change}).status_code in (200, 302)
-    assert desk.get(MOVE).status_code == 404
+        response = desk.post(RESCHEDULE, {**sent, **change}, headers=JSON)
+        assert response.status_code == 409, change
+        assert response.json()["message"]
+        assert desk.post(RESCHEDULE, {**sent, **change}).status_code in (200, 302)
+    assert desk.get(RESCHEDULE).status_code == 404
     assert Article.objects.get().publish_at == MONDAY
 
 
 def test_without_a_script_a_form_moves_it_and_leads_back(desk: Client) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
-    address = f"{MOVE}?back=%3Fview%3Dweek%26date%3D2030-06-03%26author%3Dme&key=publish_at:{article.pk}"
+    address = f"{RESCHEDULE}?back=%3Fview%3Dweek%26date%3D2030-06-03%26author%3Dme&key=publish_at:{article.pk}"
     form = desk.get(address).context["form"]
     sent = {name: form[name].value() for name in ("key", "back")} | {"seen": MONDAY.isoformat()}
-    gap = desk.post(MOVE, {**sent, "at": "2020-01-01T00:00"})
+    gap = desk.post(RESCHEDULE, {**sent, "at": "2020-01-01T00:00"})
     assert 'name="now"' in gap.text
-    done = desk.post(MOVE, {**sent, "at": "2030-06-04T09:15"})
+    done = desk.post(RESCHEDULE, {**sent, "at": "2030-06-04T09:15"})
     assert done.headers["Location"] == f"{CALENDAR}?view=week&date=2030-06-03&author=me"
     assert "“Bridge” is moved to 4 Jun 2030, 09:15:00 UTC." in desk.get(done.headers["Location"]).text
-    elsewhere = desk.post(MOVE, {**sent, "at": "x", "back": "https://example.org/"})
+    elsewhere = desk.post(RESCHEDULE, {**sent, "at": "x", "back": "https://example.org/"})
     assert "example.org" not in elsewhere.context["back"]
 
 
@@ -457,26 +459,26 @@ def test_releases_stand_on_it_and_are_moved(desk: Client) -> None:
     assert shown(desk, f"?date=2030-06-03&channel={politics.pk}") == [("release", "Budget day", ())]
     assert shown(desk, f"?date=2030-06-03&channel={make_channel('Sport').pk}") == []
     sent = {"key": f"release:{release.pk}", "seen": MONDAY.isoformat(), "at": "2030-06-04T09:15"}
-    assert desk.post(MOVE, sent, headers=JSON).json()["done"]
+    assert desk.post(RESCHEDULE, sent, headers=JSON).json()["done"]
     release.refresh_from_db()
     assert release.publish_at == datetime(2030, 6, 4, 9, 15, tzinfo=UTC)
-    late = logged_in(make_editor("bob")).post(MOVE, sent, headers=JSON).json()
+    late = logged_in(make_editor("bob")).post(RESCHEDULE, sent, headers=JSON).json()
     assert "alice has moved “Budget day” to 4 Jun 2030" in late["message"]
     again = {**sent, "seen": release.publish_at.isoformat(), "at": "2020-01-01T00:00"}
-    question = desk.post(MOVE, again, headers=JSON).json()
+    question = desk.post(RESCHEDULE, again, headers=JSON).json()
     assert question["choices"] == [{"label": "Publish the release now", "name": "now", "value": "1"}]
-    assert desk.post(MOVE, {**again, "now": "1"}, headers=JSON).json()["done"]
+    assert desk.post(RESCHEDULE, {**again, "now": "1"}, headers=JSON).json()["done"]
     assert Article.objects.get().status == Status.PUBLISHED
-    assert desk.post(MOVE, again, headers=JSON).status_code == 409
-    assert desk.post(MOVE, {**sent, "key": "release:0"}, headers=JSON).status_code == 409
+    assert desk.post(RESCHEDULE, again, headers=JSON).status_code == 409
+    assert desk.post(RESCHEDULE, {**sent, "key": "release:0"}, headers=JSON).status_code == 409
 
 
 def test_who_may_not_see_releases_does_not_see_them_here() -> None:
     alice = make_editor()
     release = make_release(make_article(status=APPROVED), by=alice)
     releases.schedule_release(release, publish_at=MONDAY, by=alice)
-    assert shown(logged_in(make_person("bob", "view_article"))) == []
-    carol = logged_in(make_person("carol", "view_article"))
+    assert shown(logged_in(make_user("bob", "view_article"))) == []
+    carol = logged_in(make_user("carol", "view_article"))
     sent = {"key": f"release:{release.pk}", "seen": MONDAY.isoformat(), "at": "2030-06-04T09:15"}
-    assert carol.get(MOVE, sent).status_code == 404
-    assert carol.post(MOVE, sent, headers=JSON).json()["code"] == "not_allowed"
+    assert carol.get(RESCHEDULE, sent).status_code == 404
+    assert carol.post(RESCHEDULE, sent, headers=JSON).json()["code"] == "not_allowed"

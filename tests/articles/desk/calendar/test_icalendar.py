@@ -21,8 +21,8 @@ from tests.articles.factories import (
     make_article,
     make_channel,
     make_editor,
-    make_person,
     make_release,
+    make_user,
     soon,
 )
 
@@ -59,9 +59,9 @@ def feed(desk: Client) -> str:
 
 def events(where: str) -> dict[str, Any]:
     """What a calendar program, which is logged in nowhere, finds there: by UID, without the host."""
-    answer = Client().get(where)
-    assert answer.headers["Content-Type"] == "text/calendar; charset=utf-8"
-    return {str(event["UID"]).partition("@")[0]: event for event in Calendar.from_ical(answer.content).walk("VEVENT")}
+    response = Client().get(where)
+    assert response.headers["Content-Type"] == "text/calendar; charset=utf-8"
+    return {str(event["UID"]).partition("@")[0]: event for event in Calendar.from_ical(response.content).walk("VEVENT")}
 
 
 def test_it_holds_what_is_on_the_calendar_in_utc(feed: str) -> None:
@@ -97,15 +97,15 @@ def test_a_moved_entry_keeps_its_uid_and_counts_up(feed: str, editor: User) -> N
 
 def test_what_is_called_off_is_cancelled(feed: str, editor: User) -> None:
     out = {"status": APPROVED, "publish_at": soon(days=1).replace(microsecond=0)}
-    names = ("unscheduled", "killed", "deleted", "withdrawn", "back", "untouched")
+    names = ("unscheduled", "retracted", "deleted", "unpublished", "back", "untouched")
     articles = {name: make_article(name, **out) for name in names}
     keys = {name: f"publish_at-{article.pk}" for name, article in articles.items()}
-    publishing.cancel_schedule(articles["unscheduled"], by=editor)
-    publishing.kill(articles["killed"], by=editor, notice="Invented.")
+    publishing.unschedule(articles["unscheduled"], by=editor)
+    publishing.retract(articles["retracted"], by=editor, notice="Invented.")
     articles["deleted"].delete()
-    publishing.publish_now(articles["withdrawn"], by=editor)
-    publishing.withdraw(articles["withdrawn"], by=editor)
-    publishing.cancel_schedule(articles["back"], by=editor)
+    publishing.publish_now(articles["unpublished"], by=editor)
+    publishing.unpublish(articles["unpublished"], by=editor)
+    publishing.unschedule(articles["back"], by=editor)
     publishing.schedule(articles["back"], publish_at=out["publish_at"], by=editor)  # type: ignore[arg-type]
     found = events(feed)
     statuses = {name: str(found[key]["STATUS"]) for name, key in keys.items()}
@@ -116,12 +116,12 @@ def test_what_is_called_off_is_cancelled(feed: str, editor: User) -> None:
 
 def test_other_times_that_are_taken_away_are_cancelled_too(feed: str, editor: User) -> None:
     later, out = soon(days=2).replace(microsecond=0), {"status": APPROVED, "publish_at": soon(days=1)}
-    names = ("taken off never", "without embargo", "killed", "deleted")
+    names = ("taken off never", "without embargo", "retracted", "deleted")
     articles = {name: make_article(name, unpublish_at=later, **out) for name in names}
     publishing.set_embargo(articles["without embargo"], until=later - timedelta(hours=1), by=editor)
     publishing.set_embargo(articles["without embargo"], until=None, by=editor)
     publishing.edit(articles["taken off never"], by=editor, changes={"unpublish_at": None})
-    publishing.kill(articles["killed"], by=editor, notice="Invented.")
+    publishing.retract(articles["retracted"], by=editor, notice="Invented.")
     keys = {name: f"unpublish_at-{article.pk}" for name, article in articles.items()}
     embargo = f"embargo_until-{articles['without embargo'].pk}"
     articles["deleted"].delete()
@@ -134,7 +134,7 @@ def test_other_times_that_are_taken_away_are_cancelled_too(feed: str, editor: Us
 
 def newer_text(editor: User) -> Article:
     """An article that is out, with an approved newer text for tomorrow."""
-    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), author=make_person("bob"))
+    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), author=make_user("bob"))
     publishing.edit(article, by=editor, changes={"title": "New"})
     publishing.submit(article, by=editor)
     approve(article)
@@ -148,7 +148,7 @@ def test_a_newer_text_is_called_off_when_its_time_or_itself_goes_and_stays_when_
     article = newer_text(editor)
     uid, planned = f"update_at-{article.pk}", article.update.publish_at or soon()
     assert (events(feed)[uid]["SUMMARY"], events(feed)[uid]["STATUS"]) == ("Newer text: New", "CONFIRMED")
-    publishing.cancel_update(article, by=editor)
+    publishing.unschedule_update(article, by=editor)
     assert (events(feed)[uid]["STATUS"], events(feed)[uid].start) == ("CANCELLED", planned)
     publishing.schedule_update(article, publish_at=planned, by=editor)
     assert events(feed)[uid]["STATUS"] == "CONFIRMED"
@@ -179,7 +179,7 @@ def test_it_can_be_narrowed_to_own_articles_and_to_a_channel(desk: Client, feed:
     sport = make_channel("Sport")
     time = {"publish_at": soon(days=1)}
     make_article("Mine", author=editor, **time)
-    make_article("Theirs", author=make_person("bob"), channel=sport, **time)
+    make_article("Theirs", author=make_user("bob"), channel=sport, **time)
     gone = make_article("Gone", **time)
     gone.delete()
 
@@ -221,9 +221,9 @@ def test_who_no_longer_works_here_reads_nothing(feed: str, editor: User, change:
     make_article("A secret plan", publish_at=soon(days=1))
     same = {"if-none-match": Client().get(feed).headers["ETag"]}
     User.objects.filter(pk=editor.pk).update(**change)
-    for answer in (Client().get(feed), Client().get(feed, headers=same)):
-        assert answer.status_code == 404
-        assert "secret plan" not in answer.text
+    for response in (Client().get(feed), Client().get(feed, headers=same)):
+        assert response.status_code == 404
+        assert "secret plan" not in response.text
 
 
 def test_who_may_see_no_articles_reads_nothing(feed: str, editor: User) -> None:
@@ -249,13 +249,13 @@ def test_nobody_guesses_an_address(feed: str, editor: User, settings: Any) -> No
 
 def test_everybody_has_a_screen_of_their_own(feed: str) -> None:
     bob = Client()
-    bob.force_login(make_person("bob", "view_article"))
+    bob.force_login(make_user("bob", "view_article"))
     assert "You have no address" in bob.get(SCREEN).text
     bob.post(SCREEN, {"renew": "1"})
     assert address(bob) != feed
     assert CalendarFeed.objects.count() == 2
     stranger = Client()
-    stranger.force_login(make_person("carol"))
+    stranger.force_login(make_user("carol"))
     assert stranger.post(SCREEN, {"renew": "1"}).status_code == 403
 
 

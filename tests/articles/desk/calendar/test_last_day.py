@@ -17,7 +17,7 @@ from articles.exceptions import InvalidSchedule
 from articles.models import Article, Preferences
 from scheduling.exceptions import TimeOutOfRange
 from scheduling.services import add_task, refresh
-from tests.articles.factories import APPROVED, make_article, make_person, publish_tasks, soon
+from tests.articles.factories import APPROVED, make_article, make_user, publish_tasks, soon
 
 pytestmark = pytest.mark.django_db
 
@@ -27,9 +27,9 @@ LATEST_TAKEN = datetime(9999, 12, 30, 23, 59, 59, 999999, tzinfo=UTC)
 
 @pytest.fixture
 def root() -> User:
-    person = make_person("root", is_superuser=True)
-    Preferences.objects.create(person=person, time_zone="Pacific/Kiritimati")
-    return person
+    user = make_user("root", is_superuser=True)
+    Preferences.objects.create(user=user, time_zone="Pacific/Kiritimati")
+    return user
 
 
 @pytest.mark.parametrize("name", ["publish_at", "unpublish_at", "embargo_until"])

@@ -14,13 +14,13 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
 from articles import publishing
-from articles.audit.log import door
-from articles.models import Article, AuditEntry, Presence, Update, WorkingCopy
+from articles.audit.log import source
+from articles.models import Article, AuditEntry, Autosave, Presence, Update
 from articles.publishing.autosave import MOST_COPIES
-from articles.workflow import Step
+from articles.workflow import Transition
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press
 from tests.articles.desk.editor.test_body import open_form
-from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_person, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_user, soon
 from tests.articles.publishing.test_end_to_end import log_in
 from tests.conftest import Site
 from tests.harness import eventually
@@ -29,12 +29,14 @@ Status = Article.Status
 ADD = "/admin/articles/article/add/"
 
 
-def keep(client: Client, person: User, article: Article | None = None, **more: Any) -> tuple[str, int]:
+def keep(client: Client, user: User, article: Article | None = None, **more: Any) -> tuple[str, int]:
     """Send a copy as the script does; its window, and the status of the answer."""
     window = more.pop("window", uuid4())
-    sent = {"person": person.pk, "article": article and article.pk, "number": 1, "typed": {"title": ["Typed"]}, **more}
-    answer = client.post(f"/admin/articles/article/copies/{window}/", json.dumps(sent), content_type="application/json")
-    return str(window), answer.status_code
+    sent = {"user": user.pk, "article": article and article.pk, "number": 1, "typed": {"title": ["Typed"]}, **more}
+    response = client.post(
+        f"/admin/articles/article/copies/{window}/", json.dumps(sent), content_type="application/json"
+    )
+    return str(window), response.status_code
 
 
 def told(client: Client, article: Article, **form: str) -> list[str]:
@@ -60,7 +62,7 @@ def test_a_closed_window_costs_nothing_and_its_work_is_restored_by_pressing_ente
     again.get_by_role("button", name="Save and continue editing").click()
     expect(again.get_by_text("successfully").first).to_be_visible()
     assert Article.objects.values_list("title", "body").get() == ("Bridge", "<p>Two hours of work</p>")
-    assert not WorkingCopy.objects.exists()
+    assert not Autosave.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -75,12 +77,12 @@ def test_no_single_key_discards_recovered_work(page: Page) -> None:
         page.keyboard.press("Tab")
         page.keyboard.press(key)  # on what asks whether to discard it
         expect(page.get_by_text("It cannot be brought back.")).to_be_visible()
-        assert WorkingCopy.objects.get().title == "Bridge"
+        assert Autosave.objects.get().title == "Bridge"
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Recovered draft from")).to_have_count(0)
     expect(page.get_by_label("Headline")).to_be_focused()
-    assert not WorkingCopy.objects.exists()
+    assert not Autosave.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -111,7 +113,7 @@ def test_a_lost_line_and_an_ended_session_cost_nothing(page: Page) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url(lambda address: "change" not in address)
     assert Article.objects.get().title == "New"
-    assert not WorkingCopy.objects.exists()
+    assert not Autosave.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -129,7 +131,7 @@ def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page:
     expect(again.get_by_text("It cannot be brought back.")).to_be_visible()
     again.get_by_role("button", name="Discard", exact=True).click()
     expect(again.get_by_text("Recovered draft from")).to_have_count(0)
-    eventually(lambda: not WorkingCopy.objects.exists())
+    eventually(lambda: not Autosave.objects.exists())
 
 
 @pytest.mark.django_db(transaction=True)
@@ -163,12 +165,12 @@ def test_two_editors_see_each_other_and_what_the_other_saved(browser: Browser, s
 @pytest.mark.django_db
 def test_an_open_form_says_what_the_clock_has_done_and_accuses_nobody() -> None:
     desk, article = logged_in(make_editor()), make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1))
-    press(desk, article, Step.SUBMIT, title="Newer")
+    press(desk, article, Transition.SUBMIT, title="Newer")
     approve(article)
     Update.objects.update(publish_at=soon(seconds=-1))
     form, old = form_of(desk, article), {"seen": Article.objects.get().changed_at.isoformat(), "base": "2"}
     assert told(desk, article, **old) == []
-    with door(AuditEntry.Door.WORKER):
+    with source(AuditEntry.Source.WORKER):
         publishing.update_due([article.pk])
     (sentence,) = told(desk, article, **old)
     assert sentence.startswith("Since you opened this article: Newer text went live (the clock, ")
@@ -193,7 +195,7 @@ def test_a_copy_that_comes_late_does_not_undo_a_later_one() -> None:
     client = logged_in(alice)
     window, _status = keep(client, alice, number=2, typed={"title": ["Later"]})
     keep(client, alice, window=window, number=1, typed={"title": ["Earlier"]})
-    assert WorkingCopy.objects.get().title == "Later"
+    assert Autosave.objects.get().title == "Later"
 
 
 @pytest.mark.django_db
@@ -217,16 +219,16 @@ def test_copies_are_ones_own() -> None:
     assert 'value="Typed"' not in client.get(f"{form_address(article)}?restore={window}").text
     keep(client, bob, article, window=window, number=9, typed={"title": ["His"]})
     client.delete(f"/admin/articles/article/copies/{window}/")
-    assert WorkingCopy.objects.get().title == "Typed"
+    assert Autosave.objects.get().title == "Typed"
 
 
 @pytest.mark.django_db
 def test_who_may_not_write_keeps_nothing() -> None:
-    carol = make_person("carol", "view_article", "review_article")
+    carol = make_user("carol", "view_article", "review_article")
     assert keep(logged_in(carol), carol, make_article())[1] == 403
     assert keep(logged_in(make_editor()), carol)[1] == 401
     assert keep(Client(), carol)[1] == 401
-    assert not WorkingCopy.objects.exists()
+    assert not Autosave.objects.exists()
 
 
 @pytest.mark.django_db
@@ -240,12 +242,12 @@ def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
 def test_deeply_nested_json_is_refused() -> None:
     alice = make_editor()
 
-    answer = logged_in(alice).post(
+    response = logged_in(alice).post(
         f"/admin/articles/article/copies/{uuid4()}/", '{"typed":' + "[" * 100_000, content_type="application/json"
     )
 
-    assert answer.status_code == 400
-    assert not WorkingCopy.objects.exists()
+    assert response.status_code == 400
+    assert not Autosave.objects.exists()
 
 
 @pytest.mark.django_db
@@ -256,7 +258,7 @@ def test_half_an_emoji_is_replaced_and_does_not_block_the_form() -> None:
     window, status = keep(client, alice, typed={"title": ["Tides \ud83d \U0001f30a"]})
 
     assert status == 200
-    assert WorkingCopy.objects.get().title == "Tides \ufffd \U0001f30a"
+    assert Autosave.objects.get().title == "Tides \ufffd \U0001f30a"
     assert "Tides \ufffd" in client.get(f"{ADD}?restore={window}").text
 
 
@@ -268,9 +270,9 @@ def test_one_person_has_a_limited_number_of_copies_and_the_latest_stay() -> None
 
     windows = [keep(client, alice)[0] for _number in range(MOST_COPIES + 5)]
 
-    left = {str(pk) for pk in WorkingCopy.objects.filter(person=alice).values_list("pk", flat=True)}
+    left = {str(pk) for pk in Autosave.objects.filter(user=alice).values_list("pk", flat=True)}
     assert left == set(windows[5:])
-    assert WorkingCopy.objects.filter(person=bob).count() == 1
+    assert Autosave.objects.filter(user=bob).count() == 1
 
 
 @pytest.mark.django_db
@@ -279,11 +281,11 @@ def test_saving_drops_the_copy_and_a_month_forgets_it() -> None:
     client = logged_in(alice)
     window, _status = keep(client, alice, article)
     press(client, article, "_save", title="Saved", window=window)
-    assert not WorkingCopy.objects.exists()
+    assert not Autosave.objects.exists()
     keep(client, alice, article)
-    WorkingCopy.objects.update(kept_at=soon(days=-31))
+    Autosave.objects.update(saved_at=soon(days=-31))
     client.get(form_address(article))
-    assert not WorkingCopy.objects.exists()
+    assert not Autosave.objects.exists()
 
 
 @pytest.mark.django_db
@@ -302,9 +304,9 @@ def test_a_window_that_gives_no_sign_of_life_is_gone() -> None:
     article = make_article()
     alice, bob = make_editor(), make_editor("bob")
 
-    def others(person: User) -> list[str]:
+    def others(user: User) -> list[str]:
         address = f"/admin/articles/article/{article.pk}/presence/{uuid4()}/"
-        news: list[str] = logged_in(person).post(address).json()["news"]
+        news: list[str] = logged_in(user).post(address).json()["news"]
         return news
 
     assert others(alice) == []

@@ -30,13 +30,13 @@ class Second:
     def save(self, **more: Any) -> Any:
         return self.client.post(self.address, {**self.sent, **more}, follow=True)
 
-    def answer(self, page: Any, **kept: str) -> Any:
+    def response(self, page: Any, **kept: str) -> Any:
         """Send the form that came back, with these answers."""
         form, context = page.context["adminform"].form, page.context
         self.sent |= {name: form.data[name] for name in self.sent if name in form.data}
         asked = [difference.name for difference in context["differences"]]
-        answers = {f"keep_{name}": choice for name, choice in kept.items()}
-        return self.save(merged_with=context["merged_with"], asked=asked, **answers)
+        responses = {f"keep_{name}": choice for name, choice in kept.items()}
+        return self.save(merged_with=context["merged_with"], asked=asked, **responses)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_what_both_changed_is_asked_and_counts_as_answered(bob: Client, choice: 
     page = alice.save()
     assert asked(page) == ["title"]
     assert Article.objects.get().title == "His"
-    alice.answer(page, title=choice)
+    alice.response(page, title=choice)
     assert Article.objects.get().title == title
 
 
@@ -98,7 +98,7 @@ def test_what_only_one_changed_is_not_asked_and_not_undone(bob: Client) -> None:
     page = alice.save()
     assert asked(page) == []
     assert "You have changed different things" in page.text
-    alice.answer(page)
+    alice.response(page)
     stored = Article.objects.get()
     assert (stored.title, stored.summary, stored.channel, stored.body) == ("Hers", "His", politics, "<p>His</p>")
 
@@ -107,11 +107,11 @@ def test_without_an_answer_nothing_is_saved_and_the_question_stays(bob: Client) 
     article = make_article("Old")
     alice = Second(article, title="Hers")
     press(bob, article, "_save", title="His")
-    again = alice.answer(alice.save())
+    again = alice.response(alice.save())
     assert "Choose which text shall count: Headline." in again.text
     assert asked(again) == ["title"]
     assert Article.objects.get().title == "His"
-    alice.answer(again, title="mine")
+    alice.response(again, title="mine")
     assert Article.objects.get().title == "Hers"
 
 
@@ -121,9 +121,9 @@ def test_a_third_version_that_comes_while_choosing_is_asked_about_too(bob: Clien
     press(bob, article, "_save", title="His")
     page = alice.save()
     press(bob, article, "_save", title="His second")
-    again = alice.answer(page, title="mine")
+    again = alice.response(page, title="mine")
     assert Article.objects.get().title == "His second"
-    alice.answer(again, title="mine")
+    alice.response(again, title="mine")
     assert Article.objects.get().title == "Hers"
 
 
@@ -134,7 +134,7 @@ def test_a_time_that_somebody_moved_meanwhile_is_not_moved_back_unasked(bob: Cli
     press(bob, article, "_save", publish_at=wall(moved))
     page = alice.save()
     assert asked(page) == ["publish_at"]
-    alice.answer(page, publish_at="theirs")
+    alice.response(page, publish_at="theirs")
     assert Article.objects.get().publish_at == moved
 
 
@@ -151,7 +151,7 @@ def test_newer_text_of_an_article_that_is_out_is_merged_too(bob: Client, django_
     press(bob, article, "_save", summary="First")
     alice = Second(article, body=BODY.replace("One", "One by her"))
     press(bob, article, "_save", body=BODY.replace("Three", "Three by him"))
-    alice.answer(alice.save(), body="both")
+    alice.response(alice.save(), body="both")
     draft = Article.objects.get().update.draft
     assert draft is not None
     assert (draft.body, draft.summary) == ("<p>One by her</p><p>Two</p><p>Three by him</p>", "First")

@@ -16,14 +16,14 @@ from articles.desk.editor.time_hints import quick_times, sentence
 from articles.models import Article, Preferences
 from tests.articles.desk.articles.test_admin import form_address, logged_in, wall
 from tests.articles.desk.editor.test_body import open_form
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_person, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def ask(client: Client, **typed: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = client.get("/admin/articles/article/times/", typed).json()["fields"]
-    return answer
+    response: dict[str, Any] = client.get("/admin/articles/article/times/", typed).json()["fields"]
+    return response
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_time_is_chosen_in_ones_own_zone_and_explained_while_it_is_typed(page:
     article = make_article("Bridge", channel=politics)
     make_article("Ferry", channel=politics, status=APPROVED, publish_at=datetime(2037, 10, 25, 1, 31, tzinfo=UTC))
     body = open_form(page, article)
-    Preferences.objects.create(person=User.objects.get(), time_zone="Europe/Berlin")
+    Preferences.objects.create(user=User.objects.get(), time_zone="Europe/Berlin")
     page.reload()
     expect(body).to_be_visible()
     time, says = page.get_by_label("Publish at"), page.locator("#id_publish_at_0_says")
@@ -125,7 +125,7 @@ def test_neighbours_are_those_of_the_channel_within_five_minutes(desk: Client) -
     make_article("Near", channel=politics, publish_at=live)
     make_article("Far", channel=politics, publish_at=soon(hours=3))
     make_article("Elsewhere", channel=sport, publish_at=live)
-    make_article("Gone", channel=politics, publish_at=live, status=Article.Status.WITHDRAWN)
+    make_article("Gone", channel=politics, publish_at=live, status=Article.Status.UNPUBLISHED)
     problems = ask(desk, publish_at=wall(live), channel=politics.pk, article=own.pk)["publish_at"]["problems"]
     assert len(problems) == 1
     assert "“Near”" in problems[0]
@@ -133,7 +133,7 @@ def test_neighbours_are_those_of_the_channel_within_five_minutes(desk: Client) -
 
 
 def test_the_times_are_for_those_who_see_articles(db: None) -> None:
-    assert logged_in(make_person("bob")).get("/admin/articles/article/times/").status_code == 403
+    assert logged_in(make_user("bob")).get("/admin/articles/article/times/").status_code == 403
 
 
 def test_the_form_names_the_zone_beside_each_time(desk: Client) -> None:

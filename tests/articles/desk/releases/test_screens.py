@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from playwright.sync_api import Locator, Page, expect
 
 from articles import publishing, releases
-from articles.models import Article, Notice, Release, ReleaseMember
+from articles.models import Article, Notification, Release, ReleaseMember
 from articles.releases.reconcile import fail
 from articles.roles import Role
-from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_person, make_release, soon
+from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_release, make_user, soon
 from tests.articles.publishing.test_end_to_end import log_in
 
 pytestmark = pytest.mark.django_db
@@ -41,16 +41,16 @@ def address(release: Release) -> str:
     return f"{LIST}{release.pk}/change/"
 
 
-def told(answer: Any) -> str:
-    return " ".join(str(message) for message in get_messages(answer.wsgi_request))
+def told(response: Any) -> str:
+    return " ".join(str(message) for message in get_messages(response.wsgi_request))
 
 
 def test_a_release_is_prepared_filled_scheduled_and_published_on_its_page(desk: Client) -> None:
     make_article("Budget passed", status=APPROVED)
     make_article("Weather")
-    answer = desk.post(f"{LIST}add/", {"name": "Budget day"})
+    response = desk.post(f"{LIST}add/", {"name": "Budget day"})
     release = Release.objects.get()
-    assert answer["Location"] == address(release)
+    assert response["Location"] == address(release)
 
     found = desk.get(address(release), {"q": "budget"}).context["found"]
     assert [article.title for article in found] == ["Budget passed"]
@@ -59,10 +59,10 @@ def test_a_release_is_prepared_filled_scheduled_and_published_on_its_page(desk: 
 
     due = soon(hours=1).replace(microsecond=0)
     time = due.replace(tzinfo=None).isoformat()
-    answer = desk.post(f"{LIST}{release.pk}/schedule/", {"publish_at": time, "publish_at_which": ""})
+    response = desk.post(f"{LIST}{release.pk}/schedule/", {"publish_at": time, "publish_at_which": ""})
     release.refresh_from_db()
     assert (release.status, release.publish_at) == (Release.Status.SCHEDULED, due)
-    assert "all of it or nothing" in told(answer)
+    assert "all of it or nothing" in told(response)
 
     ask = f"{LIST}{release.pk}/publish_release/ask/"
     assert "All of these go live at once" in desk.get(ask).content.decode()
@@ -86,17 +86,17 @@ def test_the_page_says_beside_each_article_what_is_wrong_and_where_to_mend_it(de
 def test_scheduling_a_release_with_a_blocking_issue_is_no_success(desk: Client, irene: User) -> None:
     release = make_release(make_article("Ready", status=APPROVED), make_article("Draft"), by=irene)
     due = soon(hours=1).replace(microsecond=0, tzinfo=None).isoformat()
-    answer = desk.post(f"{LIST}{release.pk}/schedule/", {"publish_at": due, "publish_at_which": ""})
+    response = desk.post(f"{LIST}{release.pk}/schedule/", {"publish_at": due, "publish_at_which": ""})
     release.refresh_from_db()
     assert release.status == Release.Status.SCHEDULED
-    (message,) = get_messages(answer.wsgi_request)
+    (message,) = get_messages(response.wsgi_request)
     assert message.level_tag == "warning"
     assert "As it is, nothing would go out: there is 1 blocking issue." in str(message)
 
 
 def test_a_dry_run_is_shown_and_changes_nothing(desk: Client, irene: User) -> None:
     release = make_release(make_article("Fine", status=APPROVED), by=irene)
-    html = desk.post(f"{LIST}{release.pk}/rehearse/").content.decode()
+    html = desk.post(f"{LIST}{release.pk}/dry_run/").content.decode()
     assert "Fine: Approved, revision 1 → Published, revision 1" in html
     assert not Article.objects.filter(status=Status.PUBLISHED).exists()
 
@@ -106,13 +106,13 @@ def test_a_roll_back_is_asked_about_first(desk: Client, irene: User) -> None:
     releases.publish_release_now(release, by=irene)
     ask = f"{LIST}{release.pk}/roll_back_release/ask/"
     assert "Readers no longer see it" in desk.get(ask).content.decode()
-    answer = desk.post(ask)
-    assert "was rolled back" in told(answer)
+    response = desk.post(ask)
+    assert "was rolled back" in told(response)
     assert Article.objects.get().status == APPROVED
     desk.post(f"{LIST}{release.pk}/reopen_release/ask/")
     desk.post(f"{LIST}{release.pk}/cancel_release/ask/")
-    answer = desk.post(f"{LIST}{release.pk}/delete_release/ask/")
-    assert (answer["Location"], Release.objects.count()) == (LIST, 0)
+    response = desk.post(f"{LIST}{release.pk}/delete_release/ask/")
+    assert (response["Location"], Release.objects.count()) == (LIST, 0)
 
 
 def test_a_time_that_does_not_exist_is_refused_on_the_page(desk: Client, irene: User, settings: Any) -> None:
@@ -130,26 +130,26 @@ def test_an_article_is_taken_out_or_taken_off_instead(desk: Client, irene: User)
     publishing.edit(out, by=irene, changes={"body": "Better"})
     release = make_release(Article.objects.get(), by=irene)
     assert "Take it off instead" in desk.get(address(release)).content.decode()
-    desk.post(f"{LIST}{release.pk}/members/", {"article": [out.pk], "action": "withdraw"})
+    desk.post(f"{LIST}{release.pk}/members/", {"article": [out.pk], "action": "unpublish"})
     member = release.members.get()
-    assert member.action == ReleaseMember.Action.WITHDRAW
+    assert member.action == ReleaseMember.Action.UNPUBLISH
     desk.post(f"{LIST}{release.pk}/members/{member.pk}/remove/")
     assert not release.members.exists()
 
 
 def test_chosen_articles_of_the_list_come_into_a_new_release_or_one_that_is_there(desk: Client) -> None:
     articles = [make_article(f"No. {number}", status=APPROVED) for number in range(3)]
-    gone = make_article("Killed", status=Status.KILLED)
+    gone = make_article("Killed", status=Status.RETRACTED)
     sent = {"action": "add_to_release", "_selected_action": [article.pk for article in (*articles[:2], gone)]}
     asked = desk.post("/admin/articles/article/", sent)
     assert "Name of the new release" in asked.content.decode()
     assert "give the new one a name" in desk.post("/admin/articles/article/", {**sent, "what": ""}).content.decode()
 
-    answer = desk.post("/admin/articles/article/", {**sent, "what": "", "name": "Budget day"})
+    response = desk.post("/admin/articles/article/", {**sent, "what": "", "name": "Budget day"})
     release = Release.objects.get()
-    assert answer["Location"] == address(release)
-    assert "2 articles are in the release" in told(answer)
-    assert "“Killed” is “Killed”" in told(answer)
+    assert response["Location"] == address(release)
+    assert "2 articles are in the release" in told(response)
+    assert "“Killed” is “Killed”" in told(response)
 
     more = {"action": "add_to_release", "_selected_action": [articles[2].pk], "what": "", "release": release.pk}
     desk.post("/admin/articles/article/", more)
@@ -204,8 +204,8 @@ def test_the_start_page_counts_down_to_a_release_and_names_one_that_failed(desk:
 def test_a_notice_about_a_release_leads_to_it(desk: Client, irene: User) -> None:
     release = make_release(make_article(status=APPROVED), by=make_editor())
     releases.publish_release_now(release, by=make_member(Role.CHIEF))
-    notice = Notice.objects.get(person=irene, release=release)
-    assert desk.get(f"/admin/articles/notice/{notice.pk}/change/")["Location"] == address(release)
+    notice = Notification.objects.get(user=irene, release=release)
+    assert desk.get(f"/admin/articles/notification/{notice.pk}/change/")["Location"] == address(release)
 
 
 @pytest.mark.parametrize("role", [Role.AUTHOR, Role.EDITOR, Role.REVIEWER, Role.OPERATOR])
@@ -218,8 +218,8 @@ def test_others_read_the_page_and_their_buttons_do_nothing(role: Role, irene: Us
     assert client.get(f"{LIST}add/").status_code == 403
     client.post(f"{LIST}{release.pk}/members/", {"article": [make_article().pk]})
     client.post(f"{LIST}{release.pk}/rename/", {"name": "Mine"})
-    for step in ("publish_release", "cancel_release", "delete_release"):
-        client.post(f"{LIST}{release.pk}/{step}/ask/")
+    for transition in ("publish_release", "cancel_release", "delete_release"):
+        client.post(f"{LIST}{release.pk}/{transition}/ask/")
     release.refresh_from_db()
     assert (release.name, release.status, release.members.count()) == ("Budget day", Release.Status.DRAFT, 1)
     actions = client.get("/admin/articles/article/").content.decode()
@@ -230,7 +230,7 @@ def test_addresses_that_are_made_up_are_not_found(desk: Client, irene: User) -> 
     release = make_release(by=irene)
     for made_up in (f"{LIST}x/change/", f"{LIST}99999/change/", f"{LIST}{release.pk}/change_release/ask/"):
         assert desk.get(made_up).status_code == 404
-    assert desk.get(f"{LIST}{release.pk}/rehearse/").status_code == 405
+    assert desk.get(f"{LIST}{release.pk}/dry_run/").status_code == 405
     burned = {"article": make_article().pk, "action": "burn"}
     assert desk.post(f"{LIST}{release.pk}/members/", burned).status_code == 404
 
@@ -246,7 +246,7 @@ def test_strangers_see_nothing_of_releases(irene: User) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_release_of_20_is_mended_and_published_in_a_browser(page: Page) -> None:
     """A reader's open page shows all 20 by itself; the editor has a phone's screen and uses the keyboard alone."""
-    irene = make_person("alice", is_superuser=True)
+    irene = make_user("alice", is_superuser=True)
     articles = [make_article(f"Budget, part {number}", status=APPROVED) for number in range(19)]
     last = make_article("Budget, part 19", status=Status.MANUAL_REVIEW)
     release = make_release(*articles, last, by=irene)

@@ -11,7 +11,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from articles import publishing
-from articles.models import Article, Claim, Word
+from articles.models import Article, SensitiveWord, SoftLock
 from articles.publishing.rescan import review_again
 from articles.publishing.revisions import last_approved
 from articles.roles import Role
@@ -21,7 +21,7 @@ from tests.articles.factories import (
     make_channel,
     make_editor,
     make_member,
-    make_person,
+    make_user,
     soon,
 )
 
@@ -61,7 +61,7 @@ def published(body: str = "<p>It stands.</p>") -> Article:
 
 def test_a_text_that_is_new_is_shown_whole_with_the_words_that_were_found(desk: Client) -> None:
     """R5.1 R5.3"""
-    Word.objects.create(text="casino", level=Word.Level.REVIEW)
+    SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.REVIEW)
     article = make_article(body="<p>Not <b>a</b> c-a-s-i-n-o.</p><script>alert(1)</script>")
     publishing.submit(article, by=make_editor())
     page = desk.get(screen(article)).text
@@ -92,7 +92,7 @@ def test_the_last_approval_is_found_wherever_the_text_is(desk: Client) -> None:
     publishing.edit(article, by=editor, changes={"title": "3"})
     publishing.submit(article, by=editor)
     assert numbers(article) == (2, 3)
-    publishing.refuse(article, by=make_editor("bob"), reason="No.")
+    publishing.reject(article, by=make_editor("bob"), reason="No.")
     assert numbers(article) == (2, 3)
     publishing.schedule_update(article, publish_at=soon(hours=1), by=editor)
     publishing.submit(article, by=editor)
@@ -112,7 +112,7 @@ def numbers(article: Article) -> tuple[int, int]:
 def test_what_new_words_pull_back_is_compared_with_what_was_approved(desk: Client) -> None:
     editor, article = make_editor(), waiting("Casino opens")
     approve(article)
-    Word.objects.create(text="casino", level=Word.Level.REVIEW)
+    SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.REVIEW)
     review_again()
     assert "the sensitive words have changed" in desk.get(screen(article)).text
     publishing.edit(article, by=editor, changes={"title": "Casino closes"})
@@ -123,12 +123,12 @@ def test_what_new_words_pull_back_is_compared_with_what_was_approved(desk: Clien
 def test_after_a_decision_comes_the_next_that_is_free_and_not_ones_own(desk: Client, nadia: User) -> None:
     """R5.3"""
     own, taken = waiting("Own", author=nadia), waiting("Taken")
-    publishing.claim(taken, by=make_editor())
+    publishing.soft_lock(taken, by=make_editor())
     first, second, third = (waiting(title) for title in ("First", "Second", "Third"))
     page = decide(desk, second, "approve")
     assert page.redirect_chain == [(screen(third), 302)]
     assert "Second: It is ready and has no time yet." in page.text
-    page = decide(desk, third, "refuse", reason="No second source")
+    page = decide(desk, third, "reject", reason="No second source")
     assert page.redirect_chain == [(screen(first), 302)]
     page = decide(desk, first, "approve")
     assert page.redirect_chain == [(QUEUE, 302)]
@@ -143,15 +143,15 @@ def test_who_claimed_one_text_has_the_next_claimed_and_leaving_releases(desk: Cl
     assert "You have it since" in decide(desk, first, "claim").text
     page = decide(desk, first, "skip")
     assert page.redirect_chain == [(screen(second), 302)]
-    assert list(Claim.objects.values_list("article", "person")) == [(second.pk, nadia.pk)]
+    assert list(SoftLock.objects.values_list("article", "user")) == [(second.pk, nadia.pk)]
     assert "Nobody is on it." in decide(desk, second, "release").text
     decide(desk, second, "skip")
-    assert not Claim.objects.exists()
+    assert not SoftLock.objects.exists()
 
 
 def test_what_another_reviewer_has_is_read_but_not_decided(desk: Client) -> None:
     article = waiting()
-    publishing.claim(article, by=make_editor("alice"))
+    publishing.soft_lock(article, by=make_editor("alice"))
     page = desk.get(screen(article)).text
     assert "alice has been reviewing this article" in page
     assert 'name="approve"' not in page
@@ -163,11 +163,11 @@ def test_nobody_decides_about_his_own_text_here(desk: Client, nadia: User) -> No
     article = waiting(author=nadia)
     page = desk.get(screen(article)).text
     assert "another person must review it" in page
-    assert not any(f'name="{button}"' in page for button in ("approve", "refuse", "claim"))
+    assert not any(f'name="{button}"' in page for button in ("approve", "reject", "claim"))
     assert "another person must review it" in decide(desk, article, "approve").text
 
 
-@pytest.mark.parametrize("button", ["approve", "refuse"])
+@pytest.mark.parametrize("button", ["approve", "reject"])
 def test_a_text_that_changed_a_second_ago_is_read_again_and_the_reason_stays(desk: Client, button: str) -> None:
     article = waiting()
     read = article.revisions.latest("number").number
@@ -180,7 +180,7 @@ def test_a_text_that_changed_a_second_ago_is_read_again_and_the_reason_stays(des
 
 
 def test_a_refusal_without_a_reason_asks_for_it(desk: Client) -> None:
-    page = decide(desk, waiting(), "refuse", reason=" ")
+    page = decide(desk, waiting(), "reject", reason=" ")
     assert "Say why the article is refused." in page.text
     assert "Reason, if you refuse it" in page.text
 
@@ -188,7 +188,7 @@ def test_a_refusal_without_a_reason_asks_for_it(desk: Client) -> None:
 def test_what_somebody_else_has_decided_is_gone_from_here(desk: Client) -> None:
     article = waiting()
     approve(article)
-    for page in (desk.get(screen(article), follow=True), decide(desk, article, "refuse", reason="No.")):
+    for page in (desk.get(screen(article), follow=True), decide(desk, article, "reject", reason="No.")):
         assert page.redirect_chain == [(QUEUE, 302)]
         assert "does not wait for a reviewer any more" in page.text
     assert desk.get(f"{QUEUE}99999999999999999999/change/").status_code == 302
@@ -203,13 +203,13 @@ def test_text_written_behind_our_back_can_be_sent_back_but_not_approved(desk: Cl
     number = page.context["shown"].number
     assert "Nobody is known to have written this text" in decide(desk, article, "approve", revision=number).text
     assert Article.objects.get().status == Status.MANUAL_REVIEW
-    decide(desk, article, "refuse", revision=number, reason="Who wrote that?")
+    decide(desk, article, "reject", revision=number, reason="Who wrote that?")
     assert Article.objects.get().status == Status.REJECTED
 
 
 def test_only_reviewers_read_here(client: Client) -> None:
     article = waiting()
-    client.force_login(make_person("carol", "view_article", "change_article"))
+    client.force_login(make_user("carol", "view_article", "change_article"))
     assert client.get(screen(article)).status_code == 403
     assert client.post(screen(article), {"revision": 1, "approve": "1"}).status_code == 403
 

@@ -11,10 +11,10 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from articles import publishing
-from articles.exceptions import ClaimedByAnother, NotAllowed, WrongState
-from articles.models import Article, Claim, Word
-from articles.publishing.review_locks import claim, let_go
-from tests.articles.factories import approve, make_article, make_editor, make_person
+from articles.exceptions import LockedByAnother, NotAllowed, WrongState
+from articles.models import Article, SensitiveWord, SoftLock
+from articles.publishing.review_locks import release_soft_lock, soft_lock
+from tests.articles.factories import approve, make_article, make_editor, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -39,32 +39,32 @@ def article() -> Article:
 
 def test_a_claimed_article_is_left_to_the_reviewer_who_is_on_it(article: Article, alice: User, bob: User) -> None:
     """R5.3"""
-    claim(article, by=alice)
-    claim(article, by=alice)
-    with pytest.raises(ClaimedByAnother, match="alice"):
-        claim(article, by=bob)
-    with pytest.raises(ClaimedByAnother):
+    soft_lock(article, by=alice)
+    soft_lock(article, by=alice)
+    with pytest.raises(LockedByAnother, match="alice"):
+        soft_lock(article, by=bob)
+    with pytest.raises(LockedByAnother):
         approve(article, by=bob)
-    with pytest.raises(ClaimedByAnother):
-        publishing.refuse(article, by=bob, reason="No.")
+    with pytest.raises(LockedByAnother):
+        publishing.reject(article, by=bob, reason="No.")
     approve(article, by=alice)
     assert article.status == Status.MANUALLY_APPROVED
-    assert not Claim.objects.exists()
+    assert not SoftLock.objects.exists()
 
 
 def test_a_claim_ends_by_hand_or_after_its_time(article: Article, alice: User, bob: User, settings: Any) -> None:
-    claim(article, by=alice)
-    let_go(article, by=bob)
-    claim(article, by=bob)
-    settings.REVIEW_CLAIM = timedelta(0)
-    claim(article, by=alice)
-    settings.REVIEW_CLAIM = timedelta(minutes=5)
-    with pytest.raises(ClaimedByAnother):
-        claim(article, by=bob)
+    soft_lock(article, by=alice)
+    release_soft_lock(article, by=bob)
+    soft_lock(article, by=bob)
+    settings.REVIEW_SOFT_LOCK = timedelta(0)
+    soft_lock(article, by=alice)
+    settings.REVIEW_SOFT_LOCK = timedelta(minutes=5)
+    with pytest.raises(LockedByAnother):
+        soft_lock(article, by=bob)
 
 
 def test_the_claim_of_a_removed_reviewer_ends(article: Article, alice: User, bob: User) -> None:
-    claim(article, by=alice)
+    soft_lock(article, by=alice)
     alice.delete()
     approve(article, by=bob)
     assert article.status == Status.MANUALLY_APPROVED
@@ -72,9 +72,9 @@ def test_the_claim_of_a_removed_reviewer_ends(article: Article, alice: User, bob
 
 def test_only_reviewers_claim_and_only_what_waits_for_them(article: Article, alice: User) -> None:
     with pytest.raises(NotAllowed):
-        claim(article, by=make_person("carol", "change_article"))
+        soft_lock(article, by=make_user("carol", "change_article"))
     with pytest.raises(WrongState):
-        claim(make_article(), by=alice)
+        soft_lock(make_article(), by=alice)
 
 
 def test_the_queue_shows_what_waits_and_why_and_who_is_on_it(
@@ -88,23 +88,23 @@ def test_the_queue_shows_what_waits_and_why_and_who_is_on_it(
     assert "casino" in page
     assert "Not for review" not in page
     chosen = {"action": "claim", "_selected_action": [article.pk]}
-    answer = client.post(QUEUE, chosen)
-    assert answer.headers["Location"] == f"{QUEUE}{article.pk}/change/"
-    assert Claim.objects.get().person == alice
+    response = client.post(QUEUE, chosen)
+    assert response.headers["Location"] == f"{QUEUE}{article.pk}/change/"
+    assert SoftLock.objects.get().user == alice
 
     client.force_login(bob)
     assert "alice is reviewing this article." in client.post(QUEUE, chosen, follow=True).content.decode()
-    client.post(QUEUE, {**chosen, "action": "release"})
-    assert not Claim.objects.exists()
+    client.post(QUEUE, {**chosen, "action": "unclaim"})
+    assert not SoftLock.objects.exists()
 
 
 def test_the_article_shows_the_words_where_they_stand(alice: User, client: Client) -> None:
     """R5.1"""
-    Word.objects.create(text="法轮功", level=Word.Level.REVIEW)
+    SensitiveWord.objects.create(text="法轮功", level=SensitiveWord.Level.REVIEW)
     article = make_article(body="<p>早晨。</p><p>他们在公园里练习法 輪 功。</p>")
-    publishing.submit(article, by=make_person("carol", "change_article", "edit_any_article"))
+    publishing.submit(article, by=make_user("carol", "change_article", "edit_any_article"))
     client.force_login(alice)
-    claim(article, by=alice)
+    soft_lock(article, by=alice)
     page = client.get(f"/admin/articles/article/{article.pk}/change/").content.decode()
     assert "<strong>法轮功</strong> · text, paragraph 2: <q>早晨。 他们在公园里练习法 輪 功。</q>" in page
     assert "alice is reviewing this article." in page
@@ -117,25 +117,25 @@ def test_a_program_claims_and_releases(article: Article, alice: User, bob: User)
     of_bob.force_authenticate(bob)
     assert of_alice.post(f"{address}claim/").json()["reviewer"] == "alice"
     assert of_bob.get(address).json()["reviewer"] == "alice"
-    for step, read in (("claim", {}), ("approve", {"revision": 1})):
-        answer = of_bob.post(f"{address}{step}/", read)
-        assert (answer.status_code, answer.json()["code"]) == (409, "claimed")
-    assert of_bob.post(f"{address}release/").json()["reviewer"] is None
+    for transition, read in (("claim", {}), ("approve", {"revision": 1})):
+        response = of_bob.post(f"{address}{transition}/", read)
+        assert (response.status_code, response.json()["code"]) == (409, "soft_locked")
+    assert of_bob.post(f"{address}unclaim/").json()["reviewer"] is None
     assert of_bob.post(f"{address}claim/").json()["reviewer"] == "bob"
-    answer = of_bob.post(f"{address}approve/", {"revision": 1})
-    assert (answer.json()["status"], answer.json()["reviewer"]) == (Status.MANUALLY_APPROVED, None)
-    answer = of_bob.post(f"{address}claim/")
-    assert (answer.status_code, answer.json()["code"]) == (409, "wrong_state")
+    response = of_bob.post(f"{address}approve/", {"revision": 1})
+    assert (response.json()["status"], response.json()["reviewer"]) == (Status.MANUALLY_APPROVED, None)
+    response = of_bob.post(f"{address}claim/")
+    assert (response.status_code, response.json()["code"]) == (409, "wrong_state")
 
 
 def test_a_claim_that_is_over_is_not_shown(article: Article, alice: User, settings: Any) -> None:
     program = APIClient()
     program.force_authenticate(alice)
-    claim(article, by=alice)
-    settings.REVIEW_CLAIM = timedelta(0)
+    soft_lock(article, by=alice)
+    settings.REVIEW_SOFT_LOCK = timedelta(0)
     assert program.get(f"/api/v1/desk/articles/{article.pk}/").json()["reviewer"] is None
 
 
 def test_the_queue_is_for_reviewers(article: Article, client: Client) -> None:
-    client.force_login(make_person("carol", "view_article", "change_article"))
+    client.force_login(make_user("carol", "view_article", "change_article"))
     assert client.get(QUEUE).status_code == 403

@@ -1,0 +1,44 @@
+// The focal point of an image: set by a click, moved by the arrow keys, and shown in the crops beside it.
+document.addEventListener("DOMContentLoaded", () => {
+    const frame = document.querySelector("[data-focus]");
+    const point = frame?.querySelector(".focus-point");
+    const inputs = { x: document.querySelector("#id_focus_x"), y: document.querySelector("#id_focus_y") };
+    if (!point || !inputs.x || !inputs.y) return;
+    const teller = document.querySelector("[data-focus-told]");
+    const crops = document.querySelectorAll(".focus-crops img");
+    const STEPS = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] };
+
+    const within = (value) => Math.min(Math.max(Math.round(value) || 0, 0), 100);
+
+    const show = () => {
+        const [x, y] = [within(inputs.x.value), within(inputs.y.value)];
+        point.style.left = `${x}%`;
+        point.style.top = `${y}%`;
+        point.setAttribute("aria-label", frame.dataset.told.replace("{x}", x).replace("{y}", y));
+        for (const crop of crops) crop.style.objectPosition = `${x}% ${y}%`;
+    };
+
+    const set = (values) => {
+        for (const [name, value] of Object.entries(values)) {
+            inputs[name].value = within(value);
+            inputs[name].dispatchEvent(new Event("change", { bubbles: true }));
+        }
+        show();
+        teller.textContent = point.getAttribute("aria-label");
+    };
+
+    frame.addEventListener("click", (event) => {
+        if (event.target === point) return;
+        const box = frame.querySelector("img").getBoundingClientRect();
+        set({ x: (100 * (event.clientX - box.left)) / box.width, y: (100 * (event.clientY - box.top)) / box.height });
+    });
+    point.addEventListener("keydown", (event) => {
+        const [name, direction] = STEPS[event.key] || [];
+        if (!name) return;
+        event.preventDefault();
+        set({ [name]: Number(inputs[name].value) + direction * (event.shiftKey ? 10 : 1) });
+    });
+    inputs.x.addEventListener("input", show);
+    inputs.y.addEventListener("input", show);
+    show();
+});

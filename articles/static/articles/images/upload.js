@@ -1,0 +1,174 @@
+// Takes files in: dropped or chosen, a few at a time, each with its own progress and verdict, and asks what they show.
+// Tells of each image with the event "image:uploaded" on its section.
+(() => {
+    const AT_ONCE = 3;
+
+    const token = () => document.querySelector("[name=csrfmiddlewaretoken]").value;
+
+    const post = (address, body, { onprogress } = {}) => new Promise((resolve, reject) => {
+        const request = new XMLHttpRequest();
+        request.open("POST", address);
+        request.setRequestHeader("X-CSRFToken", token());
+        request.responseType = "json";
+        request.upload.onprogress = onprogress;
+        request.onload = () => {
+            const told = request.response || {};
+            if (request.status >= 200 && request.status < 300) resolve(told);
+            else reject(new Error(told.error || request.statusText || String(request.status)));
+        };
+        request.onerror = () => reject(new TypeError("network"));
+        request.send(body);
+    });
+
+    const form = (values) => {
+        const data = new FormData();
+        for (const [name, value] of Object.entries(values)) data.append(name, value);
+        return data;
+    };
+
+    const dress = (row, name) => {
+        row.querySelector("strong").textContent = name;
+        row.querySelector("progress").setAttribute("aria-label", name);
+    };
+
+    const say = (row, text, kind = "") => {
+        row.querySelector(".upload-state").textContent = text;
+        row.dataset.state = kind;
+    };
+
+    const askForDescription = (section, row, told) => {
+        const box = row.querySelector(".upload-describe");
+        const [input, button] = [box.querySelector("input"), box.querySelector("button")];
+        const describe = async () => {
+            if (!input.reportValidity()) return;
+            try {
+                const described = await post(section.dataset.upload.replace(/upload\/$/, `${told.id}/describe/`), form({ alt: input.value }));
+                box.hidden = true;
+                say(row, row.dataset.described, "done");
+                tell(section, described);
+            } catch (error) {
+                say(row, error.message, "refused");
+            }
+        };
+        input.setAttribute("aria-label", `${box.querySelector("span").textContent} ${told.title}`);
+        button.onclick = describe;
+        input.onkeydown = (event) => {
+            if (event.key !== "Enter") return;
+            event.preventDefault();
+            describe();
+        };
+        box.hidden = false;
+    };
+
+    const tell = (section, told) => section.dispatchEvent(new CustomEvent("image:uploaded", { bubbles: true, detail: told }));
+
+    const send = async (section, { file, row }) => {
+        const bar = row.querySelector("progress");
+        bar.hidden = false;
+        say(row, row.dataset.sending, "sending");
+        const onprogress = ({ loaded, total }) => {
+            bar.value = (100 * loaded) / total;
+            if (loaded === total) say(row, row.dataset.working, "sending");
+        };
+        try {
+            const told = await post(section.dataset.upload, form({ file }), { onprogress });
+            row.querySelector("img").src = told.thumbnail;
+            say(row, told.remark || row.dataset.done, "done");
+            if (!told.alt) askForDescription(section, row, told);
+            tell(section, told);
+            return true;
+        } catch (error) {
+            say(row, error instanceof TypeError ? row.dataset.lost : error.message, "refused");
+            row.querySelector("[data-again]").hidden = !(error instanceof TypeError);
+            return false;
+        } finally {
+            bar.hidden = true;
+        }
+    };
+
+    const prepare = (section) => {
+        const [list, template] = [section.querySelector(".upload-list"), section.querySelector("template")];
+        const [sum, zone] = [section.querySelector(".upload-sum"), section.querySelector(".upload-zone")];
+        const count = { all: 0, done: 0, refused: 0 };
+        const waiting = [];
+        let running = 0;
+
+        const report = () => {
+            sum.textContent = sum.dataset.sum.replace(/{(\w+)}/g, (_text, name) => count[name]);
+        };
+
+        const work = async () => {
+            if (running >= AT_ONCE || !waiting.length) return;
+            running += 1;
+            const item = waiting.shift();
+            const isStored = await send(section, item);
+            count[isStored ? "done" : "refused"] += 1;
+            running -= 1;
+            report();
+            work();
+        };
+
+        const enqueue = (item) => {
+            say(item.row, item.row.dataset.waiting, "waiting");
+            waiting.push(item);
+            work();
+        };
+
+        const take = (files) => {
+            for (const file of files) {
+                const row = template.content.firstElementChild.cloneNode(true);
+                dress(row, file.name);
+                row.querySelector("[data-again]").onclick = (event) => {
+                    event.target.hidden = true;
+                    count.refused -= 1;
+                    enqueue({ file, row });
+                };
+                list.append(row);
+                count.all += 1;
+                enqueue({ file, row });
+            }
+            report();
+        };
+
+        const takeChosen = (event) => {
+            if (event.target.type !== "file") return;
+            event.stopPropagation(); // unfold's own listener expects a text field beside the input
+            take([...event.target.files]);
+            event.target.value = "";
+        };
+        section.addEventListener("change", takeChosen, { capture: true });
+        for (const kind of ["dragenter", "dragover"]) {
+            section.addEventListener(kind, (event) => {
+                event.preventDefault();
+                zone.classList.add("is-over");
+            });
+        }
+        section.addEventListener("dragleave", (event) => {
+            if (!section.contains(event.relatedTarget)) zone.classList.remove("is-over");
+        });
+        section.addEventListener("drop", (event) => {
+            event.preventDefault();
+            zone.classList.remove("is-over");
+            take([...event.dataTransfer.files]);
+        });
+        window.addEventListener("beforeunload", (event) => {
+            if (running || waiting.length) event.preventDefault();
+        });
+    };
+
+    // The shelf below shows what came in, without losing the place or what is being typed above.
+    const renew = async () => {
+        const shelf = document.querySelector("[data-shelf]");
+        if (!shelf) return;
+        const answer = await fetch(location.href);
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        shelf.replaceWith(page.querySelector("[data-shelf]"));
+    };
+
+    let timer = null;
+    document.addEventListener("image:uploaded", () => {
+        clearTimeout(timer);
+        timer = setTimeout(renew, 300);
+    });
+    document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("[data-upload]").forEach(prepare));
+})();

@@ -1,0 +1,77 @@
+"""Migrations keep the data of the schema before them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from articles.models import Article, AuditEntry, BulkAction, NotificationPreference, PreviewLink, Revision, SavedView
+from articles.roles import Role
+from tests.articles.factories import make_member
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
+
+
+def migrated_to(name: str) -> Any:
+    """The apps as they were after that migration of `articles`, with the database at that state."""
+    executor = MigrationExecutor(connection)
+    executor.migrate([("articles", name)])
+    return executor.loader.project_state([("articles", name)]).apps
+
+
+@pytest.fixture(autouse=True)
+def _latest_schema() -> Iterator[None]:
+    yield
+    call_command("migrate", verbosity=0)
+
+
+def test_preview_links_of_before_show_what_they_were_made_for() -> None:
+    old = migrated_to("0018_locks_of_foreign_keys")
+    now = timezone.now()
+    article = old.get_model("articles", "Article").objects.create(title="First")
+    revision = old.get_model("articles", "Revision").objects.create(
+        article=article, number=1, digest="x", title="First", created_at=now
+    )
+    link = old.get_model("articles", "PreviewLink").objects.create(
+        article=article, made_at=now + timedelta(seconds=1), expires_at=now + timedelta(days=1)
+    )
+    migrated_to("0020_standard_terms")
+    assert PreviewLink.objects.get(pk=link.pk).revision_id == revision.pk
+
+
+def test_stored_values_get_the_standard_terms() -> None:
+    user = make_member(Role.CHIEF)
+    old = migrated_to("0019_links_and_audit_guard")
+    models = {name: old.get_model("articles", name) for name in (
+        "Article", "AuditEntry", "Batch", "NoticeChoice", "SavedView", "Revision", "Material", "Word",
+    )}  # fmt: skip
+    now = timezone.now()
+    article = models["Article"].objects.create(title="A", kill_notice="Wrong.", status=11)
+    models["Revision"].objects.create(article=article, number=1, digest="x", title="A", context={"pictures": {"1": {}}})
+    models["AuditEntry"].objects.create(at=now, action="kill", door="admin", facts={"notice": "Wrong."})
+    models["Batch"].objects.create(person_id=user.pk, step="cancel_schedule", created_at=now)
+    models["NoticeChoice"].objects.create(person_id=user.pk, desk=["refused", "failed"], mail=["approved"])
+    models["SavedView"].objects.create(owner_id=user.pk, name="Mine", query="shelf=killed&q=x")
+    models["Word"].objects.create(text="casino", normalised="casino", level="block")
+    rights = user.get_all_permissions()
+
+    call_command("migrate", "articles", "0020", verbosity=0)
+
+    assert Article.objects.get().retraction_notice == "Wrong."
+    assert Revision.objects.get().context == {"images": {"1": {}}}
+    entry = AuditEntry.objects.get(article_id=None, action="retract")
+    assert (entry.source, entry.details) == ("admin", {"notice": "Wrong."})
+    assert (BulkAction.objects.get().transition, BulkAction.objects.get().user_id) == ("unschedule", user.pk)
+    preference = NotificationPreference.objects.get()
+    assert (preference.desk, preference.mail) == (["rejected", "failed"], ["approved"])
+    assert SavedView.objects.get().query == "shelf=retracted&q=x"
+    again = type(user).objects.get(pk=user.pk)
+    assert again.get_all_permissions() == rights
+    assert again.has_perms(["articles.retract_article", "articles.add_sensitiveword", "articles.edit_any_image"])
