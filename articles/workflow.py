@@ -80,38 +80,38 @@ TRANSITIONS: dict[Transition, TransitionRule] = {
         Subject.TEXT,
     ),
     Transition.REJECT: TransitionRule(
-        _("Refuse"), frozenset({Status.MANUAL_REVIEW}), Status.REJECTED, "articles.review_article", Subject.TEXT
+        _("Reject"), frozenset({Status.MANUAL_REVIEW}), Status.REJECTED, "articles.review_article", Subject.TEXT
     ),
     Transition.SCHEDULE: TransitionRule(_("Schedule"), WAITING, None, "articles.schedule_article"),
-    Transition.RESCHEDULE: TransitionRule(_("Move"), WAITING, None, "articles.schedule_article"),
-    Transition.UNSCHEDULE: TransitionRule(_("Cancel the schedule"), WAITING, None, "articles.schedule_article"),
+    Transition.RESCHEDULE: TransitionRule(_("Reschedule"), WAITING, None, "articles.schedule_article"),
+    Transition.UNSCHEDULE: TransitionRule(_("Unschedule"), WAITING, None, "articles.schedule_article"),
     Transition.PUBLISH_NOW: TransitionRule(_("Publish now"), WAITING, Status.PUBLISHED, "articles.publish_article"),
     Transition.UNPUBLISH: TransitionRule(
-        _("Withdraw"), frozenset({Status.PUBLISHED}), Status.UNPUBLISHED, "articles.publish_article"
+        _("Unpublish"), frozenset({Status.PUBLISHED}), Status.UNPUBLISHED, "articles.publish_article"
     ),
     Transition.REPUBLISH: TransitionRule(
-        _("Restore"), frozenset({Status.UNPUBLISHED}), Status.PUBLISHED, "articles.publish_article"
+        _("Republish"), frozenset({Status.UNPUBLISHED}), Status.PUBLISHED, "articles.publish_article"
     ),
     Transition.SET_EMBARGO: TransitionRule(
-        _("Set or lift the embargo"), UNAPPROVED | WAITING | {Status.UNPUBLISHED}, None, "articles.lift_embargo"
+        _("Set or lift embargo"), UNAPPROVED | WAITING | {Status.UNPUBLISHED}, None, "articles.lift_embargo"
     ),
     Transition.RETRACT: TransitionRule(
-        _("Kill"), WAITING | {Status.PUBLISHED, Status.UNPUBLISHED}, Status.RETRACTED, "articles.retract_article"
+        _("Retract"), WAITING | {Status.PUBLISHED, Status.UNPUBLISHED}, Status.RETRACTED, "articles.retract_article"
     ),
     Transition.UNDO_RETRACTION: TransitionRule(
-        _("Revive"), frozenset({Status.RETRACTED}), Status.UNPUBLISHED, "articles.retract_article"
+        _("Undo retraction"), frozenset({Status.RETRACTED}), Status.UNPUBLISHED, "articles.retract_article"
     ),
     Transition.SCHEDULE_UPDATE: TransitionRule(
-        _("Schedule the update"), UNAPPROVED | WAITING, None, "articles.schedule_article", Subject.NEWER
+        _("Schedule update"), UNAPPROVED | WAITING, None, "articles.schedule_article", Subject.NEWER
     ),
     Transition.UNSCHEDULE_UPDATE: TransitionRule(
-        _("Cancel the update’s time"), UNAPPROVED | WAITING, None, "articles.schedule_article", Subject.NEWER
+        _("Unschedule update"), UNAPPROVED | WAITING, None, "articles.schedule_article", Subject.NEWER
     ),
     Transition.PUBLISH_UPDATE: TransitionRule(
-        _("Publish the update now"), WAITING, None, "articles.publish_article", Subject.UPDATE
+        _("Publish update"), WAITING, None, "articles.publish_article", Subject.UPDATE
     ),
     Transition.DISCARD_UPDATE: TransitionRule(
-        _("Discard the newer text"), UNAPPROVED | WAITING, None, "articles.change_article", Subject.NEWER
+        _("Discard update"), UNAPPROVED | WAITING, None, "articles.change_article", Subject.NEWER
     ),
 }
 
@@ -162,16 +162,16 @@ _PENDING = frozenset(Release.Status.pending())
 _OVER = frozenset({Release.Status.CANCELLED, Release.Status.ROLLED_BACK})
 
 RELEASE_TRANSITIONS: dict[ReleaseTransition, ReleaseTransitionRule] = {
-    ReleaseTransition.CHANGE: ReleaseTransitionRule(_("Change the release"), _PENDING, None),
-    ReleaseTransition.SCHEDULE: ReleaseTransitionRule(_("Schedule the release"), _PENDING, Release.Status.SCHEDULED),
-    ReleaseTransition.PUBLISH: ReleaseTransitionRule(_("Publish the release now"), _PENDING, Release.Status.PUBLISHED),
-    ReleaseTransition.CANCEL: ReleaseTransitionRule(_("Cancel the release"), _PENDING, Release.Status.CANCELLED),
-    ReleaseTransition.REOPEN: ReleaseTransitionRule(_("Prepare it again"), _OVER, Release.Status.DRAFT),
+    ReleaseTransition.CHANGE: ReleaseTransitionRule(_("Edit release"), _PENDING, None),
+    ReleaseTransition.SCHEDULE: ReleaseTransitionRule(_("Schedule release"), _PENDING, Release.Status.SCHEDULED),
+    ReleaseTransition.PUBLISH: ReleaseTransitionRule(_("Publish release now"), _PENDING, Release.Status.PUBLISHED),
+    ReleaseTransition.CANCEL: ReleaseTransitionRule(_("Cancel release"), _PENDING, Release.Status.CANCELLED),
+    ReleaseTransition.REOPEN: ReleaseTransitionRule(_("Reopen release"), _OVER, Release.Status.DRAFT),
     ReleaseTransition.ROLL_BACK: ReleaseTransitionRule(
-        _("Roll the release back"), frozenset({Release.Status.PUBLISHED}), Release.Status.ROLLED_BACK
+        _("Roll back release"), frozenset({Release.Status.PUBLISHED}), Release.Status.ROLLED_BACK
     ),
     ReleaseTransition.DELETE: ReleaseTransitionRule(
-        _("Delete the release"),
+        _("Delete release"),
         frozenset({Release.Status.DRAFT, Release.Status.FAILED, Release.Status.CANCELLED}),
         None,
     ),

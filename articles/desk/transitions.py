@@ -86,7 +86,7 @@ def take(
     """Take a step; the other arguments are for those that need them. Raises `ArticleError`."""
     if transition in TIMED_TRANSITIONS:
         if publish_at is None:
-            raise InvalidSchedule(_("Choose the time at which the article goes live."))
+            raise InvalidSchedule(_("Choose a publish time."))
         TIMED_TRANSITIONS[transition](article, publish_at=publish_at, by=by, at_once=False)
     elif transition == Transition.APPROVE:
         if revision is None:
@@ -122,7 +122,7 @@ def limits(article: Article, now: datetime) -> list[str]:
     if article.embargo_until and article.embargo_until > now:
         told.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
     if article.unpublish_at and article.unpublish_at > now:
-        told.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
+        told.append(_("Will be unpublished on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
     if article.status == Article.Status.RETRACTED:
         told.append(f"“{article.retraction_notice}”")
     return told
@@ -135,21 +135,21 @@ def state_of_update(article: Article) -> str:
         return ""
     when = spoken_exactly(pending_update.publish_at) if pending_update.publish_at else None
     if pending_update.draft is not None:
-        text = _("Readers do not see the newer text in this form: it is “%(status)s”.")
+        text = _("Readers do not see this pending update. Its status: “%(status)s”.")
         return text % {"status": pending_update.get_status_display()}
     if when:
-        return _("The newer text is approved and takes its place on %(time)s.") % {"time": when}
-    return _("The newer text is approved and has no time yet. Schedule or publish the update.")
+        return _("The pending update is approved. Update goes live on %(time)s.") % {"time": when}
+    return _("The pending update is approved and not scheduled. Schedule or publish it.")
 
 
 _SENTENCES: Mapping[int, Callable[[], str]] = {
-    Article.Status.DRAFT: lambda: _("Nobody but the newsroom sees it. Submit it when it is ready."),
-    Article.Status.SUBMITTED: lambda: _("It is being checked."),
-    Article.Status.REJECTED: lambda: _("It was sent back. Mend it and submit it again."),
-    Article.Status.MANUAL_REVIEW: lambda: _("A reviewer decides."),
-    Article.Status.MANUALLY_APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
-    Article.Status.APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
-    Article.Status.PUBLISHED: lambda: _("It is out."),
+    Article.Status.DRAFT: lambda: _("Only the newsroom sees it. Submit it for review when it is ready."),
+    Article.Status.SUBMITTED: lambda: _("Automatic review is running."),
+    Article.Status.REJECTED: lambda: _("It was rejected. Edit it and submit it again."),
+    Article.Status.MANUAL_REVIEW: lambda: _("A reviewer has to decide."),
+    Article.Status.MANUALLY_APPROVED: lambda: _("Approved and not scheduled. Schedule it or publish it now."),
+    Article.Status.APPROVED: lambda: _("Approved and not scheduled. Schedule it or publish it now."),
+    Article.Status.PUBLISHED: lambda: _("It is live."),
     Article.Status.UNPUBLISHED: lambda: _("Readers no longer see it."),
-    Article.Status.RETRACTED: lambda: _("It was killed: readers are told why."),
+    Article.Status.RETRACTED: lambda: _("Retracted: readers see the retraction notice."),
 }

@@ -117,14 +117,14 @@ class Article(Covered, Dated):
         """Where an article stands; `articles.workflow` says which way it may go."""
 
         DRAFT = 0, _("Draft")
-        SUBMITTED = 1, _("Submitted")
+        SUBMITTED = 1, _("In review")
         REJECTED = 2, _("Rejected")
-        MANUAL_REVIEW = 3, _("Needs a reviewer")
-        MANUALLY_APPROVED = 4, _("Approved by a person")
+        MANUAL_REVIEW = 3, _("Needs review")
+        MANUALLY_APPROVED = 4, _("Approved")
         APPROVED = 8, _("Approved")
         PUBLISHED = 9, _("Published")
-        UNPUBLISHED = 10, _("Withdrawn")
-        RETRACTED = 11, _("Killed")
+        UNPUBLISHED = 10, _("Unpublished")
+        RETRACTED = 11, _("Retracted")
 
         @classmethod
         def waiting(cls) -> tuple[Article.Status, ...]:
@@ -157,7 +157,7 @@ class Article(Covered, Dated):
         max_length=SLUG_LENGTH,
         allow_unicode=True,
         blank=True,
-        help_text=_("The last part of the address; made from the headline when left empty."),
+        help_text=_("The last part of the URL. Leave empty to create it from the headline."),
     )
     summary = models.CharField(_("summary"), max_length=500, blank=True)
     body = models.TextField(_("body"), blank=True, max_length=BODY_LENGTH)
@@ -182,25 +182,29 @@ class Article(Covered, Dated):
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.DRAFT)
     status_reason = models.CharField(_("reason"), max_length=500, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)
-    unpublish_at = models.DateTimeField(_("take off at"), null=True, blank=True)
+    unpublish_at = models.DateTimeField(_("unpublish at"), null=True, blank=True)
     embargo_until = models.DateTimeField(_("embargo until"), null=True, blank=True, db_index=True)
     published_at = models.DateTimeField(
-        _("went live"), null=True, blank=True, editable=False, help_text=_("The real time, stamped by the task.")
+        _("went live"), null=True, blank=True, editable=False, help_text=_("Actual publish time, recorded by the task.")
     )
     revision = models.PositiveIntegerField(
-        _("revision"), default=0, editable=False, help_text=_("The number of the text in these columns.")
+        _("revision"), default=0, editable=False, help_text=_("Number of the current revision.")
     )
     retraction_notice = models.CharField(
-        _("kill notice"), max_length=500, blank=True, editable=False, help_text=_("Shown to readers instead of it.")
+        _("retraction notice"),
+        max_length=500,
+        blank=True,
+        editable=False,
+        help_text=_("Retraction notice shown to readers."),
     )
     external_id = ExactCharField(  # noqa: DJ001 (unique unless null)
         _("external id"), max_length=191, null=True, blank=True, unique=True, editable=False
     )
     external_digest = models.CharField(
-        max_length=40, blank=True, default="", editable=False, help_text=_("What the last import brought.")
+        max_length=40, blank=True, default="", editable=False, help_text=_("Content of the last import.")
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("last change"), auto_now=True)
+    updated_at = models.DateTimeField(_("last modified"), auto_now=True)
 
     objects = ArticleQuerySet.as_manager()
 
@@ -209,11 +213,11 @@ class Article(Covered, Dated):
         verbose_name_plural = _("articles")
         permissions = [
             ("edit_any_article", _("Can edit the articles of others")),
-            ("review_article", _("Can approve and refuse articles")),
+            ("review_article", _("Can approve and reject articles")),
             ("schedule_article", _("Can schedule articles")),
-            ("publish_article", _("Can publish, withdraw and restore articles")),
+            ("publish_article", _("Can publish, unpublish and republish articles")),
             ("lift_embargo", _("Can set and lift embargoes")),
-            ("retract_article", _("Can kill articles, and revive them")),
+            ("retract_article", _("Can retract articles and undo retractions")),
         ]
         indexes = [
             models.Index(fields=["status", "publish_at"], name="article_waiting"),
@@ -282,7 +286,7 @@ class Article(Covered, Dated):
     def clean(self) -> None:
         """Refuse a time to be taken off that does not come after the time to go live."""
         if self.unpublish_at and self.goes_live_at and self.unpublish_at <= self.goes_live_at:
-            raise ValidationError(_("The article would be taken off before it goes live."))
+            raise ValidationError(_("The article would be unpublished before it goes live."))
 
     @property
     def address_slug(self) -> str:

@@ -35,7 +35,7 @@ class BulkAction(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="bulk_actions")
     transition = models.CharField(max_length=32)
-    parameters = models.JSONField(default=dict, help_text=_("A time or a span, for the steps that need one."))
+    parameters = models.JSONField(default=dict, help_text=_("Time or duration, for actions that need one."))
     language = models.CharField(max_length=16, blank=True)
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
@@ -46,8 +46,8 @@ class BulkAction(models.Model):
 
     class Meta:
         default_permissions = ()
-        verbose_name = _("step with many articles")
-        verbose_name_plural = _("steps with many articles")
+        verbose_name = _("bulk action")
+        verbose_name_plural = _("bulk actions")
 
     def __str__(self) -> str:
         return f"{self.transition} {self.pk}"
@@ -73,23 +73,23 @@ class BulkActionItem(models.Model):
     class State(models.IntegerChoices):
         """What became of it."""
 
-        PENDING = 0, _("Waiting")
+        PENDING = 0, _("Pending")
         DONE = 1, _("Done")
-        REFUSED = 2, _("Refused")
+        REFUSED = 2, _("Skipped")
 
     bulk_action = models.ForeignKey(BulkAction, on_delete=models.CASCADE, related_name="items")
     article_id = models.BigIntegerField()
     title = models.CharField(max_length=200)
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
     reason = models.CharField(max_length=500, blank=True)
-    revision = models.PositiveIntegerField(null=True, help_text=_("That of the text which was shown, for an approval."))
-    before = models.JSONField(default=dict, help_text=_("Where the article stood before."))
-    entry = models.BigIntegerField(null=True, help_text=_("The audit entry that tells of it."))
+    revision = models.PositiveIntegerField(null=True, help_text=_("The revision shown, for an approval."))
+    before = models.JSONField(default=dict, help_text=_("State before the action."))
+    entry = models.BigIntegerField(null=True, help_text=_("The matching audit entry."))
 
     class Meta:
         default_permissions = ()
-        verbose_name = _("article of a step")
-        verbose_name_plural = _("articles of a step")
+        verbose_name = _("article in a bulk action")
+        verbose_name_plural = _("articles in bulk actions")
         indexes = [models.Index(fields=["bulk_action", "state", "article_id"], name="bulk_action_item_next")]
 
     def __str__(self) -> str:

@@ -16,9 +16,9 @@ class CoverMode(models.TextChoices):
     """How many pictures stand with an article's headline."""
 
     NONE = "none", _("None")
-    ONE = "one", _("One picture")
-    THREE = "three", _("Three pictures")
-    AUTO = "auto", _("Automatic, from the pictures in the text")
+    ONE = "one", _("One image")
+    THREE = "three", _("Three images")
+    AUTO = "auto", _("Automatic, from images in the text")
 
     @property
     def takes(self) -> int | None:
@@ -39,7 +39,7 @@ class Covered(models.Model):
 
     cover_mode = models.CharField(_("cover"), max_length=5, choices=CoverMode.choices, default=CoverMode.AUTO)
     cover = models.JSONField(
-        _("pictures of the cover"), default=list, blank=True, help_text=_("Ids, also of those the text decides on.")
+        _("cover images"), default=list, blank=True, help_text=_("IDs, including those taken from the text.")
     )
 
     class Meta:

@@ -40,7 +40,7 @@ class Notification(models.Model):
         PUBLISHED = "published", _("Published")
         FAILED = "failed", _("Failed")
         OVERDUE = "overdue", _("Overdue")
-        PULLED_BACK = "pulled_back", _("Pulled back")
+        PULLED_BACK = "pulled_back", _("Approval revoked")
         ROLLED_BACK = "rolled_back", _("Rolled back")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -66,7 +66,7 @@ class Notification(models.Model):
         db_constraint=False,
     )
     reason = models.CharField(_("reason"), max_length=500, blank=True)
-    occasion = models.CharField(max_length=64, blank=True, db_index=True, help_text=_("Told once for each occasion."))
+    occasion = models.CharField(max_length=64, blank=True, db_index=True, help_text=_("Sent once per occasion."))
     in_desk = models.BooleanField(default=True)
     at = models.DateTimeField(_("time"))
     read_at = models.DateTimeField(_("read"), null=True, blank=True)
@@ -76,8 +76,8 @@ class Notification(models.Model):
 
     class Meta:
         default_permissions = ()
-        verbose_name = _("notice")
-        verbose_name_plural = _("notices")
+        verbose_name = _("notification")
+        verbose_name_plural = _("notifications")
         indexes = [
             models.Index(fields=["user", "in_desk", "read_at", "at"], name="notification_inbox"),
             models.Index(fields=["article", "kind"], name="notification_article"),
@@ -105,13 +105,13 @@ class NotificationPreference(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="notification_preference"
     )
-    desk = models.JSONField(_("in the desk"), default=by_default_in_desk, blank=True)
+    desk = models.JSONField(_("in app"), default=by_default_in_desk, blank=True)
     mail = models.JSONField(_("by mail"), default=by_default_mailed, blank=True)
 
     class Meta:
         default_permissions = ()
-        verbose_name = _("choice of notices")
-        verbose_name_plural = _("choices of notices")
+        verbose_name = _("notification preference")
+        verbose_name_plural = _("notification preferences")
 
     def __str__(self) -> str:
         return str(self.user)

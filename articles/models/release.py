@@ -36,7 +36,7 @@ class Release(models.Model):
     class Status(models.TextChoices):
         """Where a release stands; `articles.workflow` says which way it may go."""
 
-        DRAFT = "draft", _("In preparation")
+        DRAFT = "draft", _("Draft")
         SCHEDULED = "scheduled", _("Scheduled")
         PUBLISHED = "published", _("Published")
         FAILED = "failed", _("Failed")
@@ -50,7 +50,7 @@ class Release(models.Model):
 
     name = models.CharField(_("name"), max_length=120)
     status = models.CharField(_("status"), max_length=20, choices=Status.choices, default=Status.DRAFT)
-    reason = models.TextField(_("reason"), blank=True, help_text=_("Why it failed: the articles and what is wrong."))
+    reason = models.TextField(_("reason"), blank=True, help_text=_("The articles and their issues."))
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)
     published_at = models.DateTimeField(
         _("went live"), null=True, blank=True, editable=False, help_text=_("The one real time of all its articles.")
@@ -61,10 +61,10 @@ class Release(models.Model):
         null=True,
         editable=False,
         related_name="+",
-        verbose_name=_("made by"),
+        verbose_name=_("created by"),
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("last change"), auto_now=True)
+    updated_at = models.DateTimeField(_("last modified"), auto_now=True)
 
     objects = ReleaseQuerySet.as_manager()
 
@@ -72,7 +72,7 @@ class Release(models.Model):
         verbose_name = _("release")
         verbose_name_plural = _("releases")
         default_permissions = ["view"]
-        permissions = [("schedule_release", _("Can prepare, schedule, publish and roll back releases"))]
+        permissions = [("schedule_release", _("Can create, schedule, publish and roll back releases"))]
         indexes = [models.Index(fields=["status", "publish_at"], name="release_waiting")]
 
     def __str__(self) -> str:
@@ -114,28 +114,31 @@ class ReleaseMember(models.Model):
         """What happens to the article."""
 
         PUBLISH = "publish", _("Publish")
-        UPDATE = "update", _("Put the newer text out")
-        UNPUBLISH = "unpublish", _("Take off")
+        UPDATE = "update", _("Publish update")
+        UNPUBLISH = "unpublish", _("Unpublish")
 
     release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="members", verbose_name=_("release"))
     article = models.ForeignKey(
         Article, on_delete=models.SET_NULL, null=True, related_name="memberships", verbose_name=_("article")
     )
     title = models.CharField(_("headline"), max_length=200, help_text=_("Kept if the article is deleted."))
-    action = models.CharField(_("what happens"), max_length=10, choices=Action.choices)
+    action = models.CharField(_("action"), max_length=10, choices=Action.choices)
     holds = models.BooleanField(null=True, default=True, editable=False)
     old_status = models.SmallIntegerField(
-        choices=Article.Status.choices, null=True, editable=False, help_text=_("Of the article, before it went out.")
+        choices=Article.Status.choices,
+        null=True,
+        editable=False,
+        help_text=_("State of the article before the release."),
     )
     old_revision = models.PositiveIntegerField(
-        null=True, editable=False, help_text=_("What readers saw before its newer text went out.")
+        null=True, editable=False, help_text=_("The live revision before its update.")
     )
 
     objects = ReleaseMemberQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("article of a release")
-        verbose_name_plural = _("articles of a release")
+        verbose_name = _("article in a release")
+        verbose_name_plural = _("articles in releases")
         default_permissions = ()
         ordering = ["id"]
         constraints = [

@@ -17,7 +17,7 @@ class Review(models.Model):
     revision = models.OneToOneField(
         "articles.Revision", on_delete=models.CASCADE, primary_key=True, related_name="review"
     )
-    findings = models.JSONField(default=list, help_text=_("Words and faults, with their places."))
+    findings = models.JSONField(default=list, help_text=_("Findings with their positions."))
     reviewed_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -37,9 +37,9 @@ class ReviewPolicy(models.Model):
     class Machine(models.TextChoices):
         """What the automatic review may do with a text in which it finds nothing."""
 
-        NEVER = "never", _("A person approves every text")
-        TEXTS = "texts", _("The automatic review approves, unless an author who may not schedule has chosen the time")
-        ALL = "all", _("The automatic review approves, also at times chosen by authors who may not schedule")
+        NEVER = "never", _("A reviewer approves every text")
+        TEXTS = "texts", _("Automatic review approves, unless an author who may not schedule has set the time")
+        ALL = "all", _("Automatic review approves, also at times set by authors who may not schedule")
 
     machine = models.CharField(_("who approves"), max_length=5, choices=Machine.choices, default=Machine.NEVER)
 
@@ -85,6 +85,6 @@ class QueuedArticle(Article):
 
     class Meta:
         proxy = True
-        verbose_name = _("article for review")
+        verbose_name = _("article to review")
         verbose_name_plural = _("review queue")
         default_permissions = ()

@@ -30,7 +30,7 @@ def unless_pending(collector: Any, field: Any, sub_objs: Any, using: str) -> Non
     named = update._default_manager.using(using).filter(Q(draft__in=sub_objs) | Q(approved__in=sub_objs))
     pending: set[models.Model] = {one.article for one in named.select_related("article")}
     if pending:
-        raise models.ProtectedError(str(_("Newer texts name this channel.")), pending)
+        raise models.ProtectedError(str(_("Pending updates use this channel.")), pending)
     models.SET_NULL(collector, field, sub_objs, using)
 
 
@@ -173,8 +173,10 @@ class Revision(Covered):
         related_name="+",
         verbose_name=_("saved by"),
     )
-    created_at = models.DateTimeField(_("saved"), auto_now_add=True)
-    note = models.CharField(_("note"), max_length=300, blank=True, help_text=_("For the newsroom: what is new, why."))
+    created_at = models.DateTimeField(_("saved at"), auto_now_add=True)
+    note = models.CharField(
+        _("note"), max_length=300, blank=True, help_text=_("For the newsroom: what changed, and why.")
+    )
     correction = models.CharField(
         _("correction"), max_length=500, blank=True, help_text=_("For readers: what was wrong before.")
     )
@@ -182,7 +184,7 @@ class Revision(Covered):
     context = models.JSONField(
         null=True,
         editable=False,
-        help_text=_("Times, author and picture texts it was saved with; see `context_of`."),
+        help_text=_("Times, author and image texts at the time of saving; see `context_of`."),
     )
 
     title = models.CharField(_("headline"), max_length=200)

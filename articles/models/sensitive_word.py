@@ -65,8 +65,8 @@ class SensitiveWord(models.Model):
         """What finding the word means."""
 
         BLOCK = "block", _("Blocks the article")
-        REVIEW = "review", _("A person decides")
-        ALLOW = "allow", _("Innocent phrase")
+        REVIEW = "review", _("Needs human review")
+        ALLOW = "allow", _("Allowed phrase")
 
     text = ExactCharField(_("word"), max_length=LONGEST_WORD)
     normalised = ExactCharField(max_length=LONGEST_WORD, unique=True, editable=False)
@@ -104,7 +104,9 @@ class WordListVersion(models.Model):
     ROW = 1
 
     stamp = models.UUIDField(default=uuid4)
-    applied = models.UUIDField(null=True, help_text=_("The stamp of the words that everything waiting has passed."))
+    applied = models.UUIDField(
+        null=True, help_text=_("The version of the word list that all pending texts have passed.")
+    )
 
     class Meta:
         verbose_name = _("word list")

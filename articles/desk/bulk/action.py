@@ -1,4 +1,4 @@
-"""Taking a step with many articles at once, from the list."""
+"""Admin actions that start a bulk action."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OFFERED = (
 
 
 def for_each(transition: Transition) -> Action:
-    """An action that takes `step` with each chosen article; one that asks first says so by its dots."""
+    """An admin action that makes `step` on each selected article; an ellipsis marks those that ask first."""
 
     def action(screen: ModelAdmin[Article], request: HttpRequest, chosen: QuerySet[Article]) -> HttpResponse:
         return begin(request, transition, chosen)

@@ -27,7 +27,7 @@ def test_the_foot_of_a_list_counts_what_is_in_it(client: Client) -> None:
     client.force_login(make_user("ada", is_superuser=True))
     for title in ("Bridge", "Ferry"):
         make_article(title, status=Article.Status.MANUAL_REVIEW)
-    assert "2 articles for review" in _spoken(client, "/admin/articles/queuedarticle/")
+    assert "2 articles to review" in _spoken(client, "/admin/articles/queuedarticle/")
     assert "2 audit entries" in _spoken(client, "/admin/articles/auditentry/")
     assert "2 articles" in _spoken(client, "/admin/articles/article/")
     assert "1 article" in _spoken(client, "/admin/articles/article/?q=ferry")

@@ -47,9 +47,9 @@ def test_a_time_is_chosen_in_ones_own_zone_and_explained_while_it_is_typed(page:
     time.fill("2037-03-29T02:30")
     expect(says).to_contain_text("does not exist in Europe/Berlin")
     time.fill("2037-10-25T02:30")
-    expect(says).to_contain_text("happens twice in Europe/Berlin")
-    page.get_by_label("Which of the two").first.select_option(label="the second, UTC+1")
-    expect(says).to_contain_text("In the same channel “Ferry” goes live at 02:31:00.")
+    expect(says).to_contain_text("occurs twice in Europe/Berlin")
+    page.get_by_label("Which occurrence").first.select_option(label="the second, UTC+1")
+    expect(says).to_contain_text("“Ferry” in the same channel goes live at 02:31:00.")
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.get_by_text("successfully").first).to_be_visible()
     assert Article.objects.get(pk=article.pk).publish_at == datetime(2037, 10, 25, 1, 30, tzinfo=UTC)
@@ -111,7 +111,7 @@ def test_what_speaks_against_the_times_is_said(desk: Client) -> None:
     live = soon(hours=2)
     told = ask(desk, publish_at=wall(live), embargo_until=wall(soon(hours=3)), unpublish_at=wall(soon(hours=1)))
     assert "The embargo ends later" in told["embargo_until"]["problems"][0]
-    assert told["unpublish_at"]["problems"] == ["The article would be taken off before it goes live."]
+    assert told["unpublish_at"]["problems"] == ["The article would be unpublished before it goes live."]
     assert told["publish_at"]["problems"] == []
     assert "This time is past" in ask(desk, publish_at=wall(soon(hours=-1)))["publish_at"]["problems"][0]
     assert ask(desk, publish_at="nonsense")["publish_at"]["problems"] != []
