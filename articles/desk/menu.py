@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from articles.desk.calendar.base import may_look
@@ -22,7 +22,7 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
     (_("Write"), ["Article", "Image", "Tag"]),
     (_("Review"), ["QueuedArticle", "SensitiveWord", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
-    (_("System"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
+    (pgettext_lazy("group of the menu", "System"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("Users"), ["User", "Group", "ApiToken", "AuditEntry"]),
 ]
 """Sidebar groups by model name; models in no group come last."""

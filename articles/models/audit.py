@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models.functions import Concat, Trim
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
@@ -72,7 +72,7 @@ class AuditEntry(models.Model):
         API = "api", _("API")
         COMMAND = "command", _("Command")
         PYTHON = "python", _("Python code")
-        WORKER = "worker", _("System")
+        WORKER = "worker", pgettext_lazy("source of a change", "System")
 
     at = models.DateTimeField(_("time"), help_text=_("Time of the database."))
     action = models.CharField(_("action"), max_length=40)

@@ -107,7 +107,7 @@ _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "changes": (_("changed"), _changes),
     "given": (_("granted"), _listed),
     "owner": (_("acts as"), str),
-    "taken": (_("revoked"), _listed),
+    "taken": (_("removed"), _listed),
     "discarded": (_("discarded revisions"), lambda numbers: gettext(", ").join(map(str, numbers))),
     "image": (_("image"), _image),
     "notice": (_("retraction notice"), str),

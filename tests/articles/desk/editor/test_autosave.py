@@ -174,7 +174,7 @@ def test_an_open_form_says_what_the_clock_has_done_and_accuses_nobody() -> None:
     with source(AuditEntry.Source.WORKER):
         publishing.update_due([article.pk])
     (sentence,) = told(desk, article, **old)
-    assert sentence.startswith("Since you opened this article: Update published (the clock, ")
+    assert sentence.startswith("Since you opened this article: Update published (System, ")
     page = desk.post(form_address(article), {**form, "title": "Newest"})
     assert "Since you opened this article: Update published" in page.text
     assert "has saved" not in page.text
