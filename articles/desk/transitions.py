@@ -1,4 +1,4 @@
-"""What an editor can do with an article on the screens: which steps are offered, and taking one."""
+"""The transitions that the admin offers for an article, and sentences about its state."""
 
 from __future__ import annotations
 
@@ -8,50 +8,26 @@ from datetime import datetime
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from articles import publishing
 from articles.audit import allows
-from articles.exceptions import InvalidSchedule, RevisionMissing
 from articles.models import Article
 from articles.publishing import Actor, possible_transitions
 from articles.text import spoken_exactly
 from articles.workflow import TRANSITIONS, Transition
 
-SIMPLE_TRANSITIONS: Mapping[Transition, Callable[..., None]] = {
-    Transition.SUBMIT: publishing.submit,
-    Transition.UNSCHEDULE: publishing.unschedule,
-    Transition.PUBLISH_NOW: publishing.publish_now,
-    Transition.UNPUBLISH: publishing.unpublish,
-    Transition.REPUBLISH: publishing.republish,
-    Transition.UNDO_RETRACTION: publishing.undo_retraction,
-    Transition.UNSCHEDULE_UPDATE: publishing.unschedule_update,
-    Transition.PUBLISH_UPDATE: publishing.publish_update,
-    Transition.DISCARD_UPDATE: publishing.discard_update,
-}
-"""The steps that need nothing but the article."""
-
-TIMED_TRANSITIONS: Mapping[Transition, Callable[..., None]] = {
-    Transition.SCHEDULE: publishing.schedule,
-    Transition.SCHEDULE_UPDATE: publishing.schedule_update,
-}
-"""The steps that need a time."""
-
-TAKING_AWAY = frozenset({Transition.UNSCHEDULE, Transition.UNSCHEDULE_UPDATE, Transition.UNPUBLISH, Transition.RETRACT})
-"""The steps that show readers nothing new: whatever was written, or went live, since the form was opened."""
-
 
 def transition_button(transition: Transition) -> str:
-    """The name of a step's button in the article's form."""
+    """The name of a transition's button in the article's form."""
     return f"_step_{transition}"
 
 
 def pressed(request: HttpRequest) -> list[Transition]:
-    """The steps whose buttons were pressed."""
+    """The transitions whose buttons were pressed."""
     return [transition for transition in Transition if transition_button(transition) in request.POST]
 
 
 def offered(article: Article, by: Actor, now: datetime) -> list[Transition]:
-    """The steps that make sense for this article and that this person may take."""
-    senseless = {Transition.RESCHEDULE, Transition.SET_EMBARGO}  # the form has a field for each
+    """The transitions that make sense for this article and that this user may perform."""
+    senseless = {transition for transition, rule in TRANSITIONS.items() if not rule.is_for_one}
     if article.publish_at is None:
         senseless.add(Transition.UNSCHEDULE)
     if article.pending_update is None or article.pending_update.publish_at is None:
@@ -59,45 +35,16 @@ def offered(article: Article, by: Actor, now: datetime) -> list[Transition]:
     transitions = possible_transitions(article, now)
     has_draft = article.pending_update is not None and article.pending_update.draft_id is not None
     if article.status in Article.Status.passed() and not has_draft:
-        transitions = [
-            Transition.SUBMIT,
-            *transitions,
-        ]  # what is typed becomes the newer text, which can be handed in at once
+        # an edit becomes an update, which can be submitted at once
+        transitions = [Transition.SUBMIT, *transitions]
     return [
         transition for transition in transitions if may_take(transition, by, article) and transition not in senseless
     ]
 
 
 def may_take(transition: Transition, by: Actor, article: Article | None = None) -> bool:
-    """Whether this person may take the step: in general, or with this article."""
+    """Whether this user may perform the transition: in general, or with this article."""
     return allows(TRANSITIONS[transition].permission, by, article)
-
-
-def take(
-    transition: Transition,
-    article: Article,
-    *,
-    by: Actor,
-    publish_at: datetime | None = None,
-    reason: str = "",
-    revision: int | None = None,
-    override: str | None = None,
-) -> None:
-    """Take a step; the other arguments are for those that need them. Raises `ArticleError`."""
-    if transition in TIMED_TRANSITIONS:
-        if publish_at is None:
-            raise InvalidSchedule(_("Choose the time at which the article goes live."))
-        TIMED_TRANSITIONS[transition](article, publish_at=publish_at, by=by, at_once=False)
-    elif transition == Transition.APPROVE:
-        if revision is None:
-            raise RevisionMissing
-        publishing.approve(article, by=by, revision=revision, override=override)
-    elif transition == Transition.REJECT:
-        publishing.reject(article, by=by, reason=reason, revision=revision)
-    elif transition == Transition.RETRACT:
-        publishing.retract(article, by=by, notice=reason)
-    else:
-        SIMPLE_TRANSITIONS[transition](article, by=by)
 
 
 def stage_of(article: Article) -> str:

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from articles.desk.confirmation import ASKING
 from articles.models import Article, Preferences
 from articles.roles import Role
+from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 from tests.articles.factories import make_member
 from tests.conftest import Site
@@ -93,7 +93,7 @@ def press(button: Locator) -> None:
 def take(page: Page, transition: str) -> None:
     """Press the button of a step."""
     press(page.locator(f"[name=_step_{transition}]"))
-    if transition in ASKING:
+    if TRANSITIONS[Transition(transition)].confirmation:
         press(page.locator("#confirm button"))
 
 

@@ -272,7 +272,7 @@ def test_the_record_is_listed(history: Article, narrowed: tuple[str, ...], found
 
 @pytest.mark.parametrize("limit", ["0", "-1", "many"])
 def test_a_list_of_no_or_fewer_entries_is_refused(limit: str) -> None:
-    with pytest.raises(CommandError, match="is no whole number from 1 up"):
+    with pytest.raises(CommandError, match="is not a positive whole number"):
         call_command("audit", "list", f"--limit={limit}")
 
 
@@ -290,7 +290,7 @@ def test_the_screen_shows_the_record_and_changes_nothing(history: Article, clien
     entry = latest()
     shown = client.get(reverse("admin:articles_auditentry_changelist"), {"action": "reject"}).content.decode()
     assert "No second source" in shown
-    assert "Needs a reviewer → Rejected" in shown
+    assert "Needs review → Rejected" in shown
     change = reverse("admin:articles_auditentry_change", args=[entry.pk])
     assert client.get(change).status_code == 200
     assert client.post(change, {"user_name": "nobody"}).status_code == 403
@@ -314,10 +314,10 @@ def test_the_facts_of_an_entry_are_read_in_words_and_in_ones_own_zone(client: Cl
     article = make_article("Old", status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
     publishing.edit(article, by=editor, changes={"title": "New", "cover_mode": "none", "unpublish_at": end})
     said = details(client, AuditEntry.objects.of(article)[0])
-    assert "changed: take off at, cover, headline" in said
-    assert "take off at: — → 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in said
+    assert "changed: unpublish at, cover, headline" in said
+    assert "unpublish at: — → 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in said
     publishing.submit(article, by=editor)
-    assert "newer text: Needs a reviewer" in details(client, AuditEntry.objects.of(article)[0])
+    assert "newer text: Needs review" in details(client, AuditEntry.objects.of(article)[0])
     publishing.schedule_update(article, publish_at=end, by=editor)
     assert "update at: 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in details(client, AuditEntry.objects.of(article)[0])
     make_preview_link(article, by=editor, lasts=timedelta(days=1))

@@ -18,11 +18,11 @@ from rest_framework.test import APIClient
 
 from articles import publishing
 from articles.audit.log import EDIT
-from articles.desk.transitions import take
 from articles.exceptions import ArticleError, NotAllowed, ReasonMissing
 from articles.models import Article, AuditEntry, Notification, Revision, SoftLock
+from articles.publishing import perform
 from articles.roles import ROLES, Role
-from articles.workflow import Transition
+from articles.workflow import TRANSITIONS, Transition
 from scheduling.models import TaskInfo, TaskInfoLog
 from tests.articles.desk.articles.test_admin import is_asked, response_to
 from tests.articles.factories import approve, make_article, make_editor, make_member, make_user, soon
@@ -62,7 +62,6 @@ MAY: Mapping[Role, set[str]] = {
     Role.CHIEF: {*SOURCES},
     Role.OPERATOR: set(),
 }
-PATHS = {Transition.UNSCHEDULE: "unschedule", Transition.PUBLISH_NOW: "publish"}
 REASON = "No second source"
 NEW_TITLE = "Mayor stays"
 
@@ -75,7 +74,7 @@ def by_python(user: User, article: Article, action: str, moment: datetime) -> st
         if action == EDIT:
             publishing.edit(article, by=user, changes={"title": NEW_TITLE})
         else:
-            take(Transition(action), article, by=user, publish_at=moment, reason=REASON, revision=1)
+            perform(Transition(action), article, by=user, publish_at=moment, reason=REASON, notice=REASON, revision=1)
     except ArticleError as refusal:
         return refusal.code
     return DONE
@@ -103,7 +102,7 @@ def by_api(user: User, article: Article, action: str, moment: datetime) -> str:
             Transition.RETRACT: {"notice": REASON},
         }
         body[Transition.APPROVE] = {"revision": 1}
-        response = client.post(f"{address}{PATHS.get(Transition(action), action)}/", body.get(Transition(action)))
+        response = client.post(f"{address}{TRANSITIONS[Transition(action)].path}/", body.get(Transition(action)))
     assert response.status_code in ({200} if "code" not in response.json() else {403, 409})
     return str(response.json().get("code", DONE))
 
@@ -249,7 +248,7 @@ def test_the_reason_says_why_not() -> None:
     with pytest.raises(NotAllowed, match="your own article"):
         publishing.approve(article_in(Status.MANUAL_REVIEW, nadia), by=nadia, revision=1)
     wen = make_member(Role.AUTHOR)
-    with pytest.raises(NotAllowed, match="somebody else"):
+    with pytest.raises(NotAllowed, match="another user"):
         publishing.submit(article_in(Status.DRAFT, nadia), by=wen)
 
 
@@ -283,7 +282,7 @@ def test_nobody_approves_what_he_has_edited_since_the_last_approval(
     article = article_in(Status.MANUAL_REVIEW, other)
     publishing.edit(article, by=irene, changes={"title": NEW_TITLE})
     publishing.edit(article, by=make_editor(), changes={"title": "Mayor goes"})
-    with pytest.raises(NotAllowed, match="Two people"):
+    with pytest.raises(NotAllowed, match="Two-person"):
         approve(article, by=irene)
     approve(article)
 

@@ -147,7 +147,7 @@ def test_running_it_again_changes_nothing() -> None:
 
     printed = run_demo()
 
-    assert "The demo newsroom is there already; nothing was added." in printed
+    assert "The demo newsroom exists already; nothing was added." in printed
     assert re.search(r"^  author +headline +Author$", printed, re.MULTILINE)
     assert list(Article.objects.order_by("pk").values()) == before
 

@@ -231,7 +231,7 @@ def test_a_time_that_is_chosen_while_the_machine_reads_counts_too(author: Desk, 
     author.take(article, "submit")
     assert state(article) == Status.SUBMITTED
     assert author.change(article, publish_at=soon(hours=1).isoformat()) == 200
-    rescan.conclude(article.pk)
+    rescan.review_submitted(article.pk)
     assert state(article) == Status.MANUAL_REVIEW
 
 
@@ -240,7 +240,7 @@ def test_who_approves_is_chosen_by_the_chief_on_a_screen_and_recorded(
 ) -> None:
     """S4, D1"""
     address = reverse("admin:articles_reviewpolicy_changelist")
-    assert "A person approves every text" in chief.screens.get(reverse("admin:articles_sensitiveword_changelist")).text
+    assert "A reviewer approves every text" in chief.screens.get(reverse("admin:articles_sensitiveword_changelist")).text
     assert reviewer.screens.post(address, {"machine": "all"}).status_code == 403
     assert chief.screens.post(address, {"machine": "whatever"}).status_code == 200
     assert chief.screens.post(address, {"machine": "all"}).status_code == 302
@@ -248,14 +248,14 @@ def test_who_approves_is_chosen_by_the_chief_on_a_screen_and_recorded(
     entry = AuditEntry.objects.get(action="change_review_policy")
     assert (entry.user_id, entry.details) == (chief.user.pk, {"machine": ["never", "all"]})
     assert "automatic review approves" in chief.screens.get(reverse("admin:articles_sensitiveword_changelist")).text
-    assert "A person approves every text → " in chief.screens.get(reverse("admin:articles_auditentry_changelist")).text
+    assert "A reviewer approves every text → " in chief.screens.get(reverse("admin:articles_auditentry_changelist")).text
     assert author.screens.get(address).status_code == 403
 
 
 @pytest.mark.parametrize(
     "name, value, said",
     [
-        ("unpublish_at", "2040-01-01T00:00:00Z", "take off at"),
+        ("unpublish_at", "2040-01-01T00:00:00Z", "unpublish at"),
         ("title", "Mayor stays", "headline"),
     ],
 )
@@ -345,7 +345,7 @@ def test_a_text_without_a_writer_is_approved_by_nobody_until_somebody_answers_fo
     editor.take(article, "submit")
     Article.objects.filter(pk=article.pk).update(body="<p>Written by a program.</p>")
     page = reviewer.read(article)
-    assert "Nobody is known to have written this text" in page.text
+    assert "The writer of this text is unknown" in page.text
     assert 'name="approve"' not in page.text
     assert reviewer.take(article, "approve", revision=page.context["shown"].number) == 403
     assert reviewer.take(article, "reject", reason="Who wrote that?") == 200

@@ -99,7 +99,7 @@ def test_each_article_is_authorised_and_recorded_as_if_alone() -> None:
     author = make_member(Role.AUTHOR)
     mine, theirs = make_article("Mine", author=author), make_article("Theirs")
     bulk_action = do(author, Transition.SUBMIT, mine, theirs)
-    assert refusals(bulk_action) == {"Theirs": "This is somebody else's article; you may change your own."}
+    assert refusals(bulk_action) == {"Theirs": "This is another user’s article; you may change your own."}
     entry = AuditEntry.objects.of(mine).first()
     assert entry is not None
     assert (entry.action, entry.source, entry.user_id) == (Transition.SUBMIT, AuditEntry.Source.ADMIN, author.pk)
@@ -133,7 +133,7 @@ def test_a_worker_lets_others_have_their_turn(alice: User, monkeypatch: pytest.M
     monkeypatch.setattr(bulk, "CHUNK", 1)
     bulk_action = bulk.gather_articles(Transition.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
     bulk.start_bulk_action(bulk_action)
-    bulk.carry_on(bulk_action.pk)
+    bulk.run_bulk_action(bulk_action.pk)
     assert bulk_action.counts()["done"] == 1
     assert TaskInfo.objects.filter(task_type=BULK_ACTION, key=f"{bulk_action.pk}:1").exists()
 
@@ -322,7 +322,7 @@ def test_a_worker_does_not_press_while_the_page_works_on_a_batch(monkeypatch: py
 
     monkeypatch.setattr(bulk, "advance_bulk_action", busy)
     monkeypatch.setattr(bulk, "SHARE", 0.2)
-    bulk.carry_on(bulk_action.pk)
+    bulk.run_bulk_action(bulk_action.pk)
     assert len(asked) <= 0.2 / bulk.PAUSE + 2
 
 

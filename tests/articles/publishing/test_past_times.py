@@ -129,10 +129,10 @@ def test_what_cannot_be_moved_is_named_and_nothing_is_moved(desk: APIClient) -> 
     assert (response.status_code, response.json()["code"]) == (400, "not_moved")
     assert sorted(response.json()["articles"]) == sorted(
         [
-            f"{draft.pk}: “Draft” is “Draft” and waits for no time.",
-            f"{timeless.pk}: “Timeless” has no time that could be moved.",
-            f"{out.pk}: “Out” is out already.",
-            f"{due.pk}: “Due” is out already.",
+            f"{draft.pk}: “Draft” is “Draft” and cannot have a time.",
+            f"{timeless.pk}: “Timeless” has no time to reschedule.",
+            f"{out.pk}: “Out” is live already.",
+            f"{due.pk}: “Due” is live already.",
             "987654321: There is no such article.",
         ]
     )

@@ -506,7 +506,7 @@ def test_many_updates_of_one_instant_are_a_few_statements(editor: User) -> None:
         taken.append(len(queries))
     assert taken[0] == taken[1] < 40
     outcome = publishing.update_due([many[0].pk, many[1].pk, few[0].pk])
-    assert (set(outcome.done), set(outcome.void)) == ({many[0].pk, many[1].pk}, {few[0].pk})
+    assert (set(outcome.done), set(outcome.invalid)) == ({many[0].pk, many[1].pk}, {few[0].pk})
     for article in Article.objects.order_by("pk"):
         number = article.pk - few[0].pk
         assert (article.title, article.body, article.channel) == (f"New {number}", "<p>New.</p>", channel)

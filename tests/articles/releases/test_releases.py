@@ -259,7 +259,7 @@ def test_the_clock_alone_never_shows_a_member(irene: User) -> None:
 def test_no_door_gives_a_member_a_time_of_its_own(irene: User, source: object) -> None:
     article = make_article(status=APPROVED)
     make_release(article, by=irene)
-    with pytest.raises(BelongsToRelease, match="belongs to the release “Budget day”; take it out of that first"):
+    with pytest.raises(BelongsToRelease, match="belongs to the release “Budget day”; remove it from the release first"):
         source(article, irene)  # type: ignore[operator]
     article.refresh_from_db()
     assert (article.publish_at, publish_tasks(article), live_titles()) == (None, [], set())
@@ -336,7 +336,7 @@ def test_a_deleted_member_fails_the_release_until_it_is_taken_out(irene: User) -
     let_go_out(release)
     assert (release.status, release.reason) == (
         Release.Status.FAILED,
-        "“Gone”: It was deleted. Take it out of the release.",
+        "“Gone”: It was deleted. Remove it from the release.",
     )
     releases.remove_member(release, member=release.members.get(article=None), by=irene)
     releases.publish_release_now(release, by=irene)

@@ -82,5 +82,5 @@ def test_the_pictures_in_a_text_are_looked_at() -> None:
     body = f'<img src="data:image/png;base64,{good}"><img src="data:image/png;base64,{bad}">'
     opinion = review_images(Subject("x", body=body))
     assert opinion.verdict is Verdict.BLOCKED
-    assert opinion.findings[0].message == "The picture cannot be decoded, or is none."
+    assert opinion.findings[0].message == "The image cannot be decoded, or is none."
     assert review_images(Subject("x", body="<p>Some data: 1, 2, 3</p>")).verdict is Verdict.PASSED

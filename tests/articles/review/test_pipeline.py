@@ -60,8 +60,8 @@ def test_a_text_without_sensitive_words_passes(editor: User) -> None:
         ({"byline": "Our CASINO desk"}, "byline"),
         ({"body": "<p>One.</p><p>Two: cas<b>in</b>o.</p>"}, "text, paragraph 2"),
         ({"body": "<p>One.</p><p>Two: c&#97;sino.</p>"}, "text, paragraph 2"),
-        ({"body": '<p><img src="/a.jpg" alt="A casino"></p>'}, "picture descriptions"),
-        ({"body": '<p><a href="/" title="A casino">x</a></p>'}, "picture descriptions"),
+        ({"body": '<p><img src="/a.jpg" alt="A casino"></p>'}, "image texts"),
+        ({"body": '<p><a href="/" title="A casino">x</a></p>'}, "image texts"),
         ({"body": "<figure><figcaption>A casino</figcaption></figure>"}, "text, paragraph 1"),
     ],
 )
@@ -122,7 +122,7 @@ def test_with_the_two_person_rule_the_machine_never_approves(editor: User, setti
     assert submitted(editor).status == Status.MANUAL_REVIEW
     settings.REVIEW_AT_ONCE = 0
     article = submitted(editor)
-    rescan.conclude(article.pk)
+    rescan.review_submitted(article.pk)
     article.refresh_from_db()
     assert article.status == Status.MANUAL_REVIEW
 
@@ -172,7 +172,7 @@ def reviewed_by(editor: User, settings: Any, *services: str) -> Article:
     settings.REVIEW_TIMEOUT = 0.2
     article = submitted(editor)
     assert article.status == Status.SUBMITTED
-    rescan.conclude(article.pk)
+    rescan.review_submitted(article.pk)
     article.refresh_from_db()
     return article
 
@@ -209,7 +209,7 @@ def test_a_long_text_is_reviewed_in_the_background(editor: User, settings: Any) 
     assert article.status == Status.SUBMITTED
     assert TaskInfo.objects.filter(task_type=REVIEW, key=str(article.pk)).exists()
     assert not publish_tasks(article)
-    rescan.conclude(article.pk)
+    rescan.review_submitted(article.pk)
     article.refresh_from_db()
     assert article.status == Status.APPROVED
     assert publish_tasks(article) == [article.publish_at]
