@@ -48,12 +48,12 @@ def may_take(transition: Transition, by: Actor, article: Article | None = None) 
 
 
 def stage_of(article: Article) -> str:
-    """What editors call its status: what is approved and has a time is scheduled."""
+    """The label of its status; an approved article with a time is scheduled."""
     return _("Scheduled") if article.is_waiting and article.publish_at else article.get_status_display()
 
 
 def state(article: Article, now: datetime) -> str:
-    """One sentence that says where the article stands and what happens next."""
+    """One sentence about its status and what happens next."""
     due = article.goes_live_at
     if article.is_waiting and due is not None:
         when = spoken_exactly(due)
@@ -64,39 +64,39 @@ def state(article: Article, now: datetime) -> str:
 
 
 def limits(article: Article, now: datetime) -> list[str]:
-    """What else holds, a sentence each: its embargo, its end, and what readers are told instead of it."""
-    told = []
+    """Its embargo, its time to be unpublished and its retraction notice, a sentence each."""
+    sentences = []
     if article.embargo_until and article.embargo_until > now:
-        told.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
+        sentences.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
     if article.unpublish_at and article.unpublish_at > now:
-        told.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
+        sentences.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
     if article.status == Article.Status.RETRACTED:
-        told.append(f"“{article.retraction_notice}”")
-    return told
+        sentences.append(f"“{article.retraction_notice}”")
+    return sentences
 
 
 def state_of_update(article: Article) -> str:
-    """One sentence about the newer text of an article; empty without one."""
+    """One sentence about the pending update of an article; empty without one."""
     pending_update = article.pending_update
     if pending_update is None:
         return ""
     when = spoken_exactly(pending_update.publish_at) if pending_update.publish_at else None
     if pending_update.draft is not None:
-        text = _("Readers do not see the newer text in this form: it is “%(status)s”.")
+        text = _("This form shows a pending update, which readers do not see: it is “%(status)s”.")
         return text % {"status": pending_update.get_status_display()}
     if when:
-        return _("The newer text is approved and takes its place on %(time)s.") % {"time": when}
-    return _("The newer text is approved and has no time yet. Schedule or publish the update.")
+        return _("The pending update is approved and goes live on %(time)s.") % {"time": when}
+    return _("The pending update is approved and has no time yet. Schedule or publish it.")
 
 
 _SENTENCES: Mapping[int, Callable[[], str]] = {
-    Article.Status.DRAFT: lambda: _("Nobody but the newsroom sees it. Submit it when it is ready."),
-    Article.Status.SUBMITTED: lambda: _("It is being checked."),
-    Article.Status.REJECTED: lambda: _("It was sent back. Mend it and submit it again."),
+    Article.Status.DRAFT: lambda: _("Only the newsroom sees it. Submit it when it is ready."),
+    Article.Status.SUBMITTED: lambda: _("It is in automatic review."),
+    Article.Status.REJECTED: lambda: _("It was rejected. Edit it and submit it again."),
     Article.Status.MANUAL_REVIEW: lambda: _("A reviewer decides."),
     Article.Status.MANUALLY_APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
     Article.Status.APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
-    Article.Status.PUBLISHED: lambda: _("It is out."),
+    Article.Status.PUBLISHED: lambda: _("It is live."),
     Article.Status.UNPUBLISHED: lambda: _("Readers no longer see it."),
-    Article.Status.RETRACTED: lambda: _("It was killed: readers are told why."),
+    Article.Status.RETRACTED: lambda: _("It was retracted: readers see the retraction notice."),
 }

@@ -1,8 +1,8 @@
 """Writing and reading the change feed: changes of articles that readers see.
 
-Articles come and go by the clock as well as by somebody's hand. So one who holds the lock compares what readers see now
+Articles go live and leave by the clock as well as by edits. So one who holds the lock compares what readers see now
 with what the feed says they saw, for the articles that were written (`PendingChange`) and for those one of whose times
-has passed. An entry is therefore never missed, and tells of nothing that nobody saw.
+has passed. An entry is therefore never missed, and never about something unseen.
 """
 
 from __future__ import annotations

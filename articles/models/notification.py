@@ -28,8 +28,8 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
 class Notification(models.Model):
     """A notification for one user.
 
-    Written while articles go live, which wait for no row of a person: the database checks no foreign key here. What a
-    deleted person leaves behind all the same, the reconciler removes.
+    Written while articles go live, which must not wait for a lock on a user: the database checks no foreign key here.
+    The reconciler removes notifications of deleted users.
     """
 
     class Kind(models.TextChoices):

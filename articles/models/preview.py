@@ -23,8 +23,8 @@ class PreviewLinkQuerySet(models.QuerySet["PreviewLink"]):
 
     def open_at(self, now: Instant) -> Self:
         """Those that are valid at `now`."""
-        killed = Article.Status.RETRACTED
-        return self.filter(expires_at__gt=now, revoked_at__isnull=True).exclude(article__status=killed)
+        retracted = Article.Status.RETRACTED
+        return self.filter(expires_at__gt=now, revoked_at__isnull=True).exclude(article__status=retracted)
 
     def with_text(self) -> Self:
         """With the rows that their text needs."""

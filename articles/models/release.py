@@ -8,6 +8,7 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from articles.models.article import Article
 
@@ -36,7 +37,7 @@ class Release(models.Model):
     class Status(models.TextChoices):
         """The status of a release; `articles.workflow` has the transitions."""
 
-        DRAFT = "draft", _("Draft")
+        DRAFT = "draft", pgettext_lazy("release", "Draft")
         SCHEDULED = "scheduled", _("Scheduled")
         PUBLISHED = "published", _("Published")
         FAILED = "failed", _("Failed")

@@ -42,7 +42,7 @@ def _check_services() -> Iterator[CheckMessage]:
         try:
             service = import_string(name)
         except Exception as error:  # whatever a module of the project raises while it is imported
-            hint = "Name a class by its module: until then every article goes to a person."
+            hint = "Name a class by its module: until then every article needs a reviewer."
             yield Error(f"REVIEW_SERVICES: {name} cannot be imported: {error}", hint=hint, id="articles.E006")
         else:
             yield from _check_service(name, service)

@@ -1,7 +1,7 @@
 """The built-in check of images: they decode, have a sane size and the claimed type, and hide no other content.
 
-Headline's own pictures come as files; in a text a picture can be a `data:` address. Pictures of other sites are not
-fetched. What a picture shows is for a service to judge, see `articles.review.pipeline`.
+Images of the library are files; in a text an image can also be a `data:` address. Images of other sites are not
+fetched. What an image shows is for a plug-in service to review, see `articles.review.pipeline`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _faults_of(image: Image) -> Iterator[Fault]:
     try:
         found = inspect(image.read(), claimed=f"image/{image.format}")
     except Exception:
-        logger.exception("picture %s cannot be read", image.pk)
+        logger.exception("image %s cannot be read", image.pk)
         found = [Fault(Verdict.UNSURE, _("The image cannot be read from the storage."))]
     for fault in found:
         yield Fault(fault.verdict, f"“{image.title}”: {fault.message}")

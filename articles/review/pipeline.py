@@ -7,7 +7,7 @@ A service is a class with one method, named in the setting `REVIEW_SERVICES`:
             ...
 
 It may take its time and fail: one that raises, is silent for `REVIEW_TIMEOUT` seconds or answers anything but an
-`Opinion` sends the article to a person, never through.
+`Opinion` leaves the article to a reviewer.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ FILTERS: Mapping[str, str] = {
 class Command(BaseCommand):
     """Only reads; the audit log cannot be changed."""
 
-    help = "List the audit record, or export it as JSON Lines or CSV."
+    help = "List the audit log, or export it as JSON Lines or CSV."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the two subcommands and their filters."""

@@ -24,7 +24,7 @@ PASSWORD = "headline"  # noqa: S105 (public on purpose, and refused outside debu
 class Command(NewsroomCommand):
     """Idempotent: existing rows are not changed, and nothing is scheduled twice."""
 
-    help = "Fill an empty newsroom: channels, people in each role, and articles in every state, some about to go live."
+    help = "Fill an empty newsroom: channels, users in each role, and articles in every state, some about to go live."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the password."""
@@ -49,8 +49,8 @@ class Command(NewsroomCommand):
         missed = renew_missed(now=timezone.now())
         if missed:
             text = ngettext(
-                "%(count)d article that nobody was running to publish gets a new time.",
-                "%(count)d articles that nobody was running to publish get new times.",
+                "%(count)d article whose time passed while no worker ran gets a new time.",
+                "%(count)d articles whose time passed while no worker ran get new times.",
                 missed,
             )
             self.stdout.write(text % {"count": missed})

@@ -64,7 +64,7 @@ class Command(BaseCommand):
 def _guess_format(name: str) -> str:
     found = "jsonl" if name == TERMINAL else WRITTEN.get(Path(name).suffix.lower())
     if found is None:
-        message = _("The format cannot be told from the name “%(name)s”; end it in .jsonl or .xml, or use --format.")
+        message = _("The name “%(name)s” does not show the format; end it in .jsonl or .xml, or use --format.")
         raise CommandError(message % {"name": name}, returncode=NOTHING_WRITTEN)
     return found
 

@@ -22,12 +22,12 @@ M = TypeVar("M", bound="Dated")
 TIMES = frozenset({"publish_at", "embargo_until"})
 
 SHOWN = Text.NAMES - {"cover_mode"} | TIMES | {"status"}
-"""Fields that readers notice. They do not when it is taken off, before it is, nor how its cover was chosen. The author
-counts where no byline hides him.
+"""Fields that readers notice: not the time to be unpublished, nor how the cover was chosen. The author counts only
+without a byline.
 """
 
-MADE_WITHIN = timedelta(minutes=1)
-"""Between storing an article and the stamp that it gets while it is stored."""
+STAMP_TOLERANCE = timedelta(minutes=1)
+"""The most time between storing an article and its stamp."""
 
 _WRITTEN = frozenset({*Text.COLUMNS, "channel"}) - {"cover_mode"} | TIMES | {"author", "author_id"}
 """The same for a statement. Not the status: storing that articles are live changes nothing for readers."""
@@ -119,5 +119,5 @@ class Dated(SavesOnlyChanges):
         """
         if self.text_changed_at is None or self.goes_live_at is None or self.created_at is None:
             return None
-        is_new = abs(self.text_changed_at - self.created_at) < MADE_WITHIN
+        is_new = abs(self.text_changed_at - self.created_at) < STAMP_TOLERANCE
         return self.text_changed_at if self.text_changed_at > self.goes_live_at and not is_new else None

@@ -1,4 +1,4 @@
-"""Approving in a real browser on a phone: an override, the choice who approves, and many articles at once."""
+"""Approving in a real browser on a phone: an override, the review policy, and a bulk action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensitive words: adding them one by one, many at once and from files, and every process hearing of it."""
+"""Sensitive words: adding them one by one, in bulk and from files, and refreshing every process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(path: Path, *lines: str) -> Path:
     return path
 
 
-def test_a_file_of_words_comes_in_and_goes_out(tmp_path: Path) -> None:
+def test_words_are_imported_and_exported(tmp_path: Path) -> None:
     file = write(tmp_path / "words.txt", "\ufeff法轮功", "", "  ", "casino", "White Power")
     assert run_import(file) == (0, ["created=3 skipped=0 failed=0"])
     assert run_import(file)[1][-1] == "created=0 skipped=3 failed=0"
@@ -195,7 +195,7 @@ def entry() -> AuditEntry:
     return AuditEntry.objects.latest("id")
 
 
-def test_the_record_shows_who_added_changed_and_deleted_which_words(chief: Client) -> None:
+def test_the_audit_log_shows_who_added_changed_and_deleted_which_words(chief: Client) -> None:
     chief.post("/admin/articles/sensitiveword/add/", {"text": "casino", "level": "review"})
     assert (entry().action, entry().user_name, entry().source) == ("add_words", "chief", "admin")
     assert entry().details == {"old": {}, "new": {"casino": "review"}}
@@ -223,7 +223,7 @@ def test_the_record_shows_who_added_changed_and_deleted_which_words(chief: Clien
     assert "casino (Needs human review) → Casino! (Blocks the article)" in page
 
 
-def test_the_record_shows_which_words_a_command_imported(tmp_path: Path) -> None:
+def test_the_audit_log_shows_which_words_a_command_imported(tmp_path: Path) -> None:
     make_user("irene")
     file = tmp_path / "words.txt"
     file.write_text("".join(f"word {number}\n" for number in range(1500)))
@@ -240,7 +240,7 @@ def test_the_record_shows_which_words_a_command_imported(tmp_path: Path) -> None
     assert json.loads(export.read_text().splitlines()[0])["details"]["new"]["word 7"] == "block"
 
 
-def test_nobody_imports_words_in_the_name_of_a_stranger(tmp_path: Path) -> None:
+def test_no_one_imports_words_in_the_name_of_a_stranger(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("casino")
     with pytest.raises(CommandError, match="There is no user"):
         call_command("import_words", str(tmp_path / "words.txt"), "--level", "block", "--by", "nobody")
