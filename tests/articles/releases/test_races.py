@@ -235,7 +235,7 @@ def test_deleting_an_article_and_changing_what_its_release_does_with_it_do_not_d
 
 
 def someone_waits() -> bool:
-    """Whether a transaction of this database waits for a lock of another; MariaDB refreshes it after 0.1 s of silence."""
+    """Whether a transaction of this database waits for a lock of another; MariaDB updates that every 0.1 s."""
     time.sleep(0.15)
     with connection.cursor() as cursor:
         cursor.execute(
