@@ -61,10 +61,10 @@ ENGLISH = Day(
     correction="Lorries have to wait until May.",
     rejected="Rejected",
     reason="Blocked words: “casino”",
-    in_review="Needs a reviewer",
-    approved="Approved by a person",
+    in_review="Needs review",
+    approved="Approved",
     published="Went live on",
-    unpublished="Withdrawn",
+    unpublished="Unpublished",
 )
 CHINESE = Day(
     language="zh-hans",
