@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,14 @@ def test_every_test_that_a_page_names_is_there(name: str) -> None:
         if test and f"def {test}(" not in read(file):
             missing.append(f"{file}::{test}")
     assert missing == []
+
+
+def test_the_package_map_shows_the_floors_of_the_import_contract() -> None:
+    contract = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"][0]
+    floors = [set(re.findall(r"articles\.(\w+)", layer)) for layer in contract["layers"]]
+    rows = re.findall(r"^\| (`.+?) \|", read("docs/architecture.md"), re.MULTILINE)
+    shown = [set(re.findall(r"`(\w+)`", row)) for row in rows]
+    assert shown == [floor for floor in floors if floor]
 
 
 def test_the_readme_names_the_two_commands() -> None:
