@@ -62,7 +62,11 @@ MAY: Mapping[Role, set[str]] = {
     Role.CHIEF: {*SOURCES},
     Role.OPERATOR: set(),
 }
-PATHS = {Transition.UNSCHEDULE: "unschedule", Transition.PUBLISH_NOW: "publish"}
+PATHS = {
+    Transition.UNSCHEDULE: "unschedule",
+    Transition.PUBLISH_NOW: "publish",
+    Transition.UNDO_RETRACTION: "undo-retraction",
+}
 REASON = "No second source"
 NEW_TITLE = "Mayor stays"
 
