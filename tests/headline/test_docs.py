@@ -36,7 +36,7 @@ def test_every_setting_of_the_review_is_described() -> None:
 
 def test_every_variable_of_the_environment_is_described() -> None:
     sources = "".join(
-        read(f"{name}.py") for name in ("headline/settings", "headline/env", "headline/access", "gunicorn.conf")
+        read(f"{name}.py") for name in ("headline/settings", "headline/env", "headline/debug_mode", "gunicorn.conf")
     )
     asked = set(re.findall(r'(?:env\.\w+|_read_file)\(\s*"([A-Z_]+)"|"((?:DJANGO|ENV|PROMETHEUS)_[A-Z_]+)"', sources))
     asked = {first or second for first, second in asked} - {"DJANGO_SETTINGS_MODULE"}

@@ -25,7 +25,7 @@ WHAT_HAPPENED = [
     *("anna create", "anna submit", "anna edit", "anna submit", "rita approve"),
     *("paul schedule", "paul schedule", " published"),
     *("edda edit", "edda submit", "rita approve", "paul schedule_update", " updated"),
-    *("paul withdraw", "paul restore"),
+    *("paul unpublish", "paul republish"),
 ]
 """Who did what; what the clock does has nobody's name."""
 
