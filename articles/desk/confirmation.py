@@ -21,11 +21,6 @@ from articles.text import spoken_exactly
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 
-ASKING = frozenset(
-    {Transition.PUBLISH_NOW, Transition.PUBLISH_UPDATE, Transition.UNPUBLISH, Transition.REPUBLISH, Transition.RETRACT}
-)
-"""Transitions that readers notice immediately."""
-
 CONFIRMED = "confirmed"
 """Name of the confirmed button's value."""
 
@@ -49,7 +44,7 @@ def ask_first(request: HttpRequest, article: Article, before: Article | None, ch
     """
     if request.POST.get(_button(request)) == CONFIRMED:
         return
-    transition = next((transition for transition in pressed(request) if transition in ASKING), None)
+    transition = next((transition for transition in pressed(request) if TRANSITIONS[transition].confirmation), None)
     if transition is None and not _goes_live(article, before):
         return
     told = list(_consequences(transition, before, request.POST.get("reason", "")))
@@ -69,7 +64,7 @@ def question(request: HttpRequest, article: Article | None, asked: Unconfirmed) 
         "consequences": asked.consequences,
         "button": button,
         "confirmed": CONFIRMED,
-        "is_dangerous": not {Transition.UNPUBLISH, Transition.RETRACT}.isdisjoint(transitions),
+        "is_dangerous": any(TRANSITIONS[one].is_removal and TRANSITIONS[one].confirmation for one in transitions),
         "sent": [
             (name, value)
             for name, values in request.POST.lists()
@@ -95,23 +90,19 @@ def _goes_live(article: Article, before: Article | None) -> bool:
 
 
 def _consequences(transition: Transition | None, before: Article | None, notice: str) -> Iterator[str]:
-    """Consequences, one sentence each."""
+    """What happens, a sentence each."""
+    asked = TRANSITIONS[transition].confirmation if transition else None
+    if asked is None:
+        yield _("Its publish time is in the past: readers see it immediately.")
+    else:
+        yield str(asked) % {"notice": notice.strip()}
     pending_update = before.pending_update if before else None
     if transition is Transition.PUBLISH_NOW:
-        yield _("Readers see it immediately.")
         yield from _instead_of(before.goes_live_at if before else None)
     elif transition is Transition.PUBLISH_UPDATE:
-        yield _("The update replaces the live text immediately.")
         yield from _instead_of(pending_update.publish_at if pending_update else None)
-    elif transition is Transition.UNPUBLISH:
-        yield _("Readers no longer see it. You can republish it later.")
-    elif transition is Transition.REPUBLISH:
-        yield _("Readers see it again immediately, with its original date.")
     elif transition is Transition.RETRACT:
-        yield _("Readers see only this notice from now on: “%s”") % notice.strip()
         yield from _discarded(before)
-    else:
-        yield _("Its publish time is in the past: readers see it immediately.")
 
 
 def _instead_of(planned: datetime | None) -> Iterator[str]:

@@ -84,7 +84,7 @@ def test_a_step_that_readers_notice_says_what_happens_and_waits(
 def test_publishing_an_update_names_the_time_it_was_planned_for(desk: Client) -> None:
     article = with_update(desk)
     page = ask(desk, article, Transition.PUBLISH_UPDATE)
-    assert "replaces the live text immediately" in page.text
+    assert "replaces the live text" in page.text
     assert "It was scheduled for" in page.text
     assert Article.objects.get().title == "Old"
     desk.post(form_address(article), response_to(page))
@@ -150,7 +150,7 @@ def test_a_confirmation_of_what_has_changed_meanwhile_is_refused(desk: Client) -
     page = ask(desk, article, Transition.PUBLISH_NOW)
     press(desk, article, "_save", title="Newer")
     page = desk.post(form_address(article), response_to(page))
-    assert "Somebody else has changed the article" in page.text
+    assert "Another user has changed the article" in page.text
     assert Article.objects.get().status == APPROVED
 
 
