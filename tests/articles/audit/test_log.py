@@ -324,6 +324,6 @@ def test_the_facts_of_an_entry_are_read_in_words_and_in_ones_own_zone(client: Cl
     )
     make_preview_link(article, by=editor, lasts=timedelta(days=1))
     said = details(client, AuditEntry.objects.of(article)[0])
-    assert "ends:" in said
+    assert "expires:" in said
     assert "link:" not in said
     assert "T12:00" not in said

@@ -190,7 +190,7 @@ def test_how_late_the_day_was_is_drawn_and_told_in_a_table() -> None:
     cache.clear()
     shown = page_of(make_editor())
     assert "3 published in the last 24 hours: median delay 9 ms" in shown
-    assert "the latest after 1.5 s" in shown
+    assert "maximum 1.5 s" in shown
     assert shown.count('class="chart-median"') == 1
     assert "<td>1.5 s</td>" in shown
 

@@ -119,13 +119,13 @@ def test_pictures_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -
     picker.get_by_label("Alt text ship-0").fill("The quay")
     picker.get_by_role("button", name="Save alt text", exact=True).click()
     picker.get_by_alt_text("The quay").click()
-    expect(page.get_by_role("button", name="Take out ship-0")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove ship-0")).to_be_visible()
     article = save(page)
     quay = Image.objects.get(title="ship-0")
     assert (article.cover_mode, article.cover) == (CoverMode.ONE, [str(quay.pk)])
     figure = f'<figure><img src="{ship.in_texts}" alt="A ship"><figcaption>Leaving © Mei</figcaption></figure>'
     assert article.body == figure
-    page.get_by_role("button", name="Take out ship-0").click()
+    page.get_by_role("button", name="Remove ship-0").click()
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.get_by_text("takes 1 picture; it has 0")).to_be_visible()
 

@@ -346,7 +346,7 @@ def test_an_update_goes_its_way_by_its_buttons(desk: Client) -> None:
     press(logged_in(make_editor("bob")), article, Transition.APPROVE)
     later = soon(hours=1).replace(microsecond=0)
     page = press(desk, article, Transition.SCHEDULE_UPDATE, update_at=wall(later))
-    assert "Update goes live on" in page.text
+    assert "and goes live on" in page.text
     assert Article.objects.values_list("title", "update__publish_at").get() == ("Old", later)
     press(desk, article, Transition.PUBLISH_UPDATE)
     assert Article.objects.values_list("title", "corrections__note").get() == ("Newer", "It was old.")
@@ -532,7 +532,7 @@ def test_a_live_article_links_to_its_page_and_a_waiting_one_does_not(desk: Clien
 
 def test_the_form_tells_what_happens_next(desk: Client) -> None:
     sentences = {
-        make_article("1"): "Submit it for review when it is ready",
+        make_article("1"): "Submit it when it is ready",
         make_article("2", status=Status.MANUAL_REVIEW): "A reviewer has to decide",
         make_article("3", status=APPROVED): "not scheduled",
         make_article("4", status=APPROVED, publish_at=soon() + timedelta(hours=1)): "Goes live on",

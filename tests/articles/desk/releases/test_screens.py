@@ -77,7 +77,7 @@ def test_the_page_says_beside_each_article_what_is_wrong_and_where_to_mend_it(de
     html = desk.get(address(release)).content.decode()
     assert "1 article has blocking issues" in html
     assert "It is a draft. Submit it for review." in html
-    assert f'href="/admin/articles/article/{draft.pk}/change/" aria-label="Mend it: Draft"' in html
+    assert f'href="/admin/articles/article/{draft.pk}/change/" aria-label="Fix: Draft"' in html
     ask = desk.get(f"{LIST}{release.pk}/publish_release/ask/").content.decode()
     assert "Preflight check failed" in ask
     assert "<button class" not in ask.partition("release-steps")[2]
@@ -257,7 +257,7 @@ def test_a_release_of_20_is_mended_and_published_in_a_browser(page: Page) -> Non
     editor.goto(address(release))
     expect(editor.get_by_text("1 article has blocking issues")).to_be_visible()
     assert editor.evaluate("document.documentElement.scrollWidth") <= 390
-    press(editor.get_by_role("link", name="Mend it: Budget, part 19"))
+    press(editor.get_by_role("link", name="Fix: Budget, part 19"))
     press(editor.get_by_role("button", name="Approve"))
     expect(editor.get_by_text("In release")).to_be_visible()
     press(editor.get_by_role("link", name="Budget day"))
