@@ -142,7 +142,7 @@ def test_what_readers_do_not_notice_is_not_asked_about(desk: Client) -> None:
 def test_what_is_impossible_is_refused_without_a_question(desk: Client) -> None:
     page = ask(desk, make_article(**OUT), Transition.RETRACT)
     assert not is_asked(page)
-    assert "Say what readers are told" in page.text
+    assert "Enter the retraction notice" in page.text
 
 
 def test_a_confirmation_of_what_has_changed_meanwhile_is_refused(desk: Client) -> None:

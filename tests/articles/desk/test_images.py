@@ -197,7 +197,7 @@ def test_a_used_picture_is_not_deleted_on_the_screen(screens: Client, editor: Us
     article = make_article("Bridge", body=shown(image))
     form = screens.get(f"{SHELF}{image.pk}/change/").content.decode()
     assert f'href="/admin/articles/article/{article.pk}/change/">Bridge</a>' in form
-    assert "Delete picture" not in form
+    assert "Delete image" not in form
     response = screens.post(f"{SHELF}{image.pk}/delete/", {"post": "yes"}, follow=True)
     assert "The image is used in “Bridge”; remove it there first." in response.content.decode()
     article.delete()
