@@ -19,7 +19,7 @@ def sidebar(*permissions: str, is_superuser: bool = False, name: str = "bob") ->
 
 
 def test_screens_stand_together_by_what_people_do_there() -> None:
-    assert sidebar(is_superuser=True) == ["", "Write", "Review", "Publish", "Engine", "People"]
+    assert sidebar(is_superuser=True) == ["", "Write", "Review", "Publish", "System", "Users"]
 
 
 def test_nobody_sees_what_they_may_not_open() -> None:
