@@ -75,7 +75,7 @@ def test_times_name_their_distance_from_utc_which_no_two_zones_share(operator: C
     assert "UTC+08:00" in page and "CST" not in page
 
 
-def test_the_list_narrows_to_what_is_overdue(operator: Client, add: Add) -> None:
+def test_the_list_filters_overdue_tasks(operator: Client, add: Add) -> None:
     overdue, leased, fresh = add(-60), add(-60), add(0)
     TaskInfo.objects.filter(pk=leased.pk).update(
         leased_until=read_database_clock() + timedelta(seconds=60), lease_token="held"
@@ -107,7 +107,7 @@ def test_records_show_the_lateness_and_are_found_by_status(operator: Client, add
     assert ">12.3<" in re.sub(r"\s", "", operator.get(RECORDS).content.decode())
 
 
-def test_cancelling_tells_how_many_came_in_time(operator: Client, add: Add, notes: Notes) -> None:
+def test_cancelling_reports_how_many_were_pending(operator: Client, add: Add, notes: Notes) -> None:
     pending, executed = add(60, task_type="outside"), add()
     run_due(10)
     told = act(operator, TASKS, "cancel", pending.pk, executed.pk)
@@ -117,11 +117,11 @@ def test_cancelling_tells_how_many_came_in_time(operator: Client, add: Add, note
     assert TaskInfoLog.objects.get(pk=executed.pk).status == Status.EXECUTED
 
 
-def test_cancelling_what_an_application_will_add_again_says_so(operator: Client, add: Add, notes: Notes) -> None:
+def test_cancelling_warns_about_tasks_that_will_be_added_again(operator: Client, add: Add, notes: Notes) -> None:
     assert f"Tasks of {TYPE} are added again" in act(operator, TASKS, "cancel", add(60).pk)
 
 
-def test_retrying_tells_which_tasks_could_not_be_and_why(
+def test_retrying_reports_which_tasks_could_not_be_retried_and_why(
     operator: Client, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(batch: Sequence[TaskInfo]) -> None:
@@ -139,7 +139,7 @@ def test_retrying_tells_which_tasks_could_not_be_and_why(
 
 
 @pytest.mark.parametrize("url", [TASKS, RECORDS, WORKERS])
-def test_nobody_adds_edits_or_deletes_rows_by_hand(admin_client: Client, add: Add, url: str) -> None:
+def test_rows_are_read_only_in_the_admin(admin_client: Client, add: Add, url: str) -> None:
     task = add(60)
     WorkerHeartbeat.objects.create(name=str(WORKER_ID), started_at=task.created_at, seen_at=task.created_at)
     row = WORKER_ID if url == WORKERS else task.pk
@@ -151,7 +151,7 @@ def test_nobody_adds_edits_or_deletes_rows_by_hand(admin_client: Client, add: Ad
     assert (TaskInfo.objects.count(), TaskInfoLog.objects.count(), WorkerHeartbeat.objects.count()) == (1, 1, 1)
 
 
-def test_who_may_only_look_cannot_cancel_or_retry(add: Add) -> None:
+def test_a_viewer_cannot_cancel_or_retry(add: Add) -> None:
     task, viewer = add(60), user("bob", "view_taskinfo", "view_taskinfolog")
     assert rows(viewer, TASKS) == [task.pk]
     act(viewer, TASKS, "cancel", task.pk)
@@ -160,7 +160,7 @@ def test_who_may_only_look_cannot_cancel_or_retry(add: Add) -> None:
     assert user("charlie").get(TASKS).status_code == 403
 
 
-def test_a_lease_token_is_shown_to_nobody(admin_client: Client, add: Add) -> None:
+def test_a_lease_token_is_never_shown(admin_client: Client, add: Add) -> None:
     task = add()
     TaskInfo.objects.update(lease_token="0123456789abcdef")
     for url in (TASKS, f"{TASKS}{task.pk}/change/"):
@@ -178,7 +178,7 @@ def test_workers_are_listed_alive_or_not(operator: Client) -> None:
 
 
 @pytest.mark.parametrize("url", [TASKS, RECORDS])
-def test_a_list_counts_no_further_than_it_must(operator: Client, add: Add, url: str, monkeypatch: Any) -> None:
+def test_a_list_caps_its_count(operator: Client, add: Add, url: str, monkeypatch: Any) -> None:
     for _ in range(3):
         add(60)
     monkeypatch.setattr("scheduling.listing.COUNT_LIMIT", 2)

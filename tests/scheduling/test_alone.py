@@ -43,7 +43,7 @@ from scheduling.registry import handler
 def greet(tasks):
     Path("greeted").write_text(" ".join(task.parameters["whom"] for task in tasks))
 
-@handler("mail", errand=True)
+@handler("mail", at_least_once=True)
 def mail(tasks):
     Path("mailed").touch()
 """

@@ -26,7 +26,7 @@ def machine_is_off_by(seconds: float) -> time_machine.travel:
 
 
 @pytest.mark.parametrize("seconds", [600, -600])
-def test_a_wrong_clock_of_a_web_server_announces_nothing_early_or_late(
+def test_a_wrong_clock_of_a_web_server_pushes_no_hint_early_or_late(
     keys: Keys, add: Add, notes: Notes, seconds: float
 ) -> None:
     """E6"""
@@ -48,7 +48,7 @@ def test_a_program_that_leases_through_a_wrong_clock_takes_no_hint_that_is_not_d
 
 
 @pytest.mark.parametrize("seconds", [600, -600])
-def test_a_step_of_the_machines_clock_moves_no_due_time(mariadb: None, seconds: float) -> None:
+def test_a_jump_of_the_machines_clock_changes_no_due_time(mariadb: None, seconds: float) -> None:
     """E6"""
     clock.measure()
     with machine_is_off_by(seconds):
@@ -72,7 +72,7 @@ def set_redis_clock_back(keys: Keys) -> None:
             keys.client.pexpire(key, HOUR_MS)
 
 
-def test_a_step_of_redis_clock_stops_neither_sweep_nor_refresh(
+def test_a_jump_of_redis_clock_stops_neither_sweep_nor_refresh(
     keys: Keys, add: Add, notes: Notes, travel: Travel, settings: object
 ) -> None:
     """E6"""
@@ -80,14 +80,14 @@ def test_a_step_of_redis_clock_stops_neither_sweep_nor_refresh(
     maintenance = Maintenance("a worker", [], get_queue())
     for _ in range(3):
         maintenance.sweep()
-        maintenance.step()
+        maintenance.refresh_and_prune()
     set_redis_clock_back(keys)
     lost, waiting = add(0), add(60)
     keys.client.delete(f"sched:ready:{{{TYPE}:0}}", f"sched:future:{{{TYPE}:0}}")
     travel(0.3)
     time.sleep(0.1)
     maintenance.sweep()
-    maintenance.step()
+    maintenance.refresh_and_prune()
     assert keys.ready() == [lost.task_id]
     assert list(keys.future()) == [waiting.task_id]
 
@@ -106,7 +106,7 @@ def test_of_several_workers_one_does_the_periodic_work(keys: Keys) -> None:
     assert not one.is_due(60)
 
 
-def test_periodic_work_is_done_at_once_when_redis_forgot_that_it_was(keys: Keys) -> None:
+def test_periodic_work_is_done_at_once_when_redis_lost_the_count(keys: Keys) -> None:
     worker = Periodic(make_queue(conf.REDIS_URL), "x")
     assert worker.is_due(60)
     worker.done()

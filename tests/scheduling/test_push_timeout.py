@@ -16,7 +16,7 @@ from scheduling.queues.redis import RedisQueue
 from tests.chaos.proxy import Proxy
 
 
-def test_a_push_waits_no_longer_than_a_push_may(keys: object, settings: Any) -> None:
+def test_a_push_waits_no_longer_than_its_timeout(keys: object, settings: Any) -> None:
     """E12: Redis takes the hints and falls silent when it is asked what became ready."""
     settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 0.2, 20.0
     with Proxy(urlsplit(conf.REDIS_URL).port or 6379) as proxy:

@@ -44,7 +44,7 @@ def spread(count: int, *, seconds: float) -> list[int]:
     return [task.task_id for task in tasks]
 
 
-def test_everything_of_the_window_is_back_after_redis_lost_all(keys: Keys, settings: Any) -> None:
+def test_the_whole_window_is_reloaded_after_redis_lost_everything(keys: Keys, settings: Any) -> None:
     """R1.6, R3.4"""
     settings.SCHEDULING_PAGE_SIZE = 7
     ids = spread(50, seconds=250)
@@ -83,7 +83,7 @@ def test_each_page_of_one_instant_costs_the_same(mariadb: None, keys: Keys, sett
     assert in_fifty < 2 * in_one_page
 
 
-def test_what_was_ready_is_ready_again_after_redis_lost_all(keys: Keys, add: Add, travel: Travel) -> None:
+def test_ready_tasks_are_ready_again_after_redis_lost_everything(keys: Keys, add: Add, travel: Travel) -> None:
     """R1.6"""
     ids = [add(0).task_id for _ in range(3)]
     keys.client.flushall()
@@ -123,7 +123,7 @@ def test_refreshing_twice_adds_nothing(queue: DelayQueue) -> None:
     assert (report.loaded, report.promoted, report.requeued) == (0, 0, 0)
 
 
-def test_while_one_node_refreshes_the_others_pass(keys: Keys) -> None:
+def test_while_one_node_refreshes_the_others_skip(keys: Keys) -> None:
     """R1.9"""
     elsewhere = make_queue(conf.REDIS_URL)
     token = elsewhere.acquire(30)
@@ -134,17 +134,17 @@ def test_while_one_node_refreshes_the_others_pass(keys: Keys) -> None:
     assert keys.client.exists("sched:lock:refresh") == 0
 
 
-def test_a_failing_pass_gives_the_lock_back(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_pass_releases_the_lock(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
     def reconcile() -> int:
         raise OperationalError(2006, "Server has gone away")
 
-    monkeypatch.setattr(registry, "_healers", [reconcile])
+    monkeypatch.setattr(registry, "_reconcilers", [reconcile])
     with pytest.raises(OperationalError):
         refresh()
     assert keys.client.exists("sched:lock:refresh") == 0
 
 
-def test_two_who_refresh_at_once_are_harmless(keys: Keys, travel: Travel, notes: Notes) -> None:
+def test_two_concurrent_refreshes_are_harmless(keys: Keys, travel: Travel, notes: Notes) -> None:
     """R1.9, R1.10"""
     ids = spread(200, seconds=60)
     keys.client.flushall()
@@ -185,7 +185,7 @@ def test_foreign_keys_and_malformed_members_are_left_alone(keys: Keys, add: Add,
 
 
 @pytest.mark.parametrize("kind", ["future", "ready"])
-def test_a_task_whose_key_holds_something_else_is_found_in_the_database(
+def test_a_task_whose_redis_key_has_the_wrong_type_is_found_in_the_database(
     keys: Keys, add: Add, notes: Notes, kind: str
 ) -> None:
     """R1.20"""
@@ -196,7 +196,7 @@ def test_a_task_whose_key_holds_something_else_is_found_in_the_database(
     assert keys.client.get(key) == b"a string"
 
 
-def test_topics_without_hints_are_forgotten_and_named_again(keys: Keys, add: Add, notes: Notes) -> None:
+def test_topics_without_hints_are_removed_and_added_again(keys: Keys, add: Add, notes: Notes) -> None:
     add(0)
     add(60, task_type="waiting.type")
     run_due(10)
@@ -224,7 +224,7 @@ def test_the_keyspace_is_never_scanned(own_redis: redis.Redis, add: Add, notes: 
     assert not used & {"keys", "scan", "lrem", "flushdb", "flushall"}
 
 
-def test_the_sweep_gives_overdue_tasks_out_again(keys: Keys, add: Add, travel: Travel) -> None:
+def test_the_sweep_requeues_overdue_tasks(keys: Keys, add: Add, travel: Travel) -> None:
     """R2.5"""
     task = add(0)
     keys.client.delete("sched:ready:{test.note:0}")
@@ -255,7 +255,7 @@ def test_the_sweep_finds_a_lost_hint_while_its_topic_is_busy(keys: Keys, add: Ad
     assert keys.ready() == [*lost, *backlog, imported]
 
 
-def test_the_sweep_looks_at_no_more_of_a_busy_topic_than_one_batch(
+def test_the_sweep_reads_no_more_of_a_busy_topic_than_one_batch(
     keys: Keys, add: Add, travel: Travel, settings: Any
 ) -> None:
     """E7"""
@@ -273,7 +273,7 @@ def test_the_sweep_looks_at_no_more_of_a_busy_topic_than_one_batch(
     assert keys.ready() == [*lost[4:], next_one]
 
 
-def test_what_is_ready_and_gone_hides_no_lost_hint(keys: Keys, add: Add, travel: Travel) -> None:
+def test_a_stale_ready_hint_hides_no_lost_hint(keys: Keys, add: Add, travel: Travel) -> None:
     """E7: bad members and ids of tasks that were cancelled meanwhile."""
     lost = add(0).task_id
     keys.client.delete("sched:ready:{test.note:0}")
@@ -306,9 +306,7 @@ def test_the_sweep_leaves_running_and_leased_tasks_alone(keys: Keys, add: Add, t
     assert keys.ready() == [running.task_id]
 
 
-def test_a_refresh_that_takes_long_keeps_no_lost_hint_from_being_found(
-    keys: Keys, add: Add, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_refresh_does_not_delay_the_sweep(keys: Keys, add: Add, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program may leave it thousands of expired leases to free."""
     hangs, released = threading.Event(), threading.Event()
 
@@ -317,7 +315,7 @@ def test_a_refresh_that_takes_long_keeps_no_lost_hint_from_being_found(
         released.wait(60)
         return 0
 
-    monkeypatch.setattr(registry, "_healers", [hang])
+    monkeypatch.setattr(registry, "_reconcilers", [hang])
     with Maintenance("w", [TYPE], make_queue(conf.REDIS_URL)):
         assert hangs.wait(30)
         lost = add(0)
@@ -360,9 +358,9 @@ def refresh_elsewhere() -> None:
     thread.join()
 
 
-def test_healers_are_asked_and_counted(queue: DelayQueue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_healers", [lambda: 2, lambda: 3])
-    assert refresh().healed == 5
+def test_reconcilers_are_run_and_counted(queue: DelayQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_reconcilers", [lambda: 2, lambda: 3])
+    assert refresh().reconciled == 5
 
 
 def test_the_window_is_a_setting(keys: Keys, add: Add, settings: Any) -> None:

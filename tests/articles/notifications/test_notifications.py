@@ -324,5 +324,5 @@ def test_what_was_written_for_somebody_just_deleted_is_removed_and_never_mailed(
     approve(Article.objects.get(), by=make_editor())
     Notification.objects.update(user_id=author.pk + 1000)
     assert send_mail(Notification.objects.get().pk) is False
-    assert refresh().healed >= 1
+    assert refresh().reconciled >= 1
     assert not Notification.objects.exists()
