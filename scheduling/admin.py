@@ -121,7 +121,7 @@ class TaskAdmin(ReadOnlyAdmin):
 class TaskInfoAdmin(TaskAdmin):
     """Pending tasks, the soonest of each topic first."""
 
-    nothing_yet = _("Nothing waits for its time.")
+    nothing_yet = _("No tasks are pending.")
     list_display = ["kind", "subject", "due_time", "is_overdue", "attempts", "error", "task_id"]
     fields = [
         "kind", "subject", "due_time", "attempts", "error", "added",
@@ -174,7 +174,7 @@ class TaskInfoAdmin(TaskAdmin):
 class TaskInfoLogAdmin(TaskAdmin):
     """The records of all tasks within the retention time, newest first."""
 
-    nothing_yet = _("What has run, was cancelled or failed is recorded here.")
+    nothing_yet = _("Executed, cancelled and failed tasks are recorded here.")
     list_display = [
         "kind", "subject", "badge", "due_time", "executed_time", "late_ms", "attempts", "last_error", "task_id",
     ]  # fmt: skip

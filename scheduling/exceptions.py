@@ -48,7 +48,7 @@ class TaskNotPending(SchedulingError):
 class LeaseLost(SchedulingError):
     """The program does not hold the lease of the task."""
 
-    message = _("The lease token does not match: the lease ran out and the task was given on, or is closed.")
+    message = _("The lease token does not match: the lease expired and the task was leased again, or it is closed.")
 
 
 class QueueUnavailable(SchedulingError):

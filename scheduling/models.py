@@ -37,7 +37,7 @@ class TaskIdentity(models.Model):
     attempts = models.PositiveIntegerField(_("attempts"), default=0)
     created_at = models.DateTimeField(_("created"))
     promised_at = models.DateTimeField(
-        _("promised"), help_text=_("When this due time was asked for; nobody can be late before that.")
+        _("promised"), help_text=_("When this due time was requested; lateness does not count before that.")
     )
 
     kind_name = subject_name = ""

@@ -117,7 +117,7 @@ class FailureSerializer(LeaseSerializer):
 class FailedSerializer(serializers.Serializer[Any]):
     """Whether a failed task is retried."""
 
-    retried = serializers.BooleanField(help_text=_("False: its attempts are used up, and it is kept as failed."))
+    retried = serializers.BooleanField(help_text=_("False: its attempts are used up, and it is recorded as failed."))
 
 
 class TaskFilterSerializer(serializers.Serializer[Any]):

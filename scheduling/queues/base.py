@@ -94,7 +94,7 @@ class DelayQueue(ABC):
 
     @abstractmethod
     def passes(self, name: str) -> int | None:
-        """How often all nodes together did a periodic work; None if the count was lost, -1 if none is kept."""
+        """How often all nodes together did a periodic work; None if the count was lost, -1 if the queue has none."""
 
     @abstractmethod
     def count_pass(self, name: str) -> None:
