@@ -1,4 +1,4 @@
-"""Adding tasks: rows first, then the queue; bad input refused with a sentence that says what to do."""
+"""Adding tasks: rows first, then hints; invalid input is refused with a message that says what to do."""
 
 from __future__ import annotations
 
@@ -154,9 +154,9 @@ def test_a_rolled_back_transaction_leaves_no_task(queue: DelayQueue, add: Add, n
         with pytest.raises(ZeroDivisionError), transaction.atomic():
             add(0)
             raise ZeroDivisionError
-        add(0, parameters="kept")
+        add(0, parameters="stored")
     run_due(10)
-    assert notes.flat == ["kept"]
+    assert notes.flat == ["stored"]
     assert TaskInfoLog.objects.count() == 1
 
 
@@ -194,7 +194,7 @@ def test_many_tasks_are_added_in_order_and_in_a_few_statements(
     queue: DelayQueue, django_assert_max_num_queries: Any
 ) -> None:
     times = [NOON + timedelta(seconds=number % 7) for number in range(3000)]
-    few = 12 if connection.vendor == "mysql" else 120  # SQLite takes fewer values in a statement
+    few = 12 if connection.vendor == "mysql" else 120  # SQLite allows fewer values in a statement
     with django_assert_max_num_queries(few):
         tasks = add_tasks(
             {"task_type": TYPE, "execute_time": time, "parameters": number, "key": str(number)}

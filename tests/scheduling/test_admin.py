@@ -1,4 +1,4 @@
-"""The engine's screens: they show the truth, change tasks through the services alone, and stay quick."""
+"""The engine's admin: read-only rows, actions through the services, constant query counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORKER_ID = 7
 
 
 def user(name: str, *permissions: str) -> Client:
-    """A browser in which a member of staff with these permissions is logged in."""
+    """A client logged in as a staff user with these permissions."""
     user = User.objects.create_user(name, is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     client = Client()
@@ -48,7 +48,7 @@ def rows(client: Client, url: str, **query: str | int) -> list[int]:
 
 
 def act(client: Client, url: str, action: str, *ids: int) -> str:
-    """Choose rows and an action; returns the messages."""
+    """Run an admin action on the rows; returns the messages."""
     response = client.post(url, {"action": action, "_selected_action": ids}, follow=True)
     assert response.status_code == 200
     return " ".join(str(message) for message in response.context["messages"])
@@ -110,8 +110,8 @@ def test_records_show_the_lateness_and_are_found_by_status(operator: Client, add
 def test_cancelling_reports_how_many_were_pending(operator: Client, add: Add, notes: Notes) -> None:
     pending, executed = add(60, task_type="outside"), add()
     run_due(10)
-    told = act(operator, TASKS, "cancel", pending.pk, executed.pk)
-    assert told == "1 task is cancelled. 1 task was no longer pending."
+    message = act(operator, TASKS, "cancel", pending.pk, executed.pk)
+    assert message == "1 task is cancelled. 1 task was no longer pending."
     record = TaskInfoLog.objects.get(pk=pending.pk)
     assert (record.status, record.error) == (Status.CANCELLED, "Cancelled by alice.")
     assert TaskInfoLog.objects.get(pk=executed.pk).status == Status.EXECUTED
@@ -131,9 +131,9 @@ def test_retrying_reports_which_tasks_could_not_be_retried_and_why(
     failed = add()
     run_due(10)
     waiting = add(60)
-    told = act(operator, RECORDS, "retry", failed.pk, waiting.pk)
-    assert f"{waiting.pk}: Only a task that failed" in told
-    assert "1 task is pending again." in told
+    message = act(operator, RECORDS, "retry", failed.pk, waiting.pk)
+    assert f"{waiting.pk}: Only a task that failed" in message
+    assert "1 task is pending again." in message
     assert set(TaskInfo.objects.values_list("pk", flat=True)) == {failed.pk, waiting.pk}
     assert LogEntry.objects.get().object_id == str(failed.pk)
 

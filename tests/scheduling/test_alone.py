@@ -1,4 +1,4 @@
-"""The engine in a project of its own, where nothing of Headline can be imported."""
+"""The engine in a separate project, without Headline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine over HTTP: what programs in other languages can do, and what they are refused."""
+"""The engine's REST API: operations, errors and permissions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def program() -> APIClient:
-    """A program that may operate tasks and do nothing else."""
+    """A client whose user may operate tasks and nothing else."""
     user = User.objects.create_user("robot", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename="operate_tasks"))
     client = APIClient()
@@ -38,7 +38,7 @@ def add(**values: Any) -> TaskInfo:
 
 
 def leased(program: APIClient, **values: Any) -> dict[str, Any]:
-    """The first task that a poll brings."""
+    """The first task that a poll returns."""
     (task,) = program.post(f"{URL}poll/", {"task_type": TYPE} | values).json()
     return dict(task)
 
@@ -253,7 +253,7 @@ def test_a_wrong_token_ends_nothing(program: APIClient, token: Any) -> None:
 
 
 def test_programs_cannot_change_tasks_with_a_handler(program: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that polled them could end them without their effect."""
+    """A program that polled them could complete them without their effect."""
     task = add()
     token = leased(program)["lease_token"]
     monkeypatch.setattr(registry, "_handlers", {})
@@ -272,7 +272,7 @@ def test_programs_cannot_change_tasks_with_a_handler(program: APIClient, monkeyp
 
 
 def test_programs_cannot_add_more_topics_than_the_limit(program: APIClient, settings: Any) -> None:
-    """Workers, probes and screens look at each: ten thousand kept a sweep busy for half a minute."""
+    """Workers, probes and the admin query each topic: with ten thousand, a sweep took half a minute."""
     settings.SCHEDULING_MAX_TOPICS = 2
     begun = [program.post(URL, {"task_type": TYPE, "execute_time": NOON, "priority": number}) for number in range(3)]
     assert [response.status_code for response in begun] == [201, 201, 400]

@@ -1,4 +1,4 @@
-"""Cancelling, moving and retrying: the old time comes and nothing happens; a race has one winner."""
+"""Cancelling, rescheduling and retrying: nothing runs at the old time; a race has one winner."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_only_failed_or_cancelled_tasks_are_retried(queue: DelayQueue, add: Add,
 
 
 def race(*contestants: Callable[[], Any]) -> list[Any]:
-    """Run all at the same moment, each on its own connection; their answers in order."""
+    """Run all at the same time, each on its own connection; returns their results in order."""
     start, responses = threading.Barrier(len(contestants)), [None] * len(contestants)
 
     def run(number: int, contestant: Callable[[], Any]) -> None:
@@ -209,7 +209,7 @@ def test_a_race_of_run_and_cancel_has_one_winner_and_correct_results(
         task_id = add(seconds).task_id
         handled, cancelled = race(lambda: run_due(10), partial(cancel_task, task_id))
         assert handled + cancelled <= 1
-        run_due(10)  # a worker that met the locked row has left it to the next round
+        run_due(10)  # a worker that found the row locked leaves it to the next round
         assert len(notes.batches) + cancelled == 1
         status = TaskInfoLog.objects.get(task_id=task_id).status
         assert status == (Status.CANCELLED if cancelled else Status.EXECUTED)
@@ -246,7 +246,7 @@ def test_many_keyed_tasks_are_rescheduled_without_a_case_branch_for_each(
 
 
 def test_pruning_waits_for_no_other_status(add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """E12: one batch is removed in a minute; where that many are executed, the others' turn never came."""
+    """E12: one batch is pruned per minute; with that many executed tasks, the other statuses were never pruned."""
     monkeypatch.setattr(pruning, "BATCH", 2)
     ids = [add(0).task_id for _ in range(6)]
     for task_id, status in zip(ids, [1, 1, 1, 1, 2, 3], strict=True):

@@ -1,4 +1,4 @@
-"""System checks, each seen on something that is really misconfigured."""
+"""System checks, each on a real misconfiguration."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SETTINGS_NOBODY_CAN_MEAN = [
 
 
 def found(*, servers: bool = False) -> list[str]:
-    """Ids of what the engine's checks find."""
+    """Ids of the messages of the engine's checks."""
     messages = run_checks(tags=[Tags.database], databases=["default"]) if servers else run_checks()
     ours = [message for message in messages if message.id and message.id.startswith("scheduling")]
     assert all(message.hint for message in ours)
@@ -64,7 +64,7 @@ def test_invalid_settings_are_reported(settings: Any, name: str, value: object, 
 
 
 class ReadsFromReplica:
-    """A router as Django's documentation has it."""
+    """A router as in Django's documentation."""
 
     def db_for_read(self, model: type[Model], **hints: object) -> str:
         return "replica" if model is Article else "default"
@@ -111,7 +111,7 @@ def test_the_cache_may_not_live_in_the_queues_database(
 
 @pytest.fixture
 def reconnect(mariadb: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """`reconnect(charset="latin1")` opens the connection anew with other OPTIONS."""
+    """`reconnect(charset="latin1")` reopens the connection with other OPTIONS."""
 
     def open_anew(**options: object) -> None:
         connection.close()

@@ -1,4 +1,4 @@
-"""Clocks that are wrong or set while the engine runs: of machines, of Redis, of web servers; and clocks never set."""
+"""Wrong, unset or changing clocks of machines, Redis and web servers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_jump_of_the_machines_clock_changes_no_due_time(mariadb: None, seconds
     with machine_is_off_by(seconds):
         assert abs(clock.timestamp() - read_database_clock().timestamp()) < 5
         assert clock.measure_if_stale()
-        assert abs(clock.offset + seconds) < 5  # said in the heartbeat and by an alarm
+        assert abs(clock.offset + seconds) < 5  # reported by the heartbeat and an alert
         assert not clock.measure_if_stale()
 
 
@@ -66,7 +66,7 @@ def test_a_worker_of_a_machine_whose_clock_was_set_back_runs_what_is_due(keys: K
 
 
 def set_redis_clock_back(keys: Keys) -> None:
-    """What expires does so an hour later than it should."""
+    """Keys expire an hour late."""
     for key in keys.client.scan_iter():
         if keys.client.pttl(key) >= 0:
             keys.client.pexpire(key, HOUR_MS)
@@ -94,7 +94,7 @@ def test_a_jump_of_redis_clock_stops_neither_sweep_nor_refresh(
 
 def test_of_several_workers_one_does_the_periodic_work(keys: Keys) -> None:
     one, other = Periodic(make_queue(conf.REDIS_URL), "x"), Periodic(make_queue(conf.REDIS_URL), "x")
-    for worker in (one, other):  # each begins with it, since nobody may have done it for long
+    for worker in (one, other):  # each starts with it, since the last pass may be long ago
         assert worker.is_due(60)
         worker.done()
     assert not one.is_due(60)

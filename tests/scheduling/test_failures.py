@@ -1,4 +1,4 @@
-"""What counts as a failure: a task's own fault and a crash do, trouble of the database or the machine never."""
+"""Classification of failures: a task's own fault and a crash count as attempts, trouble never does."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_exceptions_are_classified_in_one_place(error: BaseException, trouble: T
 
 
 def sqlite_error(*statements: str) -> BaseException:
-    """What SQLite itself says, as Django passes it on."""
+    """An SQLite error as Django wraps it."""
     with sqlite3.connect(":memory:") as own:
         own.executescript("CREATE TABLE news (title TEXT UNIQUE); INSERT INTO news VALUES ('a');")
         try:
@@ -168,7 +168,7 @@ def poison(*bad: Any) -> Any:
 
 @pytest.fixture
 def in_time(settings: Any) -> None:
-    """On a busy machine a task of a long batch may be late by now; it is no suspect."""
+    """On a busy machine a task of a long batch may be late by now; it is not a suspect."""
     settings.SCHEDULING_SUSPECT_AFTER = 1000
 
 
@@ -181,7 +181,7 @@ def many(count: int) -> None:
 def test_an_invalid_task_costs_its_batch_a_few_transactions(
     queue: DelayQueue, notes: Notes, in_time: None, bad: list[int]
 ) -> None:
-    """E8: halves, not one after the other."""
+    """E8: by halves, not one by one."""
     many(500)
     notes.fault = poison(*bad)
     report = run_once(500)
@@ -202,7 +202,7 @@ def test_a_late_batch_is_halved_too(queue: DelayQueue, notes: Notes, travel: Tra
     assert set(TaskInfoLog.objects.filter(status=Status.EXECUTED).values_list("attempts", flat=True)) == {1}
 
 
-# -- trouble: nobody's attempt
+# -- trouble: no attempt counts
 
 
 def refuse(error: BaseException, *bad: Any) -> Any:
@@ -219,7 +219,7 @@ def refuse(error: BaseException, *bad: Any) -> Any:
 def test_trouble_counts_no_attempt_however_long_it_lasts(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel, error: Exception
 ) -> None:
-    """E1, E9: attempts are counted beforehand for tasks this late, and taken back."""
+    """E1, E9: attempts are counted beforehand for tasks this late, and uncounted."""
     tasks = [add(0, parameters=number) for number in range(20)]
     notes.fault = refuse(error)
     breakers = Breakers()
@@ -227,7 +227,7 @@ def test_trouble_counts_no_attempt_however_long_it_lasts(
         travel(10)
         sweep()
         assert run_once(20, breakers=breakers).failed == 0
-        breakers._breakers.clear()  # as if it were closed again
+        breakers._breakers.clear()  # close it
     assert set(TaskInfo.objects.values_list("attempts", flat=True)) == {0}
     assert TaskInfoLog.objects.filter(status=Status.SCHEDULED, error="").count() == len(tasks)
     notes.fault = None
@@ -329,7 +329,7 @@ def test_when_everything_is_refused_the_breaker_opens_and_closes_again(
 
 
 def test_a_worker_beats_however_many_transactions_are_refused(queue: DelayQueue, notes: Notes, in_time: None) -> None:
-    """E9: else its supervisor would take it for hanging and kill it, which counts as a crash."""
+    """E9: otherwise its supervisor would kill it as hanging, which counts as a crash."""
     many(50)
     notes.fault = refuse(LOCKED)
     beats: list[int] = []
@@ -396,7 +396,7 @@ def test_refused_work_that_others_ran_is_no_longer_reported(settings: Any) -> No
 def test_a_record_that_cannot_be_written_counts_no_attempt(
     queue: DelayQueue, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The handler raised by its own fault, and the database refused to note that."""
+    """The handler raised by its own fault, and the database refused to record it."""
 
     def full(*args: Any, **kwargs: Any) -> bool:
         raise FULL
@@ -491,7 +491,7 @@ def test_a_recoverable_task_that_kills_its_workers_waits_longer_and_longer(
 def test_dead_tasks_of_recoverable_types_are_reopened(
     queue: DelayQueue, add: Add, recoverable: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With its first due time, so that the record tells how late it was."""
+    """With its first due time, so that the record shows its lateness."""
     monkeypatch.setattr(registry, "_reconcilers", [])
     lost, moved, foreign = add(-90, key="lost"), add(-90, key="moved"), add(-90, task_type="foreign")
     TaskInfo.objects.all().delete()
@@ -569,7 +569,7 @@ def test_trouble_counts_no_attempt_of_an_at_least_once_task(monkeypatch: pytest.
 
 @pytest.mark.django_db(transaction=True)
 def test_a_hanging_refresh_does_not_delay_reports_of_trouble(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    settings.SCHEDULING_HEARTBEAT_INTERVAL = 3600  # it is told at once
+    settings.SCHEDULING_HEARTBEAT_INTERVAL = 3600  # it is reported at once
     hangs, released = threading.Event(), threading.Event()
 
     def hang() -> int:

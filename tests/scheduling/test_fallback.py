@@ -1,4 +1,4 @@
-"""Falling back to the database: what several threads of one process see of it."""
+"""The fallback queue used by several threads of one process."""
 
 from __future__ import annotations
 

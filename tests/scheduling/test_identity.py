@@ -1,4 +1,4 @@
-"""Two installations on one Redis take neither each other's hints nor each other's pages."""
+"""Two installations on one Redis share neither hints nor cached pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _asks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Iterator[tuple[Server, redis.Redis]]:
-    """The one Redis, for the queue and for the pages."""
+    """One Redis, for the queue and the response cache."""
     server = start_redis(tmp_path / "redis")
     with redis.Redis.from_url(server.url) as client:
         yield server, client
@@ -40,7 +40,7 @@ def shared(tmp_path: Path) -> Iterator[tuple[Server, redis.Redis]]:
 
 @pytest.fixture
 def copied(tmp_path: Path, transactional_db: None) -> Iterator[str]:
-    """The address of a copy of the database as it is when the test calls `copy()`; its name here."""
+    """The URL of a copy of the database, which `copy()` makes."""
     if connection.vendor == "sqlite":
         yield f"sqlite:///{tmp_path / 'copy.sqlite3'}"
         return
@@ -53,7 +53,7 @@ def copied(tmp_path: Path, transactional_db: None) -> Iterator[str]:
 
 
 def copy(address: str) -> None:
-    """What a restored backup holds: every row."""
+    """Copy every row, like a restored backup."""
     if connection.vendor == "sqlite":
         connection.close()
         shutil.copy(str(connection.settings_dict["NAME"]), address.removeprefix("sqlite:///"))
@@ -66,7 +66,7 @@ def copy(address: str) -> None:
 
 
 def environments(server: Server, copied: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Of production and of the copy, which was left with production's Redis."""
+    """The environments of production and of the copy, which uses production's Redis."""
     here = {**OWN_KEYS, "REDIS_URL": f"{server.url}/0", "REDIS_CACHE_URL": f"{server.url}/1"}
     return here, {**here, "DATABASE_URL": copied}
 

@@ -1,4 +1,4 @@
-"""Tasks for programs outside: leased with a token, completed or failed by its holder only."""
+"""Leases for external programs: only the holder of the token completes or fails a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every queue owes the engine; one suite for all of them.
+"""The contract of delay queues; one suite for all of them.
 
 The database queue keeps no hints of its own, so each test adds a row for each hint, as the engine does.
 """
@@ -27,7 +27,7 @@ def now_ms() -> int:
 
 
 def put(queue: DelayQueue, *dues_ms: int, topic: Topic = A) -> list[int]:
-    """Rows and hints due at these milliseconds; their ids."""
+    """Adds rows and hints due at these milliseconds; returns their ids."""
     tasks = [
         TaskInfo(
             task_id=new_task_id(),
@@ -118,7 +118,7 @@ def test_the_lock_is_released_by_its_holder(queue: DelayQueue) -> None:
 
 @pytest.mark.usefixtures("keys")
 class TestRedisAlone:
-    """What only the queue on Redis promises."""
+    """The contract of the Redis queue alone."""
 
     def test_a_ping_detects_whether_the_server_answers(self) -> None:
         make_queue(conf.REDIS_URL).ping()
@@ -155,7 +155,7 @@ class TestRedisAlone:
         assert first is not None
         assert other.acquire(0.2) is None
         time.sleep(0.25)
-        assert third.acquire(0.2) is None  # it has not seen for how long
+        assert third.acquire(0.2) is None  # it does not know since when
         assert other.acquire(0.2) is not None
         assert not late.release(first)
 

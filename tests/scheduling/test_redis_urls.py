@@ -48,7 +48,7 @@ def installation(request: pytest.FixtureRequest, installations: Installations, s
 
 @pytest.fixture
 def queue(installation: Installation, transactional_db: None) -> Iterator[DelayQueue]:
-    """The contract's tests get the queue without its reserve."""
+    """The contract's tests use the queue without its fallback."""
     queue = RedisQueue(installation.url)
     yield queue
     queue.close()
@@ -99,14 +99,14 @@ def test_a_wrong_password_is_refused(installations: Installations, kind: str) ->
 
 @pytest.fixture
 def black_hole() -> Iterator[int]:
-    """A port that accepts connections and never answers."""
+    """A port that accepts connections and never responds."""
     with socket.create_server((HOST, 0)) as listener:
         yield listener.getsockname()[1]
 
 
 @pytest.fixture(autouse=True)
 def _own_patience(settings: Any, _patience: None) -> None:
-    """How long the engine waits for a Redis that does not answer."""
+    """Timeouts for an unresponsive Redis."""
     del settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT
 
 
@@ -131,7 +131,7 @@ def test_a_missing_redis_costs_a_short_timeout_and_no_task(
     began = time.monotonic()
     for number in range(20):
         add(parameters=number)
-    # Nobody waits for Redis longer than a moment, and not at each task again.
+    # No caller waits longer than the timeout for Redis, and not again for each task.
     assert time.monotonic() - began < 40 * conf.PUSH_TIMEOUT
     run_due(100)
     assert sorted(notes.flat) == list(range(20))
@@ -188,7 +188,7 @@ def own(tmp_path: Path) -> Iterator[Callable[[Callable[[Path], Installation]], I
 
 
 def run_through(outage: Callable[[], None], url: str, start_manage: StartManage, add: Add) -> str:
-    """Have a worker run a task each 50 ms while servers die; returns what it printed. Each task has one effect."""
+    """Run a worker with a task each 50 ms while servers die; returns its output. Each task has one effect."""
     worker = start_manage("poll", "--forever", env={"REDIS_URL": url})
     worker.wait_for("runs")
     before = [add(number / 20, task_type="probe.note", parameters={}) for number in range(20)]

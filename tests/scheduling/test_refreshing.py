@@ -1,4 +1,4 @@
-"""Refresh and sweep: whatever Redis lost is back, nothing is given out twice, and foreign keys are left alone."""
+"""Refresh and sweep: lost hints are back, nothing is popped twice, and other programs' keys are untouched."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from scheduling.services import add_task, add_tasks, read_database_clock, refres
 from tests.harness import eventually, start_redis
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
-pytestmark = pytest.mark.usefixtures("notes")  # the sweep looks after what has a handler
+pytestmark = pytest.mark.usefixtures("notes")  # the sweep handles types with a handler
 
 
 @pytest.fixture
 def own_redis(tmp_path: Path, settings: Any) -> Iterator[redis.Redis]:
-    """A Redis for this test alone, whose figures nobody else changes."""
+    """A Redis for this test alone, whose statistics no other client changes."""
     server = start_redis(tmp_path)
     settings.SCHEDULING_REDIS_URL = server.url
     yield redis.Redis.from_url(server.url)
@@ -171,14 +171,14 @@ def test_foreign_keys_and_malformed_members_are_left_alone(keys: Keys, add: Add,
     client.zadd("sched:future:{test.note:0}", {b"no id": 1, b"\xff": 2, b"-7": 3})
     client.set("sched:future:{stolen:0}", "a string")
     client.sadd("sched:topics", "stolen:0", "nonsense", b"\xff")
-    client.hset("somebody:else", "a", "b")
+    client.hset("other:program", "a", "b")
     client.set("sched:unknown", "x")
     travel(11)
     report = refresh()
     assert report.promoted == 1
     assert keys.ready() == [good.task_id]
     assert client.get("sched:future:{stolen:0}") == b"a string"
-    assert client.hgetall("somebody:else") == {b"a": b"b"}
+    assert client.hgetall("other:program") == {b"a": b"b"}
     assert client.get("sched:unknown") == b"x"
     assert client.zcard("sched:future:{test.note:0}") == 3
     assert queue_is_quiet()
@@ -208,7 +208,7 @@ def test_topics_without_hints_are_removed_and_added_again(keys: Keys, add: Add, 
 
 
 def queue_is_quiet() -> bool:
-    """A malformed member is no reason to look again and again."""
+    """A malformed member does not cause busy polling."""
     return make_queue(conf.REDIS_URL).pop([TYPE], 0, now_ms=2**52).next_due_ms is None
 
 
@@ -242,7 +242,7 @@ def test_the_sweep_leaves_a_backlog_alone(keys: Keys, add: Add, travel: Travel) 
 
 
 def test_the_sweep_finds_a_lost_hint_while_its_topic_is_busy(keys: Keys, add: Add, travel: Travel) -> None:
-    """E7: and queues neither it nor the backlog twice."""
+    """E7: and requeues neither it nor the backlog twice."""
     lost = [add(0).task_id for _ in range(3)]
     keys.client.delete("sched:ready:{test.note:0}")
     travel(5)
@@ -266,7 +266,7 @@ def test_the_sweep_reads_no_more_of_a_busy_topic_than_one_batch(
     next_one = add(0).task_id
     assert sweep() == 4
     assert keys.ready() == [*lost[:4], next_one]
-    assert sweep() == 0  # what is oldest is known; the others follow when it has run
+    assert sweep() == 0  # the oldest is queued; the others follow when it has run
     keys.client.lpop("sched:ready:{test.note:0}", 4)
     TaskInfo.objects.filter(pk__in=lost[:4]).delete()
     assert sweep() == 2
@@ -307,7 +307,7 @@ def test_the_sweep_leaves_running_and_leased_tasks_alone(keys: Keys, add: Add, t
 
 
 def test_a_long_refresh_does_not_delay_the_sweep(keys: Keys, add: Add, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program may leave it thousands of expired leases to free."""
+    """A program may leave thousands of expired leases."""
     hangs, released = threading.Event(), threading.Event()
 
     def hang() -> int:
@@ -329,7 +329,7 @@ def test_a_long_refresh_does_not_delay_the_sweep(keys: Keys, add: Add, monkeypat
 def test_the_sweep_costs_as_much_however_many_tasks_of_others_are_overdue(
     keys: Keys, add: Add, travel: Travel, django_assert_num_queries: Any
 ) -> None:
-    """What has no handler here waits for programs outside, which ask SQL."""
+    """Types without a handler are for external programs, which query SQL."""
     others = [
         {"task_type": f"x{number}", "execute_time": read_database_clock(), "parameters": {}} for number in range(9)
     ]

@@ -1,4 +1,4 @@
-"""Running what is due: once, in one transaction with its effect, and never early."""
+"""Running due tasks: once, in one transaction with the effect, and never early."""
 
 from __future__ import annotations
 
@@ -150,13 +150,13 @@ def test_the_effect_and_the_end_of_the_task_commit_together(queue: DelayQueue, a
 
 
 def test_a_dropped_task_is_closed_with_the_reason(queue: DelayQueue, add: Add, notes: Notes) -> None:
-    void, good = add(0), add(0)
-    notes.fault = lambda tasks: {void.task_id: Drop("it was withdrawn")}
+    invalid, good = add(0), add(0)
+    notes.fault = lambda tasks: {invalid.task_id: Drop("it was unpublished")}
     report = run_once(10)
     assert (report.executed, report.dropped) == (1, 1)
     assert TaskInfo.objects.count() == 0
-    log = TaskInfoLog.objects.get(pk=void.pk)
-    assert (log.status, log.error) == (Status.CANCELLED, "it was withdrawn")
+    log = TaskInfoLog.objects.get(pk=invalid.pk)
+    assert (log.status, log.error) == (Status.CANCELLED, "it was unpublished")
     assert TaskInfoLog.objects.get(pk=good.pk).status == Status.EXECUTED
 
 
@@ -258,7 +258,7 @@ def test_a_batch_that_deadlocks_is_retried(queue: DelayQueue, add: Add, notes: N
 def test_a_task_found_long_overdue_is_counted_before_it_runs(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
-    """Else one that kills its worker would do so for ever."""
+    """Otherwise a task that kills its worker would do so for ever."""
     task = add(0)
     travel(5)
     seen: list[int] = []
@@ -284,7 +284,7 @@ def test_a_task_that_killed_its_workers_too_often_is_dead(
 def test_an_attempt_that_was_counted_and_is_about_to_begin_is_not_counted_by_others(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
-    """R0.6: else six workers that meet a backlog would take each other for dead and give its tasks up."""
+    """R0.6: otherwise six workers with a backlog would consider each other dead and fail its tasks."""
     task = add(0)
     travel(5)
     for name in ("first", "second"):

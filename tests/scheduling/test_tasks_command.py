@@ -1,4 +1,4 @@
-"""`manage.py tasks`: what it shows, and that it tells the truth about what it changed."""
+"""`manage.py tasks`: its output and results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Status = TaskInfoLog.Status
 
 
 def tasks(*arguments: object) -> str:
-    """What the command prints. CommandError where a shell would see exit code 1."""
+    """The output of the command; raises CommandError instead of exit code 1."""
     output = StringIO()
     call_command("tasks", *map(str, arguments), stdout=output)
     return output.getvalue()
@@ -40,7 +40,7 @@ def ids(*arguments: object) -> list[int]:
 
 @pytest.fixture
 def failed(add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> TaskInfo:
-    """A task that has failed for good; the next ones succeed."""
+    """A dead task; the next ones succeed."""
 
     def refuse(batch: Sequence[TaskInfo]) -> None:
         raise ValueError("the printing press is on fire")

@@ -1,4 +1,4 @@
-"""Workers as real processes: on time, woken, stopped politely, killed, supervised, and none of them indispensable."""
+"""Workers as real processes: on time, woken, stopped, killed, supervised and replaced."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def queue(request: pytest.FixtureRequest, transactional_db: None, settings: Any)
 
 @pytest.fixture
 def start_worker(start_manage: StartManage) -> StartWorker:
-    """Starts `poll --forever` and waits for its first sign of life."""
+    """Starts `poll --forever` and waits for its first heartbeat."""
 
     def start(*args: str, env: dict[str, str] | None = None) -> Process:
         known = WorkerHeartbeat.objects.count()
