@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils import translation
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, status
@@ -31,7 +33,7 @@ from articles.api.article_serializers import (
 from articles.api.base import NewsroomView
 from articles.exceptions import NotRescheduled
 from articles.models import Article, Channel, due_at
-from articles.workflow import WAITING
+from articles.workflow import TRANSITIONS, WAITING, Input, Subject, Transition, TransitionRule
 from scheduling.services import database_now
 from scheduling.unknown_fields import Nothing
 
@@ -43,6 +45,16 @@ _LOOKUPS = {
     "tag": "tags",
     "until": "publish_at__lt",
 }
+
+BODIES: dict[Input, type[Serializer[Any]]] = {
+    Input.NONE: Nothing,
+    Input.REASON: RefusalSerializer,
+    Input.NOTICE: RetractSerializer,
+    Input.TIME: ScheduleSerializer,
+    Input.REVISION: ApprovalSerializer,
+    Input.EMBARGO: EmbargoSerializer,
+}
+"""What the body of a request gives, by the input that a transition needs."""
 
 NEWER = [f"update__{text}__{name}" for text in ("draft", "approved") for name in ("author", "channel")]
 """What is shown of newer texts."""
@@ -101,12 +113,6 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         self.unchanged(article, lambda: serializer.save(by=request.user))
         return self.shown(pk)
 
-    @extend_schema(operation_id="desk_articles_submit", summary="Hand in for review", request=None)
-    @action(detail=True, methods=["post"])
-    def submit(self, request: Request, pk: int) -> Response:
-        """Submit; the automatic review decides at once."""
-        return self._take(publishing.submit)
-
     @extend_schema(operation_id="desk_articles_claim", summary="Claim for review", request=None)
     @action(detail=True, methods=["post"])
     def claim(self, request: Request, pk: int) -> Response:
@@ -118,96 +124,6 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     def unclaim(self, request: Request, pk: int) -> Response:
         """Let other reviewers have the article."""
         return self._take(publishing.release_soft_lock)
-
-    @extend_schema(operation_id="desk_articles_approve", summary="Approve", request=ApprovalSerializer)
-    @action(detail=True, methods=["post"])
-    def approve(self, request: Request, pk: int) -> Response:
-        """Let a text pass that a person must decide about."""
-        return self._take(publishing.approve, ApprovalSerializer)
-
-    @extend_schema(operation_id="desk_articles_reject", summary="Reject", request=RefusalSerializer)
-    @action(detail=True, methods=["post"])
-    def reject(self, request: Request, pk: int) -> Response:
-        """Send an article back with a reason."""
-        return self._take(publishing.reject, RefusalSerializer)
-
-    @extend_schema(operation_id="desk_articles_schedule", summary="Schedule", request=ScheduleSerializer)
-    @action(detail=True, methods=["post"])
-    def schedule(self, request: Request, pk: int) -> Response:
-        """Have an approved article go live at a time."""
-        return self._take(publishing.schedule, ScheduleSerializer)
-
-    @extend_schema(operation_id="desk_articles_unschedule", summary="Unschedule", request=None)
-    @action(detail=True, methods=["post"])
-    def unschedule(self, request: Request, pk: int) -> Response:
-        """Take the time away; the approval stays."""
-        return self._take(publishing.unschedule)
-
-    @extend_schema(operation_id="desk_articles_publish", summary="Publish now", request=None)
-    @action(detail=True, methods=["post"])
-    def publish(self, request: Request, pk: int) -> Response:
-        """Put an approved article out at this instant."""
-        return self._take(publishing.publish_now)
-
-    @extend_schema(operation_id="desk_articles_unpublish", summary="Unpublish", request=None)
-    @action(detail=True, methods=["post"])
-    def unpublish(self, request: Request, pk: int) -> Response:
-        """Take a published article off."""
-        return self._take(publishing.unpublish)
-
-    @extend_schema(operation_id="desk_articles_republish", summary="Republish", request=None)
-    @action(detail=True, methods=["post"])
-    def republish(self, request: Request, pk: int) -> Response:
-        """Put a withdrawn article out again."""
-        return self._take(publishing.republish)
-
-    @extend_schema(operation_id="desk_articles_embargo", summary="Set or lift the embargo", request=EmbargoSerializer)
-    @action(detail=True, methods=["post"])
-    def embargo(self, request: Request, pk: int) -> Response:
-        """Let nobody see or publish the article before a time."""
-        return self._take(publishing.set_embargo, EmbargoSerializer)
-
-    @extend_schema(operation_id="desk_articles_retract", summary="Retract, with a notice", request=RetractSerializer)
-    @action(detail=True, methods=["post"])
-    def retract(self, request: Request, pk: int) -> Response:
-        """Take an article away at once; its readers are told the notice."""
-        return self._take(publishing.retract, RetractSerializer)
-
-    @extend_schema(operation_id="desk_articles_undo_retraction", summary="Undo the retraction", request=None)
-    @action(detail=True, methods=["post"], url_path="undo-retraction")
-    def undo_retraction(self, request: Request, pk: int) -> Response:
-        """The article is withdrawn then, and can be restored."""
-        return self._take(publishing.undo_retraction)
-
-    @extend_schema(
-        operation_id="desk_articles_update_schedule", summary="Schedule the newer text", request=UpdateTimeSerializer
-    )
-    @action(detail=True, methods=["post"], url_path="update/schedule")
-    def schedule_update(self, request: Request, pk: int) -> Response:
-        """Have the newer text, once approved, take the place of the present one at a time."""
-        return self._take(publishing.schedule_update, UpdateTimeSerializer)
-
-    @extend_schema(
-        operation_id="desk_articles_update_unschedule", summary="Take the newer text's time away", request=None
-    )
-    @action(detail=True, methods=["post"], url_path="update/unschedule")
-    def unschedule_update(self, request: Request, pk: int) -> Response:
-        """The newer text waits."""
-        return self._take(publishing.unschedule_update)
-
-    @extend_schema(
-        operation_id="desk_articles_update_publish", summary="Publish the approved newer text now", request=None
-    )
-    @action(detail=True, methods=["post"], url_path="update/publish")
-    def publish_update(self, request: Request, pk: int) -> Response:
-        """It takes the place of the present text at this instant."""
-        return self._take(publishing.publish_update)
-
-    @extend_schema(operation_id="desk_articles_update_discard", summary="Drop the newer text", request=None)
-    @action(detail=True, methods=["post"], url_path="update/discard")
-    def discard_update(self, request: Request, pk: int) -> Response:
-        """Its revisions stay in the history."""
-        return self._take(publishing.discard_update)
 
     @extend_schema(
         operation_id="desk_articles_reschedule", summary="Reschedule many articles", request=RescheduleSerializer,
@@ -232,6 +148,33 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         article, values = self.get_object(), self.checked(body)
         self.unchanged(article, lambda: transition(article, by=self.request.user, **values))
         return self.shown(article.pk)
+
+
+def _add_transition(transition: Transition, body: type[Serializer[Any]]) -> None:
+    """Give the articles an action for this transition, below its path."""
+    rule = TRANSITIONS[transition]
+
+    def act(self: DeskArticleViewSet, request: Request, pk: int) -> Response:
+        return self._take(partial(publishing.perform, transition), body)
+
+    act.__name__, act.__doc__ = transition.value, publishing.description_of(transition)
+    with translation.override(None):
+        summary = str(rule.label)
+    name = rule.path.replace("/", "_").replace("-", "_")
+    request = None if body is Nothing else body
+    method = action(detail=True, methods=["post"], url_path=rule.path)(act)
+    documented = extend_schema(operation_id=f"desk_articles_{name}", summary=summary, request=request)(method)
+    setattr(DeskArticleViewSet, transition.value, documented)
+
+
+def _body_of(rule: TransitionRule) -> type[Serializer[Any]]:
+    is_update = rule.subject is Subject.NEWER and rule.input is Input.TIME
+    return UpdateTimeSerializer if is_update else BODIES[rule.input]
+
+
+for _transition, _rule in TRANSITIONS.items():
+    if _rule.input in BODIES:
+        _add_transition(_transition, _body_of(_rule))
 
 
 def _to_be_moved(channel: Channel | None, ids: Iterable[int]) -> list[Article]:

@@ -164,7 +164,7 @@ def test_a_process_that_dies_between_commit_and_purge_leaves_the_errand(
     assert f"article:{article.pk}" in proxy.heard()
 
 
-def test_what_is_rolled_back_is_not_told(proxy: Proxy) -> None:
+def test_the_hub_is_not_pinged_about_what_is_rolled_back(proxy: Proxy) -> None:
     article = make_article()
     with pytest.raises(RuntimeError), transaction.atomic():
         article.status = APPROVED
