@@ -166,13 +166,13 @@ def test_a_server_that_hangs_costs_one_thread_however_often_it_is_probed() -> No
     released = threading.Event()
     probe = Probe(lambda: released.wait(60))
     before = threading.active_count()
-    responses = {id(probe.ask()) for _ in range(20)}
+    responses = {id(probe.start()) for _ in range(20)}
     assert len(responses) == 1
     assert threading.active_count() == before + 1
-    response = probe.ask()
+    response = probe.start()
     released.set()
     assert response.result(10) is True
-    assert probe.ask() is not response
+    assert probe.start() is not response
 
 
 def test_a_probe_is_read_only(client: Client) -> None:
