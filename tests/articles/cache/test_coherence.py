@@ -267,7 +267,7 @@ def assert_each_address_told_the_end(readers: Readers, newsroom: Newsroom) -> No
         assert not late
 
 
-def test_a_crowd_at_the_second_has_the_page_made_once(transactional_db: None, tmp_path: Path) -> None:
+def test_many_requests_at_once_build_the_page_once(transactional_db: None, tmp_path: Path) -> None:
     environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "METRICS_NETWORKS": "127.0.0.0/8"}
     with serving("--workers", "2", env=environment) as web:
         ask_at_once(f"{web.url}/", 20)
