@@ -1,7 +1,7 @@
-"""Domain events: what happened to articles and releases. `articles.subscribers` lists who listens to which.
+"""Domain events of articles. `articles.subscribers` lists the subscribers of each.
 
-Subscribers run inside the transaction of what happened, so what they store commits or rolls back with it. What has to
-reach other systems is stored as an at-least-once task (transactional outbox).
+Subscribers run inside the transaction that emits the event, so their writes commit or roll back with it. Messages to
+other systems are stored as at-least-once tasks (transactional outbox).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ArticlesPublished:
 
 @dataclass(frozen=True)
 class ArticlesUnpublished:
-    """These articles left the site; `at_set_time` when the clock did it, which caches know beforehand."""
+    """These articles left the site; `at_set_time` when it was due, which caches know beforehand."""
 
     article_ids: Collection[int]
     at_set_time: bool = False
@@ -37,7 +37,7 @@ class EntriesRecorded:
 
 @dataclass(frozen=True)
 class DueRecorded:
-    """The audit log says that the clock did `action` to these articles."""
+    """The audit log has entries of `action`, which was due, for these articles."""
 
     action: str
     articles: Mapping[int, Article]
@@ -56,6 +56,6 @@ def subscribe(subscribers: Mapping[type[Event], Sequence[Subscriber]]) -> None:
 
 
 def emit(event: Event) -> None:
-    """Hand `event` to its subscribers, in their order. An error of one of them rolls the transaction back."""
+    """Call the subscribers of `event` in order. An error in one of them rolls the transaction back."""
     for subscriber in _subscribers.get(type(event), ()):
         subscriber(event)

@@ -1,4 +1,4 @@
-"""Everything the newsroom refuses on purpose: each error has a `code` for programs and a `message` for people."""
+"""Errors that users can cause: each has a `code` for programs and a `message` for users."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MOST_LISTED = 5
 
 
 def listed(names: Sequence[str]) -> str:
-    """A few names in quotation marks, for a sentence."""
+    """The first names in quotation marks, for a sentence."""
     # Translators: between the names of a list
     shown = gettext(", ").join(f"“{name}”" for name in names[:MOST_LISTED])
     return f"{shown} …" if len(names) > MOST_LISTED else shown
 
 
 class ArticleError(Exception):
-    """The newsroom could not do what was asked."""
+    """The request could not be fulfilled."""
 
     code = "article_error"
     message: str | Promise = _("This could not be done.")
@@ -35,35 +35,35 @@ class ArticleError(Exception):
 
 
 class ArticleGone(ArticleError):
-    """The article was deleted meanwhile."""
+    """The article was deleted in the meantime."""
 
     code = "gone"
     message = _("The article has been deleted.")
 
 
 class NotAllowed(ArticleError):
-    """The person lacks the permission."""
+    """The user lacks the permission."""
 
     code = "not_allowed"
     message = _("You do not have permission to do this.")
 
 
 class WrongState(ArticleError):
-    """The article's status does not allow the step."""
+    """The article's status does not allow the transition."""
 
     code = "wrong_state"
     message = _("The article's status does not allow this.")
 
 
 class BelongsToRelease(WrongState):
-    """A release keeps this step for itself until it goes out."""
+    """The transition is refused for members of a pending release."""
 
     code = "belongs_to_release"
-    message = _("The article belongs to a release; take it out of that first.")
+    message = _("The article belongs to a release; remove it from the release first.")
 
 
 class ReleaseGone(ArticleGone):
-    """The release was deleted meanwhile."""
+    """The release was deleted in the meantime."""
 
     message = _("The release has been deleted.")
 
@@ -76,10 +76,10 @@ class NotAMember(ArticleGone):
 
 
 class ReleaseNotReady(WrongState):
-    """Something stands in the way of a release: the message names each article and what is wrong with it."""
+    """A release has blocking issues: the message names each article and its issue."""
 
     code = "release_not_ready"
-    message = _("The release cannot go out.")
+    message = _("The release cannot be published.")
 
 
 class InvalidSchedule(ArticleError):
@@ -90,28 +90,28 @@ class InvalidSchedule(ArticleError):
 
 
 class ReasonMissing(ArticleError):
-    """A refusal needs a reason."""
+    """A rejection needs a reason."""
 
     code = "reason_missing"
-    message = _("Say why the article is refused.")
+    message = _("Enter feedback to the author: why the article is rejected.")
 
 
 class LockedByAnother(ArticleError):
-    """Another reviewer is on the article."""
+    """Another reviewer has claimed the article."""
 
     code = "soft_locked"
-    message = _("Another reviewer is on this article.")
+    message = _("Another reviewer has claimed this article.")
 
 
 class EditConflict(ArticleError):
-    """Somebody else saved the article since this editor opened it."""
+    """Another user saved the article after this editor had opened it."""
 
     code = "stale"
-    message = _("Somebody else has changed the article since you opened it.")
+    message = _("Another user has changed the article since you opened it.")
 
     def __init__(self, changes: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self.changes = changes or {}  #: what was not saved
+        self.changes = changes or {}  #: that were not saved
 
 
 class RevisionChanged(ArticleError):
@@ -122,35 +122,35 @@ class RevisionChanged(ArticleError):
 
 
 class RevisionMissing(ArticleError):
-    """An approval is about a revision that somebody read."""
+    """An approval must name the revision that was read."""
 
     code = "revision_missing"
     message = _("Say which revision you read: only that is approved.")
 
 
 class ChangedSince(ArticleError):
-    """Somebody, or the clock, has changed the article since."""
+    """The article has been changed since."""
 
     code = "changed_since"
     message = _("The article has been changed since.")
 
 
 class TooMany(ArticleError):
-    """More articles than one step takes at once."""
+    """More articles than a bulk action can have."""
 
     code = "too_many"
     message = _("These are too many articles at once.")
 
 
 class TimePast(InvalidSchedule):
-    """Something was moved to a time that is past."""
+    """The new time is past."""
 
     code = "past"
-    message = _("This time is past; nothing was moved.")
+    message = _("This time is past; nothing was rescheduled.")
 
 
 class NotRescheduled(ArticleError):
-    """Some of the articles that were to be moved cannot be; `problems` says why, by id."""
+    """Some articles cannot be rescheduled; `problems` gives the reason, by id."""
 
     code = "not_moved"
 
@@ -161,31 +161,31 @@ class NotRescheduled(ArticleError):
 
 
 class UnknownCheckpoint(ArticleError):
-    """The change feed has not got so far; it was written anew since, or restored from a backup."""
+    """The checkpoint is beyond the end of the change feed, which was rebuilt or restored from a backup."""
 
     code = "unknown_checkpoint"
     message = _("There is no such checkpoint any more; begin again with an early time, such as 2000-01-01T00:00:00Z.")
 
 
 class RescheduledByOther(ArticleError):
-    """Somebody rescheduled it after this editor loaded the screen."""
+    """Another user rescheduled it after this editor had loaded the page."""
 
     code = "rescheduled"
-    message = _("Somebody has moved it meanwhile.")
+    message = _("Another user has rescheduled it in the meantime.")
 
 
 class UnderEmbargo(InvalidSchedule):
-    """Nobody puts an article out, or schedules it for a time, before its embargo ends."""
+    """The time is before the end of the article's embargo."""
 
     code = "under_embargo"
     message = _("The article is under embargo; lift the embargo first.")
 
 
 class RetractionNoticeMissing(ArticleError):
-    """A kill needs a notice."""
+    """A retraction needs a notice."""
 
     code = "notice_missing"
-    message = _("Say what readers are told instead of the article.")
+    message = _("Enter the retraction notice that readers see instead of the article.")
 
 
 class TooLong(ArticleError):
@@ -203,74 +203,74 @@ class RevisionGone(ArticleError):
 
 
 class NotEditable(ArticleError):
-    """The field is not one that editors change."""
+    """The field is not editable."""
 
     code = "not_editable"
     message = _("This cannot be edited.")
 
 
 class InvalidImageFile(ArticleError):
-    """The file is not a picture that can be taken."""
+    """The file is not a supported image."""
 
     code = "no_picture"
-    message = _("The file is no picture that can be read.")
+    message = _("The file is not an image that can be read.")
 
 
 class NotStored(ArticleError):
-    """The storage took nothing."""
+    """The storage failed."""
 
     code = "not_stored"
-    message = _("The picture could not be stored; nothing of it was kept. Try again, or tell an administrator.")
+    message = _("The image could not be stored. Try again, or contact an administrator.")
 
 
 class ImageGone(ArticleError):
-    """The picture was deleted meanwhile."""
+    """The image was deleted in the meantime."""
 
     code = "picture_gone"
-    message = _("The picture has been deleted.")
+    message = _("The image has been deleted.")
 
 
 class ImageInUse(ArticleError):
-    """Articles show the picture."""
+    """Articles use the image."""
 
     code = "picture_used"
 
     def __init__(self, titles: Sequence[str]) -> None:
-        """Without titles to who may not see those articles."""
-        text = _("The picture is used in %(titles)s; take it out there first.") % {"titles": listed(titles)}
-        super().__init__(text if titles else _("The picture is used in articles that you may not see."))
+        """Without titles if the user may not see those articles."""
+        text = _("The image is used in %(titles)s; remove it there first.") % {"titles": listed(titles)}
+        super().__init__(text if titles else _("The image is used in articles that you may not see."))
         self.titles = titles
 
 
 class UnknownImage(ArticleError):
-    """A text refers to pictures that do not exist."""
+    """A text refers to images that do not exist."""
 
     code = "unknown_picture"
 
     def __init__(self, ids: Sequence[str]) -> None:
-        text = _("There is no such picture, or it has been deleted: %(ids)s. Choose another or take it out.")
+        text = _("There is no such image, or it has been deleted: %(ids)s. Choose another or remove it.")
         super().__init__(text % {"ids": listed(ids)})
 
 
 class AltMissing(ArticleError):
-    """A picture without a description cannot be used."""
+    """An image without alt text cannot be used."""
 
     code = "alt_missing"
 
     def __init__(self, titles: Sequence[str]) -> None:
-        text = _("Describe what is to be seen before the picture is used: %(titles)s.")
+        text = _("Enter alt text before the image is used: %(titles)s.")
         super().__init__(text % {"titles": listed(titles)})
 
 
 class WrongCover(ArticleError):
-    """The pictures of a cover are not as many as its mode says."""
+    """The number of images does not match the cover's mode."""
 
     code = "wrong_cover"
-    message = _("The cover has another number of pictures than its mode says.")
+    message = _("The number of images does not match the cover’s mode.")
 
 
 class InvalidImage(ArticleError):
-    """What is said about a picture cannot be kept."""
+    """The values given for an image are invalid."""
 
     code = "wrong_picture"
-    message = _("This cannot be said about a picture.")
+    message = _("These values are not valid for an image.")

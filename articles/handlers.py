@@ -1,4 +1,4 @@
-"""The tasks of the newsroom: going live and being taken off, a batch at a time."""
+"""Task handlers: going live, updates, releases, reviews, bulk actions, mail, pings and purges."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Actor, Source, reads_articles, source
 from articles.cache import CacheFailed, run_purge
-from articles.distribution import keep_up, ping, topics
+from articles.distribution import catch_up_completely, ping, topics
 from articles.models import Article, BulkAction, Release
 from articles.notifications import notify_of_trouble, remove_orphaned_notifications, send_mail
 from articles.publishing import (
     Outcome,
-    carry_on,
-    conclude,
     publish_due,
     reconcile_reviews,
     reconcile_tasks,
     review_again,
+    review_submitted,
+    run_bulk_action,
     sync_tasks,
     unpublish_due,
     update_due,
@@ -53,17 +53,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-reconciler(reconcile_releases)  # first: a time that a member must not have gets no task
+reconciler(reconcile_releases)  # first: a release member's own time must not get a task
 reconciler(reconcile_tasks)
 reconciler(reconcile_reviews)
 reconciler(notify_of_trouble)
 reconciler(reconcile_index)
 reconciler(remove_orphaned_notifications)
-reconciler(keep_up)
+reconciler(catch_up_completely)
 
 
 def titles(keys: Collection[str], to: Actor) -> Mapping[str, str]:
-    """The headlines of the articles whose tasks have these keys, for who may read articles."""
+    """The headlines of the articles whose tasks have these keys, if `to` may read articles."""
     if not reads_articles(to):
         return {}
     ids = [int(key) for key in keys if key.isdecimal()]
@@ -72,24 +72,24 @@ def titles(keys: Collection[str], to: Actor) -> Mapping[str, str]:
 
 @handler(PUBLISH, label=_("Publication"), namer=titles, recoverable=True)
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
-    """Put the articles out whose time has come."""
+    """Publish the articles that are due."""
     return _run(publish_due, tasks, "published")
 
 
-@handler(UNPUBLISH, label=_("Taking off"), namer=titles, recoverable=True)
+@handler(UNPUBLISH, label=_("Unpublication"), namer=titles, recoverable=True)
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
-    """Take the articles off whose time is over."""
-    return _run(unpublish_due, tasks, "withdrew")
+    """Unpublish the articles that are due."""
+    return _run(unpublish_due, tasks, "unpublished")
 
 
 @handler(UPDATE, may_wait=True, label=_("Update"), namer=titles, recoverable=True)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
-    """Put newer texts in the place of the present ones."""
+    """Publish the updates that are due."""
     return _run(update_due, tasks, "updated")
 
 
 def names(keys: Collection[str], to: Actor) -> Mapping[str, str]:
-    """The names of the releases whose tasks have these keys, for who may see releases."""
+    """The names of the releases whose tasks have these keys, if `to` may see releases."""
     if not to.has_perm("articles.view_release"):  # type: ignore[union-attr]
         return {}
     ids = [int(key) for key in keys if key.isdecimal()]
@@ -98,7 +98,7 @@ def names(keys: Collection[str], to: Actor) -> Mapping[str, str]:
 
 @handler(RELEASE, may_wait=True, label=_("Release"), namer=names, recoverable=True)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
-    """Put releases out, each as a whole or not at all."""
+    """Publish releases, each as a whole or not at all."""
     until = time.monotonic() + PATIENCE
     with source(Source.WORKER):
         verdicts = {task.task_id: release_due(_release(task), until=until) for task in tasks}
@@ -107,24 +107,24 @@ def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
 
 @handler(REVIEW, at_least_once=True, label=_("Review of a long text"), namer=titles)
 def review(tasks: Sequence[TaskInfo]) -> None:
-    """Have long texts reviewed."""
+    """Review long texts."""
     for task in tasks:
-        conclude(_subject(task), needs_reviewer=bool(dict(task.parameters or {})["needs_reviewer"]))
+        review_submitted(_subject(task), needs_reviewer=bool(dict(task.parameters or {})["needs_reviewer"]))
 
 
 def everything(keys: Collection[str], to: Actor) -> Mapping[str, str]:
-    """There is one such task, and it is about all that waits."""
+    """There is one such task, about everything that waits."""
     return dict.fromkeys(keys, gettext("everything that waits"))
 
 
 @handler(REVIEW_AGAIN, at_least_once=True, label=_("Review with new words"), namer=everything, recoverable=True)
 def review_with_new_words(tasks: Sequence[TaskInfo]) -> None:
-    """Have everything that waits reviewed with the new words."""
+    """Review everything that waits again, with the new words."""
     review_again()
 
 
 def transitions(keys: Collection[str], to: Actor) -> Mapping[str, str]:
-    """The steps that the batches take whose tasks have these keys."""
+    """The labels of the bulk actions whose tasks have these keys."""
     numbers = {key: key.partition(":")[0] for key in keys}
     known = dict(
         BulkAction.objects.filter(pk__in={n for n in numbers.values() if n.isdecimal()}).values_list("pk", "transition")
@@ -133,41 +133,41 @@ def transitions(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     return {key: str(TRANSITIONS[Transition(transition)].label) for key, transition in found.items() if transition}
 
 
-@handler(BULK_ACTION, at_least_once=True, label=_("Step with many articles"), namer=transitions)
+@handler(BULK_ACTION, at_least_once=True, label=_("Bulk action"), namer=transitions)
 def bulk_action(tasks: Sequence[TaskInfo]) -> None:
-    """Go on with steps with many articles, also when nobody looks."""
+    """Continue bulk actions, whether or not their page is open."""
     for task in tasks:
-        carry_on(dict(task.parameters or {})["bulk_action_id"])
+        run_bulk_action(dict(task.parameters or {})["bulk_action_id"])
 
 
 @handler(MAIL, max_attempts=8, at_least_once=True, label=_("Mail"))
 def mail_notification(tasks: Sequence[TaskInfo]) -> None:
-    """Send notices by mail."""
+    """Send notifications by mail."""
     for task in tasks:
         send_mail(dict(task.parameters or {})["notice"])
 
 
-@handler(PING, max_attempts=8, at_least_once=True, label=_("Word to the hub"))
+@handler(PING, max_attempts=8, at_least_once=True, label=_("WebSub ping"))
 def ping_hub(tasks: Sequence[TaskInfo]) -> None:
-    """Tell the hub of feeds that changed."""
+    """Ping the hub about feeds that changed."""
     for task in tasks:
-        told = dict(task.parameters or {})
-        ping(told["topics"] if "topics" in told else topics(told["articles"], are_gone=told.get("are_gone", True)))
+        given = dict(task.parameters or {})
+        ping(given["topics"] if "topics" in given else topics(given["articles"], are_gone=given.get("are_gone", True)))
 
 
-_OUTLIVED = 6
-"""Attempts after which an answer that was to be purged has ended by itself: they take more than a minute."""
+_MAX_PURGE_ATTEMPTS = 6
+"""Attempts, over more than a minute, after which the responses to purge have expired by themselves."""
 
 
-@handler(PURGE, max_attempts=8, at_least_once=True, label=_("Word to the proxies"), namer=titles)
+@handler(PURGE, max_attempts=8, at_least_once=True, label=_("CDN purge"), namer=titles)
 def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
-    """Make sure that proxies forget what was changed."""
+    """Purge changed pages from the CDN."""
     for task in tasks:
         wanted = dict(task.parameters or {})
         try:
             run_purge(wanted["articles"], wanted["tags"])
         except CacheFailed:
-            if task.attempts < _OUTLIVED:
+            if task.attempts < _MAX_PURGE_ATTEMPTS:
                 raise
 
 
@@ -177,14 +177,14 @@ def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo]
     with source(Source.WORKER):
         outcome = effect(set(subjects.values()))
     if outcome.early:
-        transaction.on_commit(partial(_give_the_right_task, outcome.early), robust=True)
+        transaction.on_commit(partial(_sync_tasks, outcome.early), robust=True)
     _report(outcome, [task for task in tasks if subjects[task.task_id] in outcome.done], done, began)
     verdicts = _verdicts(outcome)
     return {task_id: verdicts[pk] for task_id, pk in subjects.items() if pk in verdicts}
 
 
 def _report(outcome: Outcome, tasks: Sequence[TaskInfo], done: str, began: float) -> None:
-    """After the commit, a line in the log with how late the latest was: with all that was waited for since `began`."""
+    """After the commit, log how late the latest task was, counting all waiting since `began`."""
     if outcome.at is not None and tasks:
         found_late = max(outcome.at - task.due for task in tasks)
         transaction.on_commit(partial(_log_lateness, done, len(outcome.done), found_late, began), robust=True)
@@ -196,15 +196,15 @@ def _log_lateness(done: str, count: int, found_late: timedelta, began: float) ->
 
 
 def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:
-    """Article to verdict, for those that were neither published nor withdrawn."""
-    verdicts: dict[int, Verdict] = {pk: Drop(reason) for pk, reason in outcome.void.items()}
+    """Article to verdict, for those that were not done."""
+    verdicts: dict[int, Verdict] = {pk: Drop(reason) for pk, reason in outcome.invalid.items()}
     verdicts |= dict.fromkeys(outcome.early, Drop("the article's time has not come"))
     verdicts |= dict.fromkeys(outcome.busy, Postpone())
     return verdicts
 
 
 def _subject(task: TaskInfo) -> int:
-    """The article a task is about. Anything that is not one raises, and so fails this task alone."""
+    """The article of a task. Raises if there is none, which fails this task alone."""
     return int(dict(task.parameters or {})["article_id"])
 
 
@@ -213,6 +213,6 @@ def _release(task: TaskInfo) -> int:
 
 
 @retried
-def _give_the_right_task(article_ids: Collection[int]) -> None:
-    """The time was changed behind the tasks' back: set the tasks right, unless an editor is about to."""
+def _sync_tasks(article_ids: Collection[int]) -> None:
+    """Correct tasks whose article got another time without a save, unless an editor holds the article."""
     sync_tasks(list(lock_by_ids(Article, article_ids, skip_locked=True).values_list("pk", flat=True)))

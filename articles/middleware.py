@@ -1,4 +1,4 @@
-"""What holds while a request of the newsroom is answered: by which door it came in, and how its person reads."""
+"""Middleware: cache headers, the audit source, users' preferences and malformed input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from articles.notifications import speaking_to
 
 
 class NoStoreMiddleware:
-    """No cache keeps what does not say how long it stays true: the desk, drafts, forms, addresses of nothing."""
+    """Forbid caching of every response that sets no `Cache-Control` itself."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -31,25 +31,25 @@ class NoStoreMiddleware:
 
 
 class SourceMiddleware:
-    """The newsroom's screens are one door; every other address that changes something is the programs'."""
+    """Set the source of audit entries: the admin, or else the API."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        name = Source.ADMIN if _is_of_the_desk(request) else Source.API
+        name = Source.ADMIN if _is_admin(request) else Source.API
         with source(name, by=request.user):
             return self.get_response(request)
 
 
 class PreferencesMiddleware:
-    """The newsroom's screens speak to each person in the chosen zone and language; readers' pages do not."""
+    """Apply each user's time zone and language in the admin, but not on readers' pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not _is_of_the_desk(request):
+        if not _is_admin(request):
             return self.get_response(request)
         with speaking_to(request.user):
             response = self.get_response(request)
@@ -58,7 +58,7 @@ class PreferencesMiddleware:
 
 
 class ForgedNumbersMiddleware:
-    """No form or address of the newsroom sends such a number or choice: whoever forged it is told so, not "500"."""
+    """Answer malformed numbers and choices, which no form sends, with 400 instead of 500."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -67,7 +67,7 @@ class ForgedNumbersMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, options: Any) -> HttpResponseBase | None:
-        """Before a list's action: each chosen row has a key as the list's rows have."""
+        """Before a bulk action, check that each chosen row has a valid key."""
         screen = getattr(view, "model_admin", None)
         if screen is None or not request.user.is_staff or ACTION_CHECKBOX_NAME not in request.POST:
             return None
@@ -76,8 +76,8 @@ class ForgedNumbersMiddleware:
         return None if is_known else HttpResponseBadRequest(_("What is chosen is not in this list: open it again."))
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponseBase | None:
-        """SQLite takes no number beyond 64 bits, where MariaDB finds nothing; a list has only so many pages."""
-        if not _is_of_the_desk(request):
+        """Answer a page number out of range, and a number beyond 64 bits, which SQLite cannot bind."""
+        if not _is_admin(request):
             return None
         if isinstance(fault, InvalidPage):
             return HttpResponseBadRequest(_("There is no such page: open the first one again."))
@@ -94,5 +94,5 @@ def _is_key(key: Field[Any, Any], text: str) -> bool:
     return bool(text)
 
 
-def _is_of_the_desk(request: HttpRequest) -> bool:
+def _is_admin(request: HttpRequest) -> bool:
     return request.path.startswith(reverse("admin:index"))

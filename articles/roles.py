@@ -1,4 +1,4 @@
-"""The roles of a newsroom, as groups: what members may do. `articles.audit.permissions` says with which articles."""
+"""The roles of a newsroom, as groups with permissions. `articles.audit.permissions` adds the rules per article."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ROLES: dict[Role, tuple[str, ...]] = {
 
 
 def create_roles(apps: Apps | StateApps) -> None:
-    """Make the groups that are missing and give them their permissions; what was added to them by hand stays."""
+    """Create missing groups and give all their permissions; permissions added by hand stay."""
     groups, permissions = apps.get_model("auth", "Group").objects, apps.get_model("auth", "Permission").objects
     for role, rights in ROLES.items():
         group, _is_new = groups.get_or_create(name=role.value)
@@ -62,7 +62,7 @@ def create_roles(apps: Apps | StateApps) -> None:
 
 
 def grant(apps: Apps | StateApps, model: str) -> None:
-    """Give the groups that are there the permissions of a new model; what was taken from them by hand stays away."""
+    """Give existing groups the permissions of a new model; permissions removed by hand stay removed."""
     groups, permissions = apps.get_model("auth", "Group").objects, apps.get_model("auth", "Permission").objects
     new = permissions.filter(content_type__app_label="articles", content_type__model=model)
     for role, rights in ROLES.items():

@@ -1,4 +1,4 @@
-"""The save hook: whatever saves or deletes an article, tasks, search index and record follow in that transaction."""
+"""Signal receivers: any save or deletion updates tasks, search index, audit log and caches in its transaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from scheduling.services import cancel_keys
 
 @receiver(pre_save, sender=Article)
 def refuse_times_of_members(instance: Article, **kwargs: Any) -> None:
-    """Before a save by other code than the services, which have asked: a member of a release has no time of its own."""
+    """Refuse a time of its own for a member of a release; services have checked this already."""
     gets_a_time = instance.publish_at is not None and "publish_at" in instance.changed_fields()
     if instance.pk and gets_a_time and not is_recording():
         refuse_held(Transition.SCHEDULE, [instance.pk])
@@ -34,7 +34,7 @@ def refuse_times_of_members(instance: Article, **kwargs: Any) -> None:
 
 @receiver(pre_save, sender=Article)
 def refuse_times_out_of_range(instance: Article, **kwargs: Any) -> None:
-    """Before a save: one article of the year 10000 would break every list that it stands in."""
+    """Refuse times that other rows, pages or databases cannot represent."""
     for name in TIMES:
         value = getattr(instance, name)
         if isinstance(value, datetime) and timezone.is_aware(value):
@@ -42,20 +42,20 @@ def refuse_times_out_of_range(instance: Article, **kwargs: Any) -> None:
 
 
 @receiver(post_save, sender=Article)
-def keep_tasks_true(instance: Article, **kwargs: Any) -> None:
-    """After a save: the tasks are what the stored row asks for."""
+def sync_tasks_of_article(instance: Article, **kwargs: Any) -> None:
+    """Bring the article's tasks in line with the stored row."""
     sync_tasks([instance.pk])
 
 
 @receiver(post_save, sender=Article)
-def keep_index_true(instance: Article, **kwargs: Any) -> None:
-    """After a save: search finds the stored text if it was approved, and no other."""
+def update_search_index(instance: Article, **kwargs: Any) -> None:
+    """Index the stored text if it was approved, and no other."""
     index([instance.pk])
 
 
 @receiver(post_save, sender=Article)
 def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
-    """What no service records was saved by code or a screen of its own: it is recorded all the same."""
+    """Record saves that no service records, such as those of other code."""
     changed = sorted(instance.changed_fields() - {"updated_at", "text_changed_at"})
     if is_recording() or not (created or changed):
         return
@@ -70,84 +70,86 @@ def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
 
 @receiver(post_save, sender=Article)
 def note_images(instance: Article, created: bool, **kwargs: Any) -> None:
-    """What the columns show is in use."""
+    """Record the use of the images in the columns."""
     if (instance.cover or instance.images) if created else {"body", "cover"} & instance.changed_fields():
         note_uses([instance.pk])
 
 
 @receiver(post_save, sender=Update)
 def note_images_of_update(instance: Update, **kwargs: Any) -> None:
-    """What the newer text shows is in use, too."""
+    """Record the use of the images in the update."""
     note_uses([instance.article_id])
 
 
 @receiver(post_delete, sender=Update)
-def forget_images_of_update(instance: Update, origin: object, **kwargs: Any) -> None:
-    """What the newer text alone showed is in use no longer; an article that is deleted takes its uses along."""
+def drop_images_of_update(instance: Update, origin: object, **kwargs: Any) -> None:
+    """Drop the use of images that only the update showed; with a deleted article its uses are deleted anyway."""
     if origin is instance:
         note_uses([instance.article_id])
 
 
 @receiver(post_delete, sender=Article)
 def record_deletion(instance: Article, **kwargs: Any) -> None:
-    """The record outlives the article, with the times that it had."""
+    """Record the deletion with the article's times; audit entries outlive the article."""
     times: Any = StateSnapshot().other_times_since(StateSnapshot.of(instance))
     record(DELETE, article=instance, **times)
 
 
 @receiver(post_delete, sender=Article)
-def take_tasks_back(instance: Article, **kwargs: Any) -> None:
-    """After a deletion: no task is left."""
+def cancel_tasks_of_article(instance: Article, **kwargs: Any) -> None:
+    """Cancel all tasks of the deleted article."""
     cancel_all_tasks([instance.pk])
 
 
 @receiver(post_save, sender=Release)
-def keep_release_task_true(instance: Release, **kwargs: Any) -> None:
-    """After a save: a scheduled release has its task, and no other."""
+def sync_task_of_release(instance: Release, **kwargs: Any) -> None:
+    """Bring the release's task in line with the stored row."""
     sync_release_tasks([instance.pk])
 
 
 @receiver(post_delete, sender=Release)
-def take_release_task_back(instance: Release, **kwargs: Any) -> None:
-    """With a release its task goes."""
+def cancel_task_of_release(instance: Release, **kwargs: Any) -> None:
+    """Cancel the task of the deleted release."""
     cancel_keys(RELEASE, [str(instance.pk)])
 
 
 @receiver(words_changed)
 def apply_words(**kwargs: Any) -> None:
-    """What was approved by other words is reviewed again."""
+    """Review again what was approved with other sensitive words."""
     review_again_soon()
 
 
 @receiver(words_changed)
 def record_word_change(old: Levels, new: Levels, **kwargs: Any) -> None:
-    """The record shows who changed which words, whichever way that was."""
+    """Record which words were changed."""
     record_words(old, new)
 
 
-_SHOWN = frozenset({*Article.Status.visible(), Article.Status.RETRACTED})  # now, or when the clock says so
-_PLACES = frozenset({"channel", "channel_id", "author", "author_id", "byline"})  # in whose lists an article is
-_UNSEEN = frozenset({"revision", "external_digest"})  # by readers
+_SHOWN = frozenset({*Article.Status.visible(), Article.Status.RETRACTED})  # now, or once they are due
+_LIST_FIELDS = frozenset(
+    {"channel", "channel_id", "author", "author_id", "byline"}
+)  # decide which lists show the article
+_INTERNAL = frozenset({"revision", "external_digest"})  # not shown to readers
 _NAMES = frozenset({"first_name", "last_name"})
 
 
 @receiver(post_save, sender=Article)
 def purge_saved(instance: Article, created: bool, **kwargs: Any) -> None:
-    """What shows the article is made anew; everything, if it was in other lists before."""
+    """Invalidate the pages that show the article; all pages, if it was in other lists before."""
     if _SHOWN & {instance.status, instance.as_loaded("status")}:
-        moved = not created and _PLACES & instance.changed_fields()
+        moved = not created and _LIST_FIELDS & instance.changed_fields()
         purge_tags(SITE) if moved else purge_articles([instance.pk])
 
 
 @receiver(pre_delete, sender=Article)
 def ping_of_deletion(instance: Article, **kwargs: Any) -> None:
-    """Who follows the feeds hears that something is gone."""
+    """Ping the hub about the feeds that showed the article."""
     ping_of_vanishing([instance.pk])
 
 
 @receiver(pre_delete, sender=Article)
 def purge_deleted(instance: Article, **kwargs: Any) -> None:
-    """What showed the article is made anew."""
+    """Invalidate the pages that showed the article."""
     if instance.status in _SHOWN:
         purge_tags(SITE)
         purge_again(tags=[SITE])
@@ -155,16 +157,16 @@ def purge_deleted(instance: Article, **kwargs: Any) -> None:
 
 @receiver(rows_changed)
 def purge_changed_rows(sender: Any, ids: frozenset[int] | None, fields: frozenset[str], **kwargs: Any) -> None:
-    """The same for many, by whatever statement."""
-    if sender is not Article or ids is None or _PLACES & fields:
+    """Invalidate the pages that show these rows, changed by any statement."""
+    if sender is not Article or ids is None or _LIST_FIELDS & fields:
         purge_tags(SITE)
-    elif fields - _UNSEEN:
+    elif fields - _INTERNAL:
         purge_articles(ids)
 
 
 @receiver(m2m_changed, sender=Article.tags.through)
 def purge_retagged(instance: Article | Tag, action: str, pk_set: set[int] | None, **kwargs: Any) -> None:
-    """The lists of the tags that an article got or lost are made anew."""
+    """Invalidate the lists of tags that an article got or lost."""
     if isinstance(instance, Tag) or action == "pre_clear":
         purge_tags(SITE)
     elif action in ("post_add", "post_remove") and instance.status in _SHOWN:
@@ -174,21 +176,21 @@ def purge_retagged(instance: Article | Tag, action: str, pk_set: set[int] | None
 
 @receiver(post_save, sender=Channel)
 def purge_channels(**kwargs: Any) -> None:
-    """The list of channels stands on every page."""
+    """Invalidate all pages: each lists the channels."""
     purge_tags(SITE)
 
 
 @receiver(post_save, sender=Tag)
 @receiver(post_save, sender=Image)
 def purge_renamed(created: bool, **kwargs: Any) -> None:
-    """What any page may show is made anew wherever it stands; nothing shows yet what is new."""
+    """Invalidate all pages when a tag or an image changes; no page shows a new one yet."""
     if not created:
         purge_tags(SITE)
 
 
 @receiver(post_save, sender=get_user_model())
-def purge_signed(created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
-    """The same for a person's name. That somebody logged in is no news."""
+def purge_renamed_author(created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
+    """Invalidate all pages when a user's name changes, but not on log-in."""
     if not created and (update_fields is None or _NAMES & update_fields):
         purge_tags(SITE)
 
@@ -197,8 +199,8 @@ def purge_signed(created: bool, update_fields: frozenset[str] | None, **kwargs: 
 @receiver(post_save, sender=Tag)
 @receiver(post_save, sender=Image)
 @receiver(post_save, sender=get_user_model())
-def follow_renamed(instance: Any, created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
-    """Who follows the articles hears that they show another name or picture now."""
+def note_renamed_in_feed(instance: Any, created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
+    """Enter in the change feed that articles show another name or image now."""
     if not created and (not isinstance(instance, get_user_model()) or update_fields is None or _NAMES & update_fields):
         note_renamed(instance)
 
@@ -207,6 +209,6 @@ def follow_renamed(instance: Any, created: bool, update_fields: frozenset[str] |
 @receiver(post_delete, sender=Tag)
 @receiver(post_delete, sender=Image)
 @receiver(post_delete, sender=get_user_model())
-def purge_nameless(**kwargs: Any) -> None:
-    """What is deleted stands nowhere."""
+def purge_deleted_label(**kwargs: Any) -> None:
+    """Invalidate all pages: any may show what was deleted."""
     purge_tags(SITE)

@@ -1,4 +1,4 @@
-"""Who listens to which domain event, read top to bottom. A new subscriber is one more line."""
+"""The subscribers of each domain event, in the order in which they are called."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def log_unpublished(event: ArticlesUnpublished) -> None:
 
 
 def purge_unpublished(event: ArticlesUnpublished) -> None:
-    """Purge once more a second later, unless cache entries ended by themselves at the set time."""
+    """Purge again a second later, unless the cache entries expired by themselves at the set time."""
     if not event.at_set_time:
         purge_again(articles=event.article_ids)
 

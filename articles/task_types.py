@@ -1,10 +1,10 @@
-"""The task types of the newsroom, as the engine stores them; `articles.handlers` says what runs each."""
+"""The task types as stored in task rows; `articles.handlers` has the handler of each."""
 
 PUBLISH = "articles.publish"
 UNPUBLISH = "articles.unpublish"
 UPDATE = "articles.update"
 OF_ARTICLES = (PUBLISH, UNPUBLISH, UPDATE)
-"""The tasks that an article has of itself, with its id as key."""
+"""The tasks of a single article, with its id as key."""
 
 RELEASE = "articles.release"
 REVIEW = "articles.review"

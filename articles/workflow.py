@@ -1,7 +1,10 @@
-"""The ways an article may go, as data: pure, no I/O. One row of `STEPS` is one thing a person can do.
+"""The transitions of articles and releases, as data.
 
-The system's own ways (the verdict of the automatic review, going live, being taken off at a set time) end in the
-same statuses; they ask for no permission and live beside the code that takes them.
+One row of `TRANSITIONS` is everything the admin, the API, the `article` command and the bulk actions know about a
+transition; the function that performs it is registered in `articles.publishing` with `@performs(Transition.NAME)`.
+
+The system's own transitions (the automatic review, going live, being unpublished at a set time) lead to the same
+statuses; they need no permission and live beside the code that applies them.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ Status = Article.Status
 
 
 class Transition(StrEnum):
-    """What a person can do with an article."""
+    """What a user can do with an article."""
 
     SUBMIT = "submit"
     APPROVE = "approve"
@@ -39,7 +42,7 @@ class Transition(StrEnum):
 
 
 class Subject(Enum):
-    """Whose status says whether a step is possible."""
+    """Whose status decides whether a transition is possible."""
 
     ARTICLE = "the article"
     TEXT = "its newest text: the draft of its update, or else the article itself"
@@ -47,17 +50,41 @@ class Subject(Enum):
     NEWER = "its update, approved or not"
 
 
-@dataclass(frozen=True)
+class Input(Enum):
+    """What a transition needs beside the article: the names of its function's arguments."""
+
+    NONE = ()
+    REASON = ("reason", "revision")
+    NOTICE = ("notice",)
+    TIME = ("publish_at", "at_once")
+    MINUTES = ("minutes",)
+    REVISION = ("revision", "override")
+    EMBARGO = ("until",)
+
+
+@dataclass(frozen=True, kw_only=True)
 class TransitionRule:
-    """Where a step may start, where it leads (None: the status stays), which permission it takes, and whose status
-    is meant.
-    """
+    """What is true of one transition, wherever it is offered."""
 
     label: Promise
-    sources: frozenset[Status]
-    target: Status | None
+    icon: str
     permission: str
+    sources: frozenset[Status]
+    target: Status | None = None  #: None: the status stays
     subject: Subject = Subject.ARTICLE
+    input: Input = Input.NONE
+    path: str  #: in the API, below the article
+    held_for: ReleaseMember.Action | None = None  #: refused for members of a pending release with this action
+    is_undoable: bool = False  #: as a bulk action
+    is_bulk_action: bool = False
+    is_removal: bool = False  #: shows readers nothing new, whatever was changed since the form was opened
+    confirmation: Promise | None = None  #: what readers notice at once; asked about first
+    bulk_confirmation: Promise | None = None
+
+    @property
+    def is_for_one(self) -> bool:
+        """Whether an article's form has a button for it and the `article` command takes it."""
+        return self.input not in (Input.MINUTES, Input.EMBARGO)
 
 
 WAITING = frozenset(Status.waiting())
@@ -66,79 +93,187 @@ TO_COME = UNAPPROVED | WAITING
 
 TRANSITIONS: dict[Transition, TransitionRule] = {
     Transition.SUBMIT: TransitionRule(
-        _("Submit for review"),
-        frozenset({Status.DRAFT, Status.REJECTED}),
-        Status.SUBMITTED,
-        "articles.change_article",
-        Subject.TEXT,
+        label=_("Submit for review"),
+        icon="send",
+        permission="articles.change_article",
+        sources=frozenset({Status.DRAFT, Status.REJECTED}),
+        target=Status.SUBMITTED,
+        subject=Subject.TEXT,
+        path="submit",
+        is_undoable=True,
+        is_bulk_action=True,
     ),
     Transition.APPROVE: TransitionRule(
-        _("Approve"),
-        frozenset({Status.MANUAL_REVIEW}),
-        Status.MANUALLY_APPROVED,
-        "articles.review_article",
-        Subject.TEXT,
+        label=_("Approve"),
+        icon="check",
+        permission="articles.review_article",
+        sources=frozenset({Status.MANUAL_REVIEW}),
+        target=Status.MANUALLY_APPROVED,
+        subject=Subject.TEXT,
+        input=Input.REVISION,
+        path="approve",
+        is_undoable=True,
+        is_bulk_action=True,
     ),
     Transition.REJECT: TransitionRule(
-        _("Refuse"), frozenset({Status.MANUAL_REVIEW}), Status.REJECTED, "articles.review_article", Subject.TEXT
+        label=_("Reject"),
+        icon="block",
+        permission="articles.review_article",
+        sources=frozenset({Status.MANUAL_REVIEW}),
+        target=Status.REJECTED,
+        subject=Subject.TEXT,
+        input=Input.REASON,
+        path="reject",
     ),
-    Transition.SCHEDULE: TransitionRule(_("Schedule"), WAITING, None, "articles.schedule_article"),
-    Transition.RESCHEDULE: TransitionRule(_("Move"), WAITING, None, "articles.schedule_article"),
-    Transition.UNSCHEDULE: TransitionRule(_("Cancel the schedule"), WAITING, None, "articles.schedule_article"),
-    Transition.PUBLISH_NOW: TransitionRule(_("Publish now"), WAITING, Status.PUBLISHED, "articles.publish_article"),
+    Transition.SCHEDULE: TransitionRule(
+        label=_("Schedule"),
+        icon="schedule",
+        permission="articles.schedule_article",
+        sources=WAITING,
+        input=Input.TIME,
+        path="schedule",
+        held_for=ReleaseMember.Action.PUBLISH,
+        is_undoable=True,
+        is_bulk_action=True,
+    ),
+    Transition.RESCHEDULE: TransitionRule(
+        label=_("Reschedule"),
+        icon="update",
+        permission="articles.schedule_article",
+        sources=WAITING,
+        input=Input.MINUTES,
+        path="reschedule",
+        held_for=ReleaseMember.Action.PUBLISH,
+        is_undoable=True,
+        is_bulk_action=True,
+    ),
+    Transition.UNSCHEDULE: TransitionRule(
+        label=_("Unschedule"),
+        icon="event_busy",
+        permission="articles.schedule_article",
+        sources=WAITING,
+        path="unschedule",
+        held_for=ReleaseMember.Action.PUBLISH,
+        is_undoable=True,
+        is_bulk_action=True,
+        is_removal=True,
+    ),
+    Transition.PUBLISH_NOW: TransitionRule(
+        label=_("Publish now"),
+        icon="bolt",
+        permission="articles.publish_article",
+        sources=WAITING,
+        target=Status.PUBLISHED,
+        path="publish",
+        held_for=ReleaseMember.Action.PUBLISH,
+        is_bulk_action=True,
+        confirmation=_("Readers see it from this moment on."),
+        bulk_confirmation=_("Readers will see them at once; this cannot be undone, but they can be unpublished."),
+    ),
     Transition.UNPUBLISH: TransitionRule(
-        _("Withdraw"), frozenset({Status.PUBLISHED}), Status.UNPUBLISHED, "articles.publish_article"
+        label=_("Unpublish"),
+        icon="visibility_off",
+        permission="articles.publish_article",
+        sources=frozenset({Status.PUBLISHED}),
+        target=Status.UNPUBLISHED,
+        path="unpublish",
+        is_undoable=True,
+        is_bulk_action=True,
+        is_removal=True,
+        confirmation=_("Readers do not see it from this moment on. It can be republished."),
+        bulk_confirmation=_("Readers will not see them from that moment on."),
     ),
     Transition.REPUBLISH: TransitionRule(
-        _("Restore"), frozenset({Status.UNPUBLISHED}), Status.PUBLISHED, "articles.publish_article"
+        label=_("Republish"),
+        icon="undo",
+        permission="articles.publish_article",
+        sources=frozenset({Status.UNPUBLISHED}),
+        target=Status.PUBLISHED,
+        path="republish",
+        held_for=ReleaseMember.Action.PUBLISH,
+        is_undoable=True,
+        is_bulk_action=True,
+        confirmation=_("Readers see it again from this moment on, with the date it had."),
+        bulk_confirmation=_("Readers will see them again at once, with the dates they had."),
     ),
     Transition.SET_EMBARGO: TransitionRule(
-        _("Set or lift the embargo"), UNAPPROVED | WAITING | {Status.UNPUBLISHED}, None, "articles.lift_embargo"
+        label=_("Set or lift the embargo"),
+        icon="lock_clock",
+        permission="articles.lift_embargo",
+        sources=TO_COME | {Status.UNPUBLISHED},
+        input=Input.EMBARGO,
+        path="embargo",
     ),
     Transition.RETRACT: TransitionRule(
-        _("Kill"), WAITING | {Status.PUBLISHED, Status.UNPUBLISHED}, Status.RETRACTED, "articles.retract_article"
+        label=_("Retract"),
+        icon="cancel",
+        permission="articles.retract_article",
+        sources=WAITING | {Status.PUBLISHED, Status.UNPUBLISHED},
+        target=Status.RETRACTED,
+        input=Input.NOTICE,
+        path="retract",
+        is_removal=True,
+        confirmation=_("From this moment on readers see nothing but this notice: “%(notice)s”"),
     ),
     Transition.UNDO_RETRACTION: TransitionRule(
-        _("Revive"), frozenset({Status.RETRACTED}), Status.UNPUBLISHED, "articles.retract_article"
+        label=_("Undo retraction"),
+        icon="undo",
+        permission="articles.retract_article",
+        sources=frozenset({Status.RETRACTED}),
+        target=Status.UNPUBLISHED,
+        path="undo-retraction",
     ),
     Transition.SCHEDULE_UPDATE: TransitionRule(
-        _("Schedule the update"), UNAPPROVED | WAITING, None, "articles.schedule_article", Subject.NEWER
+        label=_("Schedule update"),
+        icon="update",
+        permission="articles.schedule_article",
+        sources=TO_COME,
+        subject=Subject.NEWER,
+        input=Input.TIME,
+        path="update/schedule",
+        held_for=ReleaseMember.Action.UPDATE,
     ),
     Transition.UNSCHEDULE_UPDATE: TransitionRule(
-        _("Cancel the update’s time"), UNAPPROVED | WAITING, None, "articles.schedule_article", Subject.NEWER
+        label=_("Unschedule update"),
+        icon="event_busy",
+        permission="articles.schedule_article",
+        sources=TO_COME,
+        subject=Subject.NEWER,
+        path="update/unschedule",
+        held_for=ReleaseMember.Action.UPDATE,
+        is_removal=True,
     ),
     Transition.PUBLISH_UPDATE: TransitionRule(
-        _("Publish the update now"), WAITING, None, "articles.publish_article", Subject.UPDATE
+        label=_("Publish update"),
+        icon="bolt",
+        permission="articles.publish_article",
+        sources=WAITING,
+        subject=Subject.UPDATE,
+        path="update/publish",
+        held_for=ReleaseMember.Action.UPDATE,
+        confirmation=_("The update replaces the live text at this moment."),
     ),
     Transition.DISCARD_UPDATE: TransitionRule(
-        _("Discard the newer text"), UNAPPROVED | WAITING, None, "articles.change_article", Subject.NEWER
+        label=_("Discard update"),
+        icon="delete",
+        permission="articles.change_article",
+        sources=TO_COME,
+        subject=Subject.NEWER,
+        path="update/discard",
     ),
 }
 
 
-HELD_BY_RELEASE: dict[ReleaseMember.Action, frozenset[Transition]] = {
-    ReleaseMember.Action.PUBLISH: frozenset(
-        {
-            Transition.SCHEDULE,
-            Transition.RESCHEDULE,
-            Transition.UNSCHEDULE,
-            Transition.PUBLISH_NOW,
-            Transition.REPUBLISH,
-        }
-    ),
-    ReleaseMember.Action.UPDATE: frozenset(
-        {Transition.SCHEDULE_UPDATE, Transition.UNSCHEDULE_UPDATE, Transition.PUBLISH_UPDATE}
-    ),
-    ReleaseMember.Action.UNPUBLISH: frozenset(),
-}
-"""What a pending release keeps for itself: the steps that would show readers a member before the others.
+def held_for(action: ReleaseMember.Action) -> frozenset[Transition]:
+    """The transitions refused for members of a pending release: they would show readers one member before the others.
 
-Whatever takes something away from readers stays possible, and makes the release fail unless it is mended.
-"""
+    Removing a member from the site stays possible, and makes the release fail its preflight check.
+    """
+    return frozenset(transition for transition, rule in TRANSITIONS.items() if rule.held_for is action)
 
 
 class ReleaseTransition(StrEnum):
-    """What a person can do with a release."""
+    """What a user can do with a release."""
 
     CHANGE = "change_release"
     SCHEDULE = "schedule_release"
@@ -151,7 +286,7 @@ class ReleaseTransition(StrEnum):
 
 @dataclass(frozen=True)
 class ReleaseTransitionRule:
-    """Where a step of a release may start, and where it leads (None: the status stays)."""
+    """From which statuses a release can take a transition, and to which it leads (None: the status stays)."""
 
     label: Promise
     sources: frozenset[Release.Status]
@@ -176,11 +311,11 @@ RELEASE_TRANSITIONS: dict[ReleaseTransition, ReleaseTransitionRule] = {
         None,
     ),
 }
-"""All of them take the permission `articles.schedule_release`."""
+"""All of them need the permission `articles.schedule_release`."""
 
 
 class Verdict(StrEnum):
-    """What the automatic review says about a submitted article."""
+    """The result of the automatic review of a submitted article."""
 
     PASSED = "passed"
     BLOCKED = "blocked"
@@ -203,7 +338,7 @@ class Position:
     update: int | None = None
 
     def of(self, subject: Subject) -> int | None:
-        """The status that says whether a step is possible."""
+        """The status that decides whether a transition is possible."""
         if subject is Subject.TEXT:
             return self.article if self.draft is None else self.draft
         if subject is Subject.NEWER:
@@ -212,10 +347,10 @@ class Position:
 
 
 def is_possible(transition: Transition, position: Position) -> bool:
-    """Whether an article that stands so can take the step."""
+    """Whether an article in this position can take the transition."""
     return position.of(TRANSITIONS[transition].subject) in TRANSITIONS[transition].sources
 
 
 def transitions_from(position: Position) -> list[Transition]:
-    """The steps open to an article that stands so, in the order of the table."""
+    """The transitions possible from this position, in the order of the table."""
     return [transition for transition in TRANSITIONS if is_possible(transition, position)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils import translation
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, status
@@ -31,7 +33,7 @@ from articles.api.article_serializers import (
 from articles.api.base import NewsroomView
 from articles.exceptions import NotRescheduled
 from articles.models import Article, Channel, due_at
-from articles.workflow import WAITING
+from articles.workflow import TRANSITIONS, WAITING, Input, Subject, Transition, TransitionRule
 from scheduling.services import database_now
 from scheduling.unknown_fields import Nothing
 
@@ -43,6 +45,16 @@ _LOOKUPS = {
     "tag": "tags",
     "until": "publish_at__lt",
 }
+
+BODIES: dict[Input, type[Serializer[Any]]] = {
+    Input.NONE: Nothing,
+    Input.REASON: RejectSerializer,
+    Input.NOTICE: RetractSerializer,
+    Input.TIME: ScheduleSerializer,
+    Input.REVISION: ApprovalSerializer,
+    Input.EMBARGO: EmbargoSerializer,
+}
+"""The serializer of the request body, by the input that a transition needs."""
 
 _UPDATE_RELATIONS = [f"update__{text}__{name}" for text in ("draft", "approved") for name in ("author", "channel")]
 """Relations of pending updates that the serializer shows."""
@@ -103,12 +115,6 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         self.if_match(article, lambda: serializer.save(by=request.user))
         return self.respond_with(pk)
 
-    @extend_schema(operation_id="desk_articles_submit", summary="Submit for review", request=None)
-    @action(detail=True, methods=["post"])
-    def submit(self, request: Request, pk: int) -> Response:
-        """Submit; the automatic review runs at once."""
-        return self._apply(publishing.submit)
-
     @extend_schema(operation_id="desk_articles_claim", summary="Claim for review", request=None)
     @action(detail=True, methods=["post"])
     def claim(self, request: Request, pk: int) -> Response:
@@ -120,92 +126,6 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     def unclaim(self, request: Request, pk: int) -> Response:
         """Release the soft lock."""
         return self._apply(publishing.release_soft_lock)
-
-    @extend_schema(operation_id="desk_articles_approve", summary="Approve", request=ApprovalSerializer)
-    @action(detail=True, methods=["post"])
-    def approve(self, request: Request, pk: int) -> Response:
-        """Approve an article that needs human review."""
-        return self._apply(publishing.approve, ApprovalSerializer)
-
-    @extend_schema(operation_id="desk_articles_reject", summary="Reject", request=RejectSerializer)
-    @action(detail=True, methods=["post"])
-    def reject(self, request: Request, pk: int) -> Response:
-        """Return an article to its author with a reason."""
-        return self._apply(publishing.reject, RejectSerializer)
-
-    @extend_schema(operation_id="desk_articles_schedule", summary="Schedule", request=ScheduleSerializer)
-    @action(detail=True, methods=["post"])
-    def schedule(self, request: Request, pk: int) -> Response:
-        """Schedule an approved article."""
-        return self._apply(publishing.schedule, ScheduleSerializer)
-
-    @extend_schema(operation_id="desk_articles_unschedule", summary="Unschedule", request=None)
-    @action(detail=True, methods=["post"])
-    def unschedule(self, request: Request, pk: int) -> Response:
-        """Remove the publication time; the article stays approved."""
-        return self._apply(publishing.unschedule)
-
-    @extend_schema(operation_id="desk_articles_publish", summary="Publish now", request=None)
-    @action(detail=True, methods=["post"])
-    def publish(self, request: Request, pk: int) -> Response:
-        """Publish an approved article now."""
-        return self._apply(publishing.publish_now)
-
-    @extend_schema(operation_id="desk_articles_unpublish", summary="Unpublish", request=None)
-    @action(detail=True, methods=["post"])
-    def unpublish(self, request: Request, pk: int) -> Response:
-        """Unpublish a published article."""
-        return self._apply(publishing.unpublish)
-
-    @extend_schema(operation_id="desk_articles_republish", summary="Republish", request=None)
-    @action(detail=True, methods=["post"])
-    def republish(self, request: Request, pk: int) -> Response:
-        """Publish an unpublished article again."""
-        return self._apply(publishing.republish)
-
-    @extend_schema(operation_id="desk_articles_embargo", summary="Set or lift the embargo", request=EmbargoSerializer)
-    @action(detail=True, methods=["post"])
-    def embargo(self, request: Request, pk: int) -> Response:
-        """Set or lift the time before which the article cannot go live."""
-        return self._apply(publishing.set_embargo, EmbargoSerializer)
-
-    @extend_schema(operation_id="desk_articles_retract", summary="Retract, with a notice", request=RetractSerializer)
-    @action(detail=True, methods=["post"])
-    def retract(self, request: Request, pk: int) -> Response:
-        """Retract the article now; readers see the notice."""
-        return self._apply(publishing.retract, RetractSerializer)
-
-    @extend_schema(operation_id="desk_articles_undo_retraction", summary="Undo the retraction", request=None)
-    @action(detail=True, methods=["post"], url_path="undo-retraction")
-    def undo_retraction(self, request: Request, pk: int) -> Response:
-        """The article becomes unpublished and can be republished."""
-        return self._apply(publishing.undo_retraction)
-
-    @extend_schema(
-        operation_id="desk_articles_update_schedule", summary="Schedule the update", request=UpdateTimeSerializer
-    )
-    @action(detail=True, methods=["post"], url_path="update/schedule")
-    def schedule_update(self, request: Request, pk: int) -> Response:
-        """The update goes live at a time, once it is approved."""
-        return self._apply(publishing.schedule_update, UpdateTimeSerializer)
-
-    @extend_schema(operation_id="desk_articles_update_unschedule", summary="Unschedule the update", request=None)
-    @action(detail=True, methods=["post"], url_path="update/unschedule")
-    def unschedule_update(self, request: Request, pk: int) -> Response:
-        """Remove the update's time."""
-        return self._apply(publishing.unschedule_update)
-
-    @extend_schema(operation_id="desk_articles_update_publish", summary="Publish the update now", request=None)
-    @action(detail=True, methods=["post"], url_path="update/publish")
-    def publish_update(self, request: Request, pk: int) -> Response:
-        """Publish the approved update now."""
-        return self._apply(publishing.publish_update)
-
-    @extend_schema(operation_id="desk_articles_update_discard", summary="Discard the update", request=None)
-    @action(detail=True, methods=["post"], url_path="update/discard")
-    def discard_update(self, request: Request, pk: int) -> Response:
-        """Discard the pending update; its revisions stay in the history."""
-        return self._apply(publishing.discard_update)
 
     @extend_schema(
         operation_id="desk_articles_reschedule", summary="Reschedule many articles", request=RescheduleSerializer,
@@ -230,6 +150,33 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         article, values = self.get_object(), self.checked(body)
         self.if_match(article, lambda: transition(article, by=self.request.user, **values))
         return self.respond_with(article.pk)
+
+
+def _add_transition(transition: Transition, body: type[Serializer[Any]]) -> None:
+    """Add the view action of a transition, at its path."""
+    rule = TRANSITIONS[transition]
+
+    def act(self: DeskArticleViewSet, request: Request, pk: int) -> Response:
+        return self._apply(partial(publishing.perform, transition), body)
+
+    act.__name__, act.__doc__ = transition.value, publishing.description_of(transition)
+    with translation.override(None):
+        summary = str(rule.label)
+    name = rule.path.replace("/", "_").replace("-", "_")
+    request = None if body is Nothing else body
+    method = action(detail=True, methods=["post"], url_path=rule.path)(act)
+    documented = extend_schema(operation_id=f"desk_articles_{name}", summary=summary, request=request)(method)
+    setattr(DeskArticleViewSet, transition.value, documented)
+
+
+def _body_of(rule: TransitionRule) -> type[Serializer[Any]]:
+    is_update = rule.subject is Subject.NEWER and rule.input is Input.TIME
+    return UpdateTimeSerializer if is_update else BODIES[rule.input]
+
+
+for _transition, _rule in TRANSITIONS.items():
+    if _rule.input in BODIES:
+        _add_transition(_transition, _body_of(_rule))
 
 
 def _chosen(channel: Channel | None, ids: Iterable[int]) -> list[Article]:

@@ -114,7 +114,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
         try:
             article: Article = super().get_object()
         except Http404:
-            if retracted := Article.objects.killed().filter(pk=self.kwargs["pk"]).first():
+            if retracted := Article.objects.retracted().filter(pk=self.kwargs["pk"]).first():
                 raise Retracted(retracted.retraction_notice) from None
             raise
         return article

@@ -1,6 +1,6 @@
-"""Who had a hand in a text since its last approval, from the audit log: nobody of them may approve it.
+"""The contributors to a text since its last approval, from the audit log; they may not approve it.
 
-The article's `author` alone would not do: it can be reassigned. The audit log cannot be changed.
+The article's `author` is not enough, because it can be reassigned. The audit log cannot be changed.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ from articles.workflow import WAITING, Transition
 
 WRITING = (CREATE, EDIT, SAVE)
 DECIDED = (Transition.SUBMIT, Transition.APPROVE, REVIEWED)
-"""The actions of the audit log that may have let a text pass; the first and the last are the automatic review."""
+"""The actions that may have approved a text; the first and the last are the automatic review."""
 
 APPROVED = Q(action__in=DECIDED) & (
     Q(new_status__in=WAITING, details__update__isnull=True)
     | Q(details__update__in=[status.name.lower() for status in WAITING])
 )
-"""The entries that say that a text passed."""
+"""The entries about approvals."""
 
 _CONTRIBUTIONS = Text.NAMES | {"author"}
 
 
 def contributors(article: Article) -> set[int]:
-    """The ids of everybody who wrote the text under review, or was or made somebody its author.
+    """The ids of the users who wrote the text under review, were its author, or assigned its author.
 
-    That is since the last approval that still stands; under the two-person rule only a person's approval counts.
+    Counted since the last valid approval; under the two-person rule only a user's approval counts.
     """
     revision = _under_review(article)
     found = {article.author_id, revision.author_id if revision else None}
     for entry in _since_approval(article):
         if entry.action in WRITING and _changed_text(entry):
-            found |= _hands(entry)
+            found |= _writers_in(entry)
         elif entry.action == Transition.SUBMIT and not (revision and revision.author_id):
-            found.add(entry.user_id)  # whoever hands in a text without a writer answers for it
+            found.add(entry.user_id)  # the submitter of a text without a writer counts as one
     return {pk for pk in found if pk is not None}
 
 
 def writers(article: Article, revision: Revision) -> set[int]:
-    """The ids of everybody who wrote what a revision says, since the approval before it that still stands."""
+    """The ids of the users who wrote the text of a revision, since the last valid approval before it."""
     found = {revision.author_id}
     for entry in _since_approval(article, last=revision.number):
         if entry.action in WRITING and _changed_text(entry):
-            found |= _hands(entry)
+            found |= _writers_in(entry)
     return {pk for pk in found if pk is not None}
 
 
-def _hands(entry: AuditEntry) -> set[int | None]:
+def _writers_in(entry: AuditEntry) -> set[int | None]:
     return {entry.user_id, *entry.details.get("written_by", ()), *entry.details.get("author", ())}
 
 
 def has_writer(revision: Revision) -> bool:
-    """Whether somebody is known to have written the text of a revision, or to have handed it in."""
+    """Whether a user is known to have written or submitted the text of a revision."""
     if revision.author_id:
         return True
     same = Revision.objects.filter(article=revision.article_id, digest=revision.digest)
@@ -73,19 +73,19 @@ def _under_review(article: Article) -> Revision | None:
 
 
 def _since_approval(article: Article, *, last: int | None = None) -> Iterator[AuditEntry]:
-    """The entries about who wrote what and who approved it, latest first, back to the last approval that stands.
+    """The entries about writing and approving, latest first, back to the last valid approval.
 
-    Those alone about revisions up to `last`, if that is given.
+    Only those about revisions up to `last`, if given.
     """
     wanted = Q(action__in=[*WRITING, *DECIDED, PULLED_BACK, UNDONE])
     if last is not None:
         wanted &= Q(revision__lte=last)
-    void: int | None = None  # approvals of this revision, and of later ones, have fallen
+    invalid_from: int | None = None  # approvals of this and later revisions were revoked
     columns = ("action", "user_id", "revision", "old_status", "new_status", "details")
     for entry in AuditEntry.objects.of(article).filter(wanted).only(*columns):
-        if _fell(entry):
-            void = min(void if void is not None else _NEWEST, entry.revision or 0)
-        elif _approves(entry) and (void is None or (entry.revision or _NEWEST) < void):
+        if _revokes(entry):
+            invalid_from = min(invalid_from if invalid_from is not None else _NEWEST, entry.revision or 0)
+        elif _approves(entry) and (invalid_from is None or (entry.revision or _NEWEST) < invalid_from):
             return
         yield entry
 
@@ -93,8 +93,8 @@ def _since_approval(article: Article, *, last: int | None = None) -> Iterator[Au
 _NEWEST = 2**31
 
 
-def _fell(entry: AuditEntry) -> bool:
-    """Whether an approval was taken back."""
+def _revokes(entry: AuditEntry) -> bool:
+    """Whether it revoked an approval."""
     was_undone = entry.action == UNDONE and entry.old_status in WAITING and entry.new_status not in WAITING
     return entry.action == PULLED_BACK or was_undone
 
@@ -109,6 +109,6 @@ def _approves(entry: AuditEntry) -> bool:
 
 
 def _changed_text(entry: AuditEntry) -> bool:
-    """Whether it is about more than times; one that lists no changes is if it made a text, or a correction."""
+    """Whether the entry changed more than times; without a list of changes, whether it created a text or a revision."""
     changed = entry.details.get("changed")
     return not _CONTRIBUTIONS.isdisjoint(changed) if changed else entry.action == CREATE or entry.revision is not None

@@ -1,7 +1,7 @@
-"""Writing the audit record: who did what to which article, when, and by which door.
+"""Writing audit entries: the actor, action, article, time and source.
 
-A service wraps what it does in `recorded(...)`, which compares the article before and after. What is saved, made or
-deleted outside a service is recorded by the save hook all the same.
+A service wraps its changes in `recorded(...)`, which compares the article before and after. Signal receivers record
+what is saved or deleted outside a service.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from articles.models import Article, AuditEntry, Release, insert_for_each
 from scheduling.services import database_now
 
 Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser
-"""Whoever acts: a user of Django's, or of a project's own model with permissions."""
+"""A user, of Django's model or a project's own with permissions."""
 
 Source = AuditEntry.Source
 
@@ -34,29 +34,29 @@ LOGGED_IN, LOG_IN_FAILED, LOCKED_OUT = "logged_in", "log_in_failed", "locked_out
 ADD_USER, CHANGE_USER, DELETE_USER, CHANGE_PASSWORD = (*("add_user", "change_user", "delete_user", "change_password"),)
 ADD_GROUP, CHANGE_GROUP, DELETE_GROUP = "add_group", "change_group", "delete_group"
 ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
-"""What the record calls actions that are no step of a person; a step is called by its name in the workflow.
+"""The names of actions that are not transitions; a transition has its name in `articles.workflow`.
 
-`REVIEWED` is the end of a review in the background, `PULLED_BACK` the fall of something approved,
-`UNDONE` the end of a step that somebody took back.
+`REVIEWED` is the end of a background review, `PULLED_BACK` the revocation of an approval by changed words, `UNDONE` the
+undo of a transition.
 """
 
 
 @dataclass(frozen=True)
 class AuditContext:
-    """By which door somebody came in, and who that is as far as known."""
+    """The source, and the actor as far as known."""
 
     source: AuditEntry.Source = Source.PYTHON
     user: Actor | None = None
 
 
-_OPEN = AuditContext()
-_context: ContextVar[AuditContext] = ContextVar("entrance", default=_OPEN)
+_DEFAULT = AuditContext()
+_context: ContextVar[AuditContext] = ContextVar("audit_context", default=_DEFAULT)
 _is_recording: ContextVar[bool] = ContextVar("is_recording", default=False)
 
 
 @contextmanager
 def source(name: AuditEntry.Source, *, by: Actor | None = None) -> Iterator[None]:
-    """What is done in this block came in by this door; `by` is who does what names nobody else."""
+    """Set the source of entries in this block, and the actor of those that name no other."""
     token = _context.set(AuditContext(name, by))
     try:
         yield
@@ -65,16 +65,16 @@ def source(name: AuditEntry.Source, *, by: Actor | None = None) -> Iterator[None
 
 
 def set_actor(by: Actor) -> None:
-    """Say who it is that came in by the present door, once that is known."""
+    """Set the actor within the present source, once known."""
     _context.set(AuditContext(_context.get().source, by))
 
 
 @dataclass(frozen=True)
 class StateSnapshot:
-    """Where an article stands: what the record shows before and after."""
+    """The columns of an article that an audit entry shows before and after."""
 
     COLUMNS: ClassVar = ("status", "publish_at", "embargo_until", "unpublish_at", "status_reason")
-    """The fields of an article that it takes."""
+    """The fields of an article in a snapshot."""
 
     status: int | None = None
     publish_at: datetime | None = None
@@ -84,16 +84,16 @@ class StateSnapshot:
 
     @classmethod
     def of(cls, article: Article) -> Self:
-        """Where `article` stands now."""
+        """The present state of `article`."""
         return cls(*(getattr(article, name) for name in cls.COLUMNS))
 
     @classmethod
     def before(cls, article: Article) -> Self:
-        """Where `article` stood when it was loaded."""
+        """The state of `article` when it was loaded."""
         return cls(*(article.as_loaded(name) for name in cls.COLUMNS))
 
     def other_times_since(self, before: StateSnapshot) -> dict[str, list[str | None]]:
-        """The times beside that to go live which differ from `before`, as ISO 8601: old and new."""
+        """The embargo and the time to be unpublished if they differ from `before`, as ISO 8601: old and new."""
         pairs = {name: (getattr(before, name), getattr(self, name)) for name in ("embargo_until", "unpublish_at")}
         return {
             name: [old and old.isoformat(), new and new.isoformat()] for name, (old, new) in pairs.items() if old != new
@@ -102,7 +102,7 @@ class StateSnapshot:
 
 @dataclass
 class Notes:
-    """What a service adds to the entry it is about to leave."""
+    """What a service adds to its audit entry."""
 
     revision: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
@@ -110,9 +110,9 @@ class Notes:
 
 @contextmanager
 def recorded(action: str, article: Article, *, by: Actor | None, release: Release | None = None) -> Iterator[Notes]:
-    """Record, when the block ends well, what it did to `article`, which is locked and loaded, for a `release` if any.
+    """Record the changes of this block to a locked `article` (for a `release`), unless it raises.
 
-    The save hook is silent meanwhile. The block may fill in the `Notes` it is given.
+    Signal receivers record nothing meanwhile. The block may fill in the `Notes` it gets.
     """
     before, notes = StateSnapshot.of(article), Notes()
     with unrecorded():
@@ -122,7 +122,7 @@ def recorded(action: str, article: Article, *, by: Actor | None, release: Releas
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """The save hook is silent in this block: whoever opens it records what is done."""
+    """Keep signal receivers from recording in this block: the caller records."""
     token = _is_recording.set(True)
     try:
         yield
@@ -131,7 +131,7 @@ def unrecorded() -> Iterator[None]:
 
 
 def is_recording() -> bool:
-    """Whether somebody up the call records what is being saved."""
+    """Whether a caller records the changes."""
     return _is_recording.get()
 
 
@@ -145,7 +145,7 @@ def record(
     release: Release | None = None,
     **details: Any,
 ) -> None:
-    """Write one entry in the caller's transaction. `before` is where the article stood; None: as it stands now."""
+    """Write one entry in the caller's transaction. `before` is the earlier state; None: the same as now."""
     _store([entry(action, article, by=by, before=before, revision=revision, details=details, release=release)])
 
 
@@ -156,27 +156,27 @@ def record_many(
     by: Actor | None = None,
     release: Release | None = None,
 ) -> None:
-    """Write an entry for each article, given with where it stood before, in one statement for hundreds of them."""
+    """Write an entry for each article, given with its earlier state, in one statement for hundreds."""
     _store([entry(action, article, by=by, before=before, release=release) for article, before in changes])
 
 
 def record_release(
     action: str, release: Release, *, by: Actor | None = None, old_time: datetime | None = None, **details: Any
 ) -> None:
-    """Write an entry about a release as such. `old_time` is when it was to go out before."""
+    """Write an entry about a release itself. `old_time` is its earlier time."""
     about = {"release_id": release.pk, "release_name": release.name, "reason": release.reason[:500], "details": details}
     _store([stamped(action, by=by, **about, old_time=old_time, new_time=release.publish_at)])
 
 
 def record_beside(action: str, *, title: str, by: Actor | None = None, **details: Any) -> None:
-    """Write an entry about something called `title` that is no article, such as a picture or an account."""
+    """Write an entry about something other than an article, such as an image or an account, by its `title`."""
     _store([stamped(action, by=by, article_title=title[:200], details=details)])
 
 
 def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status | None = None) -> None:
-    """The clock does the same to all of these articles, which are locked: one statement for their entries.
+    """Record that the system does the same to all of these locked articles, in one statement.
 
-    Called before they are `becoming` another status, or after they got another text.
+    Called before their status changes to `becoming`, or after their text has changed.
     """
     insert_for_each(
         AuditEntry,
@@ -213,7 +213,7 @@ def entry(
     details: Mapping[str, Any] | None = None,
     release: Release | None = None,
 ) -> AuditEntry:
-    """The entry that says so; not stored yet."""
+    """An unsaved entry about an article."""
     after = StateSnapshot.of(article)
     before = before or after
     return stamped(
@@ -234,7 +234,7 @@ def entry(
 
 
 def stamped(action: str, *, by: Actor | None = None, **values: Any) -> AuditEntry:
-    """An entry with who, when and by which door; not stored yet."""
+    """An unsaved entry with actor, time and source."""
     context_of_entry = _context.get()
     user = by if by is not None else context_of_entry.user
     return AuditEntry(

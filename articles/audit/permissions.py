@@ -1,6 +1,6 @@
-"""Who may do what with which article: a permission says what, the rules here say with which.
+"""Authorisation: a user needs a permission, and rules per article apply as well.
 
-Every door asks here: the services before they act, screens and API before they offer.
+Services check here before they act, admin and API before they offer an action.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articl
 EDIT_ANY = "articles.edit_any_article"
 
 READ_WITH = frozenset(
-    {"articles.view_article", ADD, CHANGE, EDIT_ANY, *(way.permission for way in TRANSITIONS.values())}
+    {"articles.view_article", ADD, CHANGE, EDIT_ANY, *(rule.permission for rule in TRANSITIONS.values())}
 )
-"""Whoever may do anything with articles may read them all; who may but keep tags or pictures reads none."""
+"""Any of these permissions allows reading all articles; permissions for tags or images do not."""
 
 
 def reads_articles(by: Actor) -> bool:
-    """Whether `by` may see what articles say, their headlines too."""
+    """Whether `by` may read articles, including their headlines."""
     return any(map(by.has_perm, READ_WITH))  # type: ignore[union-attr]
 
 
@@ -36,18 +36,18 @@ Rule = Callable[[Article, Actor], Refusal | None]
 
 
 def require(permission: str, by: Actor, article: Article | None = None) -> None:
-    """Raise `NotAllowed` with the reason unless `by` may: "articles.publish_article", or with this `article`."""
+    """Raise `NotAllowed` with the reason unless `by` has the permission, and may use it with this `article`."""
     if reason := refusal(permission, by, article):
         raise NotAllowed(reason)
 
 
 def allows(permission: str, by: Actor, article: Article | None = None) -> bool:
-    """Whether `by` may: in general, or with this `article`."""
+    """Whether `by` has the permission, and may use it with this `article`."""
     return refusal(permission, by, article) is None
 
 
 def refusal(permission: str, by: Actor, article: Article | None = None) -> Refusal | None:
-    """Why `by` may not, or None. Whoever lacks the permission is told so, whatever the article."""
+    """Why `by` may not, or None. A missing permission comes before the rules about the article."""
     if not by.has_perm(permission):  # type: ignore[union-attr]
         return NotAllowed.message
     rule = _RULES.get(permission)
@@ -55,10 +55,10 @@ def refusal(permission: str, by: Actor, article: Article | None = None) -> Refus
 
 
 def require_edit(article: Article, by: Actor, changes: Mapping[str, Any]) -> None:
-    """Raise `NotAllowed` unless `by` may write these changes of an article, apart from its times and its embargo.
+    """Raise `NotAllowed` unless `by` may write these changes of an article.
 
-    The times of something approved, and an embargo, take a right of their own, which is all that they take. No changes
-    take no right.
+    The embargo, and the times of an approved article, need other permissions and are not checked here. No changes need
+    no permission.
     """
     own = changes.keys() - {"embargo_until"}
     is_approved = article.status not in Article.Status.unapproved()
@@ -73,22 +73,22 @@ def require_edit(article: Article, by: Actor, changes: Mapping[str, Any]) -> Non
 
 
 def _own_draft(article: Article, by: Actor) -> Refusal | None:
-    """Authors change what is theirs, until it is approved; editors change everything."""
+    """Authors may change their own articles until they are approved; editors may change all."""
     if by.has_perm(EDIT_ANY):  # type: ignore[union-attr]
         return None
     if article.author_id != by.pk:
-        return _("This is somebody else's article; you may change your own.")
+        return _("This is another user’s article; you may change your own.")
     if article.status in (*Article.Status.passed(), Article.Status.RETRACTED):
         return _("The article has been approved; ask an editor to change it.")
     return None
 
 
 def _written_by_another(article: Article, by: Actor) -> Refusal | None:
-    """Nobody reviews a text to which they contributed, whoever its author is by now."""
+    """Contributors may not review their text, whoever its author is now."""
     if article.author_id == by.pk:
-        return _("This is your own article; another person must review it.")
+        return _("This is your own article; another user must review it.")
     if by.pk in contributors(article):
-        return _("Two people are needed: you have contributed to this text since its last approval.")
+        return _("Two-person rule: you have contributed to this text since its last approval.")
     return None
 
 

@@ -1,4 +1,4 @@
-"""The newsroom that a newcomer finds: a paper of the invented harbour city of Lanhai, in English and Chinese."""
+"""The demo newsroom: the newspaper of the fictional city of Lanhai, in English and Chinese."""
 
 from articles.demo.create import ORIGIN, found, going_live, going_out, is_empty, is_password, members, renew_missed
 

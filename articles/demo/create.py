@@ -1,4 +1,4 @@
-"""Filling an empty database with the newsroom of newsroom.json, whose times count from now."""
+"""Creating the demo newsroom of newsroom.json, whose times are relative to now."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Status = Article.Status
 
 SOURCE = Path(__file__).with_name("newsroom.json")
 ORIGIN = "demo:"
-"""What the external ids of the demo's articles begin with."""
+"""The prefix of the external ids of demo articles."""
 
 ADMINISTRATOR = "Administrator"
-"""Who may do everything, and needs no group."""
+"""The role of a superuser, which needs no group."""
 
 FIRST, APART = timedelta(seconds=25), timedelta(seconds=9)
-"""How soon bulletins go live that were missed while nothing ran, and how far apart."""
+"""When missed bulletins go live after a restart, and how far apart."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A person of the newsroom; the role is the name of a group, or `ADMINISTRATOR`."""
+    """A user of the newsroom; the role is the name of a group, or `ADMINISTRATOR`."""
 
     name: str
     shown: str
@@ -43,26 +43,26 @@ class Member:
 
 
 def members() -> list[Member]:
-    """The newsroom's people, in the order of the log-in table."""
+    """The users of the newsroom, in the order of the log-in table."""
     return [Member(**user) for user in _source()["people"]]
 
 
 def is_empty() -> bool:
-    """Whether nothing has been written or imported yet."""
+    """Whether there are no articles yet."""
     return not Article.objects.exists()
 
 
 def is_password(password: str) -> bool:
-    """Whether the newsroom was founded with this password and its administrator kept it."""
+    """Whether the administrator of the demo newsroom has this password."""
     admin = User.objects.filter(username=members()[-1].name).first()
     return admin is not None and admin.check_password(password)
 
 
 @retried
 def found(*, now: datetime, password: str) -> None:
-    """Make channels, people, pictures, articles and a release.
+    """Create channels, users, images, articles and a release.
 
-    Somebody who is there already keeps the password, gets the role.
+    Existing users keep their password and get the role.
     """
     source = _source()
     channels = {channel["name"]: _channel(position, **channel) for position, channel in enumerate(source["channels"])}
@@ -78,7 +78,7 @@ def found(*, now: datetime, password: str) -> None:
 
 @retried
 def renew_missed(*, now: datetime) -> int:
-    """Give new times to bulletins, and a release, that missed theirs as no worker ran; returns how many bulletins."""
+    """Reschedule bulletins and a release whose time passed while no worker ran; returns the number of bulletins."""
     missed = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__lte=now)
     locked = lock_by_ids(Article, missed.values_list("pk", flat=True))
     articles = sorted((article for article in locked if article.is_waiting), key=lambda one: one.publish_at or now)
@@ -92,13 +92,13 @@ def renew_missed(*, now: datetime) -> int:
 
 
 def going_live(now: datetime) -> Iterable[Article]:
-    """The demo's articles that are still to come, soonest first."""
+    """The scheduled demo articles, soonest first."""
     waiting = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__gt=now)
     return waiting.select_related("channel").order_by("publish_at")
 
 
 def going_out(now: datetime) -> Iterable[Release]:
-    """The demo's releases that are still to come, soonest first."""
+    """The scheduled demo releases, soonest first."""
     return Release.objects.scheduled().filter(publish_at__gt=now, name__in=_releases()).order_by("publish_at")
 
 
@@ -171,12 +171,12 @@ def _release(release: dict[str, Any], by: User, start: datetime) -> None:
 
 
 def _releases() -> dict[str, timedelta]:
-    """Name of each release to how far ahead it is."""
+    """Name of each release to its offset from now."""
     return {release["name"]: parse_duration(release["at"]) or timedelta() for release in _source()["releases"]}
 
 
 def _moment(distance: str | None, start: datetime) -> datetime | None:
-    """`start` plus an ISO 8601 duration such as "-PT26M"; what is more than an hour ahead falls on a full quarter."""
+    """`start` plus an ISO 8601 duration such as "-PT26M"; more than an hour ahead in full quarters of an hour."""
     if distance is None:
         return None
     offset = parse_duration(distance) or timedelta()

@@ -1,4 +1,4 @@
-"""Pictures for the demo's newsroom, painted on the spot: a port at dusk, seagrass in the light, lanterns at night."""
+"""Generated images for the demo newsroom: a port at dusk, seagrass, lanterns at night."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SIZE = WIDTH, HEIGHT = 1200, 800
 
 
 def painted(scene: str) -> bytes:
-    """The picture of a scene, as a JPEG file: the same each time."""
+    """The image of a scene as a JPEG file, always the same."""
     file = io.BytesIO()
-    SCENES[scene](Random(scene)).save(file, "JPEG", quality=88)  # noqa: S311 (a painter's dice)
+    SCENES[scene](Random(scene)).save(file, "JPEG", quality=88)  # noqa: S311 (not for security)
     return file.getvalue()
 
 
@@ -24,7 +24,7 @@ def _sky(top: str, bottom: str) -> PillowImage.Image:
 
 
 def _glow(image: PillowImage.Image, x: float, y: float, radius: float, colour: str) -> None:
-    """A light and its halo."""
+    """Draw a light and its halo."""
     halo = PillowImage.new("L", SIZE, 0)
     ImageDraw.Draw(halo).circle((x, y), radius * 2.2, 150)
     image.paste(colour, mask=halo.filter(ImageFilter.BoxBlur(radius)))
@@ -49,7 +49,7 @@ def _port(dice: Random) -> PillowImage.Image:
 
 
 def _crane(draw: ImageDraw.ImageDraw, x: float, scale: float) -> None:
-    """A crane of a container port, before the sky."""
+    """Draw a crane of a container port."""
     ink, top = "#1c1e3a", 560 - 330 * scale
     for leg in (0, 90):
         draw.line((x + leg, 560, x + leg * 0.8 + 10, top + 60), ink, 12)
@@ -101,4 +101,4 @@ SCENES: Mapping[str, Callable[[Random], PillowImage.Image]] = {
     "seagrass": _seagrass,
     "lanterns": _lanterns,
 }
-"""What there is to paint."""
+"""Scene to its function."""

@@ -21,11 +21,6 @@ from articles.text import spoken_exactly
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 
-ASKING = frozenset(
-    {Transition.PUBLISH_NOW, Transition.PUBLISH_UPDATE, Transition.UNPUBLISH, Transition.REPUBLISH, Transition.RETRACT}
-)
-"""The steps that readers notice at once."""
-
 CONFIRMED = "confirmed"
 """The value of the button that was pressed, once it is confirmed."""
 
@@ -49,7 +44,7 @@ def ask_first(request: HttpRequest, article: Article, before: Article | None, ch
     """
     if request.POST.get(_button(request)) == CONFIRMED:
         return
-    transition = next((transition for transition in pressed(request) if transition in ASKING), None)
+    transition = next((transition for transition in pressed(request) if TRANSITIONS[transition].confirmation), None)
     if transition is None and not _goes_live(article, before):
         return
     told = list(_consequences(transition, before, request.POST.get("reason", "")))
@@ -69,7 +64,7 @@ def question(request: HttpRequest, article: Article | None, asked: Unconfirmed) 
         "consequences": asked.consequences,
         "button": button,
         "confirmed": CONFIRMED,
-        "is_dangerous": not {Transition.UNPUBLISH, Transition.RETRACT}.isdisjoint(transitions),
+        "is_dangerous": any(TRANSITIONS[one].is_removal and TRANSITIONS[one].confirmation for one in transitions),
         "sent": [
             (name, value)
             for name, values in request.POST.lists()
@@ -96,22 +91,18 @@ def _goes_live(article: Article, before: Article | None) -> bool:
 
 def _consequences(transition: Transition | None, before: Article | None, notice: str) -> Iterator[str]:
     """What happens, a sentence each."""
+    asked = TRANSITIONS[transition].confirmation if transition else None
+    if asked is None:
+        yield _("Its time to go live is past: readers see it from this moment on.")
+    else:
+        yield str(asked) % {"notice": notice.strip()}
     pending_update = before.pending_update if before else None
     if transition is Transition.PUBLISH_NOW:
-        yield _("Readers see it from this moment on.")
         yield from _instead_of(before.goes_live_at if before else None)
     elif transition is Transition.PUBLISH_UPDATE:
-        yield _("The newer text takes the place of the present one at this moment.")
         yield from _instead_of(pending_update.publish_at if pending_update else None)
-    elif transition is Transition.UNPUBLISH:
-        yield _("Readers do not see it from this moment on. It can be republished.")
-    elif transition is Transition.REPUBLISH:
-        yield _("Readers see it again from this moment on, with the date it had.")
     elif transition is Transition.RETRACT:
-        yield _("From this moment on readers see nothing but this notice: “%s”") % notice.strip()
         yield from _discarded(before)
-    else:
-        yield _("Its time to go live is past: readers see it from this moment on.")
 
 
 def _instead_of(planned: datetime | None) -> Iterator[str]:

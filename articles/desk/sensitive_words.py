@@ -19,7 +19,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, 
 from articles.desk.retry import RetriedScreens
 from articles.desk.review.policy import who_approves
 from articles.models import SensitiveWord
-from articles.review import add_words, fault_of
+from articles.review import add_words, problem_of
 from articles.text import plain_form, spoken
 
 BADGES = {
@@ -41,7 +41,7 @@ class SensitiveWordForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_text(self) -> str:
         """Refuse what cannot be a word, and what is one already in whatever spelling."""
         text: str = self.cleaned_data["text"].strip()
-        if fault := fault_of(text):
+        if fault := problem_of(text):
             raise ValidationError(_("This cannot be a word: %(fault)s.") % {"fault": fault})
         others = SensitiveWord.objects.filter(normalised=plain_form(text)).exclude(pk=self.instance.pk)
         if there := others.first():

@@ -1,4 +1,4 @@
-"""What an editor can do with an article on the screens: which steps are offered, and taking one."""
+"""The transitions that the admin offers for an article, and sentences about its state."""
 
 from __future__ import annotations
 
@@ -8,50 +8,26 @@ from datetime import datetime
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from articles import publishing
 from articles.audit import allows
-from articles.exceptions import InvalidSchedule, RevisionMissing
 from articles.models import Article
 from articles.publishing import Actor, possible_transitions
 from articles.text import spoken_exactly
 from articles.workflow import TRANSITIONS, Transition
 
-SIMPLE_TRANSITIONS: Mapping[Transition, Callable[..., None]] = {
-    Transition.SUBMIT: publishing.submit,
-    Transition.UNSCHEDULE: publishing.unschedule,
-    Transition.PUBLISH_NOW: publishing.publish_now,
-    Transition.UNPUBLISH: publishing.unpublish,
-    Transition.REPUBLISH: publishing.republish,
-    Transition.UNDO_RETRACTION: publishing.undo_retraction,
-    Transition.UNSCHEDULE_UPDATE: publishing.unschedule_update,
-    Transition.PUBLISH_UPDATE: publishing.publish_update,
-    Transition.DISCARD_UPDATE: publishing.discard_update,
-}
-"""The steps that need nothing but the article."""
-
-TIMED_TRANSITIONS: Mapping[Transition, Callable[..., None]] = {
-    Transition.SCHEDULE: publishing.schedule,
-    Transition.SCHEDULE_UPDATE: publishing.schedule_update,
-}
-"""The steps that need a time."""
-
-TAKING_AWAY = frozenset({Transition.UNSCHEDULE, Transition.UNSCHEDULE_UPDATE, Transition.UNPUBLISH, Transition.RETRACT})
-"""The steps that show readers nothing new: whatever was written, or went live, since the form was opened."""
-
 
 def transition_button(transition: Transition) -> str:
-    """The name of a step's button in the article's form."""
+    """The name of a transition's button in the article's form."""
     return f"_step_{transition}"
 
 
 def pressed(request: HttpRequest) -> list[Transition]:
-    """The steps whose buttons were pressed."""
+    """The transitions whose buttons were pressed."""
     return [transition for transition in Transition if transition_button(transition) in request.POST]
 
 
 def offered(article: Article, by: Actor, now: datetime) -> list[Transition]:
-    """The steps that make sense for this article and that this person may take."""
-    senseless = {Transition.RESCHEDULE, Transition.SET_EMBARGO}  # the form has a field for each
+    """The transitions that make sense for this article and that this user may perform."""
+    senseless = {transition for transition, rule in TRANSITIONS.items() if not rule.is_for_one}
     if article.publish_at is None:
         senseless.add(Transition.UNSCHEDULE)
     if article.pending_update is None or article.pending_update.publish_at is None:
@@ -59,54 +35,25 @@ def offered(article: Article, by: Actor, now: datetime) -> list[Transition]:
     transitions = possible_transitions(article, now)
     has_draft = article.pending_update is not None and article.pending_update.draft_id is not None
     if article.status in Article.Status.passed() and not has_draft:
-        transitions = [
-            Transition.SUBMIT,
-            *transitions,
-        ]  # what is typed becomes the newer text, which can be handed in at once
+        # an edit becomes an update, which can be submitted at once
+        transitions = [Transition.SUBMIT, *transitions]
     return [
         transition for transition in transitions if may_take(transition, by, article) and transition not in senseless
     ]
 
 
 def may_take(transition: Transition, by: Actor, article: Article | None = None) -> bool:
-    """Whether this person may take the step: in general, or with this article."""
+    """Whether this user may perform the transition: in general, or with this article."""
     return allows(TRANSITIONS[transition].permission, by, article)
 
 
-def take(
-    transition: Transition,
-    article: Article,
-    *,
-    by: Actor,
-    publish_at: datetime | None = None,
-    reason: str = "",
-    revision: int | None = None,
-    override: str | None = None,
-) -> None:
-    """Take a step; the other arguments are for those that need them. Raises `ArticleError`."""
-    if transition in TIMED_TRANSITIONS:
-        if publish_at is None:
-            raise InvalidSchedule(_("Choose the time at which the article goes live."))
-        TIMED_TRANSITIONS[transition](article, publish_at=publish_at, by=by, at_once=False)
-    elif transition == Transition.APPROVE:
-        if revision is None:
-            raise RevisionMissing
-        publishing.approve(article, by=by, revision=revision, override=override)
-    elif transition == Transition.REJECT:
-        publishing.reject(article, by=by, reason=reason, revision=revision)
-    elif transition == Transition.RETRACT:
-        publishing.retract(article, by=by, notice=reason)
-    else:
-        SIMPLE_TRANSITIONS[transition](article, by=by)
-
-
 def stage_of(article: Article) -> str:
-    """What editors call its status: what is approved and has a time is scheduled."""
+    """The label of its status; an approved article with a time is scheduled."""
     return _("Scheduled") if article.is_waiting and article.publish_at else article.get_status_display()
 
 
 def state(article: Article, now: datetime) -> str:
-    """One sentence that says where the article stands and what happens next."""
+    """One sentence about its status and what happens next."""
     due = article.goes_live_at
     if article.is_waiting and due is not None:
         when = spoken_exactly(due)
@@ -117,39 +64,39 @@ def state(article: Article, now: datetime) -> str:
 
 
 def limits(article: Article, now: datetime) -> list[str]:
-    """What else holds, a sentence each: its embargo, its end, and what readers are told instead of it."""
-    told = []
+    """Its embargo, its time to be unpublished and its retraction notice, a sentence each."""
+    sentences = []
     if article.embargo_until and article.embargo_until > now:
-        told.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
+        sentences.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
     if article.unpublish_at and article.unpublish_at > now:
-        told.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
+        sentences.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
     if article.status == Article.Status.RETRACTED:
-        told.append(f"“{article.retraction_notice}”")
-    return told
+        sentences.append(f"“{article.retraction_notice}”")
+    return sentences
 
 
 def state_of_update(article: Article) -> str:
-    """One sentence about the newer text of an article; empty without one."""
+    """One sentence about the pending update of an article; empty without one."""
     pending_update = article.pending_update
     if pending_update is None:
         return ""
     when = spoken_exactly(pending_update.publish_at) if pending_update.publish_at else None
     if pending_update.draft is not None:
-        text = _("Readers do not see the newer text in this form: it is “%(status)s”.")
+        text = _("This form shows a pending update, which readers do not see: it is “%(status)s”.")
         return text % {"status": pending_update.get_status_display()}
     if when:
-        return _("The newer text is approved and takes its place on %(time)s.") % {"time": when}
-    return _("The newer text is approved and has no time yet. Schedule or publish the update.")
+        return _("The pending update is approved and goes live on %(time)s.") % {"time": when}
+    return _("The pending update is approved and has no time yet. Schedule or publish it.")
 
 
 _SENTENCES: Mapping[int, Callable[[], str]] = {
-    Article.Status.DRAFT: lambda: _("Nobody but the newsroom sees it. Submit it when it is ready."),
-    Article.Status.SUBMITTED: lambda: _("It is being checked."),
-    Article.Status.REJECTED: lambda: _("It was sent back. Mend it and submit it again."),
+    Article.Status.DRAFT: lambda: _("Only the newsroom sees it. Submit it when it is ready."),
+    Article.Status.SUBMITTED: lambda: _("It is in automatic review."),
+    Article.Status.REJECTED: lambda: _("It was rejected. Edit it and submit it again."),
     Article.Status.MANUAL_REVIEW: lambda: _("A reviewer decides."),
     Article.Status.MANUALLY_APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
     Article.Status.APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
-    Article.Status.PUBLISHED: lambda: _("It is out."),
+    Article.Status.PUBLISHED: lambda: _("It is live."),
     Article.Status.UNPUBLISHED: lambda: _("Readers no longer see it."),
-    Article.Status.RETRACTED: lambda: _("It was killed: readers are told why."),
+    Article.Status.RETRACTED: lambda: _("It was retracted: readers see the retraction notice."),
 }

@@ -1,12 +1,12 @@
-"""Tells other systems what changed: WebSub hubs, and the change feed that API clients follow."""
+"""Notifying other systems of changes: WebSub pings, and the change feed for API clients."""
 
-from articles.distribution.change_feed import FeedPage, follow, keep_up, note_renamed
+from articles.distribution.change_feed import FeedPage, catch_up_completely, follow, note_renamed
 from articles.distribution.websub import ping, ping_of_vanishing, ping_soon, topics
 
 __all__ = [
     "FeedPage",
     "follow",
-    "keep_up",
+    "catch_up_completely",
     "note_renamed",
     "ping",
     "ping_of_vanishing",

@@ -1,8 +1,8 @@
-"""Entering in the change feed what readers see differently since somebody looked last.
+"""Writing and reading the change feed: changes of articles that readers see.
 
-Articles come and go by the clock as well as by somebody's hand. So one who holds the lock compares what readers see now
+Articles go live and leave by the clock as well as by edits. So one who holds the lock compares what readers see now
 with what the feed says they saw, for the articles that were written (`PendingChange`) and for those one of whose times
-has passed. An entry is therefore never missed, and tells of nothing that nobody saw.
+has passed. An entry is therefore never missed, and never about something unseen.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from scheduling.services import EARLIEST, database_now, delete_by_ids, lock_by_i
 
 State = FeedEntry.State
 
-MOST = 2_000  # written articles that are looked at under one lock
-_ROUNDS = 100  # of those in one go of the reconciler
+MOST = 2_000  # written articles that are checked under one lock
+_ROUNDS = 100  # of those in one run of the reconciler
 _TIMES = ("publish_at", "embargo_until", "unpublish_at")
 _HEAD = 1
 _SHOWN_BY: Mapping[type[Model], str] = {Channel: "channel", Tag: "tags", Image: "image_uses__image"}
 
 
 def catch_up() -> FeedHead:
-    """Enter what has changed, unless somebody else is at it; returns how far the feed has got."""
+    """Enter new changes, unless another process does; returns the end of the feed."""
     head, _is_new = FeedHead.objects.get_or_create(pk=_HEAD, defaults={"looked_at": EARLIEST})
     if not _is_behind(head):
         return head
@@ -42,8 +42,8 @@ def _catch_up_alone() -> FeedHead | None:
     return locked
 
 
-def keep_up() -> int:
-    """The same until nothing is left, so that the feed is short when somebody asks. Nothing was broken: returns 0."""
+def catch_up_completely() -> int:
+    """Enter all new changes, so that requests have little to enter. Returns 0, because nothing was repaired."""
     for _round in range(_ROUNDS):
         catch_up()
         if not PendingChange.objects.exists():
@@ -53,7 +53,7 @@ def keep_up() -> int:
 
 @dataclass(frozen=True)
 class FeedPage:
-    """Entries in the order of the feed, and the number up to which they tell everything."""
+    """Entries in the order of the feed, and the number up to which they are complete."""
 
     entries: Sequence[FeedEntry]
     sequence: int
@@ -61,12 +61,12 @@ class FeedPage:
 
     @property
     def live(self) -> list[FeedEntry]:
-        """What readers saw come, or change."""
+        """Articles that went live or changed."""
         return [entry for entry in self.entries if entry.state == State.LIVE]
 
     @property
     def gone(self) -> list[FeedEntry]:
-        """What readers saw go."""
+        """Articles that left the site."""
         return [entry for entry in self.entries if entry.state != State.LIVE]
 
 
@@ -82,14 +82,14 @@ def follow(since: int | datetime, *, most: int) -> FeedPage:
 
 
 def _start(since: datetime, head: FeedHead) -> int:
-    """The number before all that was entered at `since` or later; the head was read first, so it is never too high."""
+    """The number before the first entry at `since` or later; the head was read first, so it is never too high."""
     first = FeedEntry.objects.filter(entered_at__gte=since).order_by("entered_at", "sequence").first()
     return head.sequence if first is None else first.sequence - 1
 
 
 def note_renamed(thing: Model) -> None:
-    """The articles that show this channel, tag, author or picture look different, in the caller's transaction."""
-    lookup = _SHOWN_BY.get(type(thing), "author")  # a person's model is the project's choice
+    """Mark the articles that show this channel, tag, author or image as changed, in the caller's transaction."""
+    lookup = _SHOWN_BY.get(type(thing), "author")  # projects may have their own user model
     shown = Article.objects.filter((lookup, thing.pk), status__in=Article.Status.visible()).order_by("pk")
     insert_for_each(PendingChange, shown, article_id=F("pk"), is_visible=Value(1), at=database_now())
 
@@ -99,7 +99,7 @@ def _is_behind(head: FeedHead) -> bool:
 
 
 def _passed(since: datetime, now: datetime) -> set[int]:
-    """The articles one of whose times lies between these two instants, whichever is earlier: clocks are set back."""
+    """The articles with a time between these two instants, in either order: clocks can be set back."""
     early, late = sorted((since, now))
     shown = Article.objects.filter(status__in=Article.Status.visible())
     spans = [Q((f"{name}__gt", early), (f"{name}__lte", late)) for name in _TIMES]
@@ -119,22 +119,22 @@ def _enter_changes(head: FeedHead) -> None:
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What readers see of an article, and since when."""
+class ReaderState:
+    """The state of an article for readers, and since when."""
 
     pk: int
     state: FeedEntry.State
     at: datetime
 
 
-def _is_news(sight: Sight, known: FeedEntry | None, text_changed: bool) -> bool:
-    """Whether readers see something else. What they never saw, and do not see, is nobody's business."""
+def _is_news(sight: ReaderState, known: FeedEntry | None, text_changed: bool) -> bool:
+    """Whether readers see a change; not for articles that were never live."""
     if known is None:
         return sight.state == State.LIVE
     return known.state != sight.state or (sight.state == State.LIVE and text_changed)
 
 
-def _look(ids: Collection[int], written: Mapping[int, datetime], now: datetime) -> dict[int, Sight]:
+def _look(ids: Collection[int], written: Mapping[int, datetime], now: datetime) -> dict[int, ReaderState]:
     live = set(Article.objects.live(now).filter(pk__in=ids).values_list("pk", flat=True))
     rows = Article.objects.filter(pk__in=ids).values_list("pk", "status", *_TIMES)
     there = {pk: (status, [time for time in times if time and time <= now]) for pk, status, *times in rows}
@@ -142,7 +142,7 @@ def _look(ids: Collection[int], written: Mapping[int, datetime], now: datetime) 
     for pk in ids:
         status, past = there.get(pk, (None, []))
         at = written.get(pk) or max(past, default=now)
-        sights[pk] = Sight(pk, State.LIVE if pk in live else _absence(status), at)
+        sights[pk] = ReaderState(pk, State.LIVE if pk in live else _absence(status), at)
     return sights
 
 
@@ -152,7 +152,7 @@ def _absence(status: int | None) -> FeedEntry.State:
     return State.RETRACTED if status == Article.Status.RETRACTED else State.UNPUBLISHED
 
 
-def _enter(head: FeedHead, sights: Sequence[Sight], now: datetime) -> None:
+def _enter(head: FeedHead, sights: Sequence[ReaderState], now: datetime) -> None:
     last = FeedEntry.objects.aggregate(last=Max("entered_at"))["last"]
     entered_at = max(now, last or now)
     delete_by_ids(FeedEntry, [sight.pk for sight in sights])

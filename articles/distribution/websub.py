@@ -1,4 +1,4 @@
-"""WebSub: telling a hub that feeds have changed, so that whoever follows them hears at once and need not ask."""
+"""WebSub: pinging a hub when feeds change, so that subscribers get changes at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 500  # articles of one task
 
 
 def ping_soon(article_ids: Collection[int], *, are_gone: bool = False) -> None:
-    """After the commit, tell the hub that these articles came or changed, or are gone; nothing without a hub."""
+    """Add a task to ping the hub about the feeds of these articles, published or gone; does nothing without a hub."""
     if not settings.WEBSUB_HUB:
         return
     ids = sorted(article_ids)
@@ -28,13 +28,13 @@ def ping_soon(article_ids: Collection[int], *, are_gone: bool = False) -> None:
 
 
 def ping_of_vanishing(article_ids: Collection[int]) -> None:
-    """Before something goes that nobody can look up afterwards: after the commit, tell the hub where it was."""
+    """Before articles are deleted or rolled back, add a task to ping the hub about the feeds that show them."""
     if settings.WEBSUB_HUB and (paths := topics(article_ids)):
         add_task(PING, execute_time=read_database_clock(), parameters={"topics": paths})
 
 
 def ping(paths: Collection[str]) -> None:
-    """Tell the hub of these feeds now. Raises `OSError` when it cannot be reached or refuses."""
+    """Ping the hub about these feeds now. Raises `OSError` if it cannot be reached or refuses."""
     if not paths:
         return
     fields = [("hub.mode", "publish"), *(("hub.url", settings.SITE_URL + path) for path in paths)]
@@ -44,7 +44,7 @@ def ping(paths: Collection[str]) -> None:
 
 
 def topics(article_ids: Collection[int], *, are_gone: bool = False) -> list[str]:
-    """The paths of the feeds that show these articles or, of what is gone, showed them; none for what nobody saw."""
+    """The paths of the feeds that show these articles or, if they are gone, showed them; none for unpublished ones."""
     articles = Article.objects.filter(pk__in=article_ids)
     public = articles.live(database_now())
     if are_gone:

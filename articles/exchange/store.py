@@ -20,13 +20,13 @@ from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Tex
 from articles.publishing import (
     IN_REVIEW,
     add_revisions,
+    apply_import,
     channels_named,
     held,
     pin_all,
     sync_tasks,
     tag_all,
     tags_named,
-    take_in,
     users_named,
 )
 from articles.search import index
@@ -137,7 +137,7 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change], context: C
     _apply([change for change in changes if not change.is_for_editors], context)
     for change in changes:
         if change.is_for_editors:
-            take_in(change.article, changes=context.text(change.item), note=_("Imported"))
+            apply_import(change.article, changes=context.text(change.item), note=_("Imported"))
             Article.objects.filter(pk=change.article.pk).update(external_digest=str(Fingerprint.of(change.item)))
     written = [article.pk for article in created] + [change.article.pk for change in changes]
     sync_tasks(written)

@@ -1,4 +1,4 @@
-"""How the newsroom's commands read what is typed."""
+"""Argument types of management commands."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from articles.text import AmbiguousTime, NonexistentTime, resolve
 
 TERMINAL = "-"
-"""In place of a file's name."""
+"""The file name that stands for standard input or output."""
 
 
 def moment(text: str) -> datetime:
-    """An aware time from ISO 8601; without an offset it is a wall time of the zone in the settings."""
+    """An aware time from ISO 8601; without an offset it is in the time zone of the settings."""
     try:
         value = datetime.fromisoformat(text)
         return value if timezone.is_aware(value) else resolve(value, timezone.get_current_timezone())
@@ -25,7 +25,7 @@ def moment(text: str) -> datetime:
 
 
 def time_to_act(text: str) -> datetime:
-    """The same for what shall happen then: a day alone is refused, because its midnight may be past."""
+    """The same for a time to act: a date alone is refused, because its midnight may be past."""
     try:
         date.fromisoformat(text)
     except ValueError:
@@ -34,9 +34,9 @@ def time_to_act(text: str) -> datetime:
 
 
 def whole_number(text: str) -> int:
-    """One from 1 up."""
+    """A positive integer."""
     if not re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
-        raise ArgumentTypeError(_("“%(text)s” is no whole number from 1 up.") % {"text": text})
+        raise ArgumentTypeError(_("“%(text)s” is not a positive whole number.") % {"text": text})
     return int(text)
 
 

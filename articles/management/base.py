@@ -1,4 +1,4 @@
-"""What the newsroom's commands have in common."""
+"""The base class of management commands that change articles."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from articles.audit import Actor, Source, source
 
 
 class NewsroomCommand(BaseCommand):
-    """A command whose changes the audit record shows as a command's."""
+    """A command whose audit entries have the source “command”."""
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Run it behind its door."""
+        """Run it with its source."""
         with source(Source.COMMAND):
             return super().execute(*args, **options)
 
     def user(self, name: str) -> Actor:
-        """Who has this log-in. Raises `CommandError`."""
+        """The user with this username. Raises `CommandError`."""
         user = get_user_model()._default_manager.filter(username=name, is_active=True).first()
         if user is None:
-            raise CommandError(_("Nobody here is called “%(name)s”.") % {"name": name})
+            raise CommandError(_("There is no user “%(name)s”.") % {"name": name})
         return user

@@ -1,4 +1,4 @@
-"""Articles, and the one condition that decides what readers see."""
+"""The article model, and the query for live articles."""
 
 from __future__ import annotations
 
@@ -29,52 +29,52 @@ Instant = datetime | Combinable
 """A point in time for SQL: an aware datetime, or an expression such as `database_now()`."""
 
 AT_RISK_WITHIN = timedelta(hours=24)
-"""How soon an article must go live for somebody to worry that it is not approved."""
+"""How long before its time an unapproved article counts as at risk."""
 
-NOTED_WITHIN = timedelta(seconds=5)
-"""How long a worker may take to note that an article is out before people are told."""
+OVERDUE_AFTER = timedelta(seconds=5)
+"""How late a worker may store that an article is live before the article counts as overdue."""
 
 SLUG_LENGTH = 200
 BODY_LENGTH = 1_000_000
-"""Characters; the longest novels of the paper's weekend pages have a tenth of that."""
+"""Characters."""
 
 
 class ArticleQuerySet(DatedQuerySet["Article"]):
-    """The words in which the house asks for articles. `now` is an aware datetime or `database_now()`."""
+    """Queries for articles. `now` is an aware datetime or `database_now()`."""
 
     def live(self, now: Instant) -> Self:
-        """What readers may see at `now`: the clock decides, not the worker."""
+        """The articles that readers may see at `now`, whether or not a worker has stored that they are live."""
         return self.filter(due_at(now), not_over_at(now), status__in=Article.Status.visible())
 
-    def killed(self) -> Self:
-        """What readers saw and shall see no more: they are told why."""
+    def retracted(self) -> Self:
+        """Retracted articles that were live before; readers see the retraction notice."""
         return self.filter(status=Article.Status.RETRACTED, published_at__isnull=False)
 
     def at_risk(self, now: datetime) -> Self:
-        """What has a time within `AT_RISK_WITHIN` that it will miss unless it is approved."""
+        """Unapproved articles whose time is within `AT_RISK_WITHIN`."""
         return self.filter(
             status__in=Article.Status.unapproved(), publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN
         )
 
     def overdue(self, now: datetime) -> Self:
-        """What should be out: its time is past, but it is not approved, or no worker has noted it for a while."""
+        """Articles whose time is past, but that are not approved or not stored as live for `OVERDUE_AFTER`."""
         missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
-        return self.filter(missed | Q(due_at(now - NOTED_WITHIN), status__in=Article.Status.waiting()))
+        return self.filter(missed | Q(due_at(now - OVERDUE_AFTER), status__in=Article.Status.waiting()))
 
     def tagged(self, tag: int | OuterRef) -> Self:
-        """Those with this tag; the newest of them are found along an index of their own, see `Tagging`."""
+        """Articles with this tag; the newest are found by an index of `Tagging`."""
         return self.filter(taggings__tag=tag, taggings__publish_at=F("publish_at"))
 
     def signed_by(self, author_id: int | OuterRef) -> Self:
-        """What names this person to readers: a byline stands instead of a name, and without one nobody is named."""
+        """Articles that show this author's name to readers: without a byline, and only if the author has a name."""
         return self.filter(author=author_id, byline="").exclude(author__first_name="", author__last_name="")
 
     def newest_first(self) -> Self:
-        """In the order of a front page."""
+        """Latest time to go live first."""
         return self.order_by("-publish_at", "-id")
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Delete them, locked before it is looked up what goes with them."""
+        """Delete them; they are locked before related rows are collected."""
         return _delete_locked(self.values_list("pk", flat=True), super().delete)
 
     delete.alters_data = True  # type: ignore[attr-defined]
@@ -85,46 +85,46 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
 def _delete_locked(
     article_ids: Iterable[int], delete: Callable[[], tuple[int, dict[str, int]]]
 ) -> tuple[int, dict[str, int]]:
-    """Nobody adds a revision between the look for what goes along and the deletion."""
+    """Lock the articles, so that no revision is added between collecting related rows and deleting them."""
     list(lock_by_ids(Article, list(article_ids)).values_list("pk"))
     return delete()
 
 
 def due_at(now: Instant) -> Q:
-    """The time to go live has come, and no embargo stands in the way."""
+    """Whether the time to go live has come, and no embargo applies."""
     return Q(Q(embargo_until__isnull=True) | Q(embargo_until__lte=now), publish_at__lte=now)
 
 
 def not_over_at(now: Instant) -> Q:
-    """The time to be taken off has not come."""
+    """Whether the time to be unpublished has not come."""
     return Q(unpublish_at__isnull=True) | Q(unpublish_at__gt=now)
 
 
 def over_at(now: Instant) -> Q:
-    """The time to be taken off has come."""
+    """Whether the time to be unpublished has come."""
     return Q(unpublish_at__lte=now)
 
 
 class Article(Covered, Dated):
-    """A piece of news, from its draft to its withdrawal.
+    """An article in any status.
 
-    The columns hold what readers see once its time has come: while an article is approved, out or withdrawn that is the
-    approved text, and newer text is kept beside it, in its `Update`. Whatever saves or deletes an article keeps its
-    tasks true, in the same transaction: see `articles.publishing.reconcile`.
+    The columns hold the text that readers see once its time has come. Once it is approved, newer text is stored in its
+    `Update`. Every save or deletion syncs its tasks in the same transaction, see
+    `articles.publishing.reconcile`.
     """
 
     class Status(models.IntegerChoices):
-        """Where an article stands; `articles.workflow` says which way it may go."""
+        """The status of an article; `articles.workflow` has the transitions."""
 
         DRAFT = 0, _("Draft")
-        SUBMITTED = 1, _("Submitted")
+        SUBMITTED = 1, _("In review")
         REJECTED = 2, _("Rejected")
-        MANUAL_REVIEW = 3, _("Needs a reviewer")
-        MANUALLY_APPROVED = 4, _("Approved by a person")
+        MANUAL_REVIEW = 3, _("Needs review")
+        MANUALLY_APPROVED = 4, _("Approved")
         APPROVED = 8, _("Approved")
         PUBLISHED = 9, _("Published")
-        UNPUBLISHED = 10, _("Withdrawn")
-        RETRACTED = 11, _("Killed")
+        UNPUBLISHED = 10, _("Unpublished")
+        RETRACTED = 11, _("Retracted")
 
         @classmethod
         def waiting(cls) -> tuple[Article.Status, ...]:
@@ -138,7 +138,7 @@ class Article(Covered, Dated):
 
         @classmethod
         def in_review(cls) -> tuple[Article.Status, ...]:
-            """The automatic review, or a person, is to decide."""
+            """The automatic review or a reviewer has to decide."""
             return cls.SUBMITTED, cls.MANUAL_REVIEW
 
         @classmethod
@@ -148,7 +148,7 @@ class Article(Covered, Dated):
 
         @classmethod
         def passed(cls) -> tuple[Article.Status, ...]:
-            """Its text was approved: another one needs an approval of its own."""
+            """Its text was approved; a newer text needs its own approval."""
             return *cls.visible(), cls.UNPUBLISHED
 
     title = models.CharField(_("headline"), max_length=200)
@@ -182,22 +182,26 @@ class Article(Covered, Dated):
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.DRAFT)
     status_reason = models.CharField(_("reason"), max_length=500, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)
-    unpublish_at = models.DateTimeField(_("take off at"), null=True, blank=True)
+    unpublish_at = models.DateTimeField(_("unpublish at"), null=True, blank=True)
     embargo_until = models.DateTimeField(_("embargo until"), null=True, blank=True, db_index=True)
     published_at = models.DateTimeField(
-        _("went live"), null=True, blank=True, editable=False, help_text=_("The real time, stamped by the task.")
+        _("went live"), null=True, blank=True, editable=False, help_text=_("The actual time, set by the task.")
     )
     revision = models.PositiveIntegerField(
         _("revision"), default=0, editable=False, help_text=_("The number of the text in these columns.")
     )
     retraction_notice = models.CharField(
-        _("kill notice"), max_length=500, blank=True, editable=False, help_text=_("Shown to readers instead of it.")
+        _("retraction notice"),
+        max_length=500,
+        blank=True,
+        editable=False,
+        help_text=_("Shown to readers instead of it."),
     )
     external_id = ExactCharField(  # noqa: DJ001 (unique unless null)
         _("external id"), max_length=191, null=True, blank=True, unique=True, editable=False
     )
     external_digest = models.CharField(
-        max_length=40, blank=True, default="", editable=False, help_text=_("What the last import brought.")
+        max_length=40, blank=True, default="", editable=False, help_text=_("Digest of the last import.")
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     updated_at = models.DateTimeField(_("last change"), auto_now=True)
@@ -209,11 +213,11 @@ class Article(Covered, Dated):
         verbose_name_plural = _("articles")
         permissions = [
             ("edit_any_article", _("Can edit the articles of others")),
-            ("review_article", _("Can approve and refuse articles")),
+            ("review_article", _("Can approve and reject articles")),
             ("schedule_article", _("Can schedule articles")),
-            ("publish_article", _("Can publish, withdraw and restore articles")),
+            ("publish_article", _("Can publish, unpublish and republish articles")),
             ("lift_embargo", _("Can set and lift embargoes")),
-            ("retract_article", _("Can kill articles, and revive them")),
+            ("retract_article", _("Can retract articles, and undo that")),
         ]
         indexes = [
             models.Index(fields=["status", "publish_at"], name="article_waiting"),
@@ -229,7 +233,7 @@ class Article(Covered, Dated):
         return self.title
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Save, set the article's tasks right and, if the text changed, keep it as a revision, in one transaction.
+        """Save, sync the article's tasks and, if the text changed, store it as a revision, in one transaction.
 
         Without `revise` the caller keeps the revision.
         """
@@ -262,7 +266,7 @@ class Article(Covered, Dated):
             self.holds(Revision.objects.add(self, Text.of(self)))
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
-        """Delete it, locked before it is looked up what goes with it."""
+        """Delete it; it is locked before related rows are collected."""
         return _delete_locked([self.pk], partial(super().delete, *args, **options))
 
     def holds(self, revision: Revision) -> None:
@@ -280,9 +284,9 @@ class Article(Covered, Dated):
         return reverse("article", kwargs={"pk": self.pk, "slug": self.address_slug})
 
     def clean(self) -> None:
-        """Refuse a time to be taken off that does not come after the time to go live."""
+        """Refuse a time to be unpublished that is not after the time to go live."""
         if self.unpublish_at and self.goes_live_at and self.unpublish_at <= self.goes_live_at:
-            raise ValidationError(_("The article would be taken off before it goes live."))
+            raise ValidationError(_("The article would be unpublished before it goes live."))
 
     @property
     def address_slug(self) -> str:
@@ -291,30 +295,30 @@ class Article(Covered, Dated):
 
     @property
     def signed(self) -> str:
-        """Who it is by, as readers see it; empty if nobody is named."""
+        """The byline or the author's name, as readers see it; empty without one."""
         return self.byline or (self.author.get_full_name() if self.author else "")
 
     @property
     def pending_update(self) -> Update | None:
-        """The newer text on its way, if there is one."""
+        """The pending update; None without one."""
         return getattr(self, "update", None)
 
     @property
     def changed_at(self) -> datetime:
-        """When the newsroom last changed it, or its newer text."""
+        """When the newsroom last changed it or its update."""
         return max(self.updated_at, self.pending_update.updated_at) if self.pending_update else self.updated_at
 
     def is_out_at(self, now: datetime) -> bool:
-        """Whether readers see it, by the clock: a worker may not have noticed yet."""
+        """Whether it is live, even if no worker has stored that yet."""
         due, end = self.goes_live_at, self.unpublish_at
         return self.status in self.Status.visible() and due is not None and due <= now and (end is None or end > now)
 
     def is_over_at(self, now: datetime) -> bool:
-        """Whether readers saw it and do no longer, by the clock: a worker may not have noticed yet."""
+        """Whether its time to be unpublished is past, even if no worker has stored that yet."""
         due, end = self.goes_live_at, self.unpublish_at
         return self.status in self.Status.visible() and due is not None and end is not None and due < end <= now
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is approved and not out yet."""
+        """Whether it is approved and not stored as published."""
         return self.status in self.Status.waiting()

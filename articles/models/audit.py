@@ -1,7 +1,7 @@
-"""The record of who did what: written once, never changed, never deleted.
+"""The audit log, which is append-only.
 
-Nothing refers to people or articles by a foreign key, because the record outlives both: their ids and names are kept
-as they were. Besides the refusals here, database triggers guard the table against programs that go around Django.
+Entries have no foreign keys, because they outlive users and articles: they store ids and names as they were. Database
+triggers also protect the table against programs that bypass Django.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ SHOWN_WORDS = 5
 
 
 class AppendOnly(Exception):
-    """The audit record is never changed or deleted."""
+    """The audit log cannot be changed or deleted."""
 
 
 class AuditQuerySet(models.QuerySet["AuditEntry"]):
     """Entries are added and read."""
 
     def of(self, article: Article) -> Self:
-        """What happened to an article, latest first."""
+        """The entries about an article, latest first."""
         return self.filter(article_id=article.pk).latest_first()
 
     def of_release(self, release: Release) -> Self:
-        """What happened to a release and, by it, to its articles; latest first."""
+        """The entries about a release and its effects on articles, latest first."""
         return self.filter(release_id=release.pk).latest_first()
 
     def latest_first(self) -> Self:
-        """In the order in which people look for them."""
+        """Latest first."""
         return self.order_by("-id")
 
     def with_names(self) -> Self:
-        """With what the people are called now: the record keeps the names by which they logged in then."""
+        """With the users' present names; an entry stores the username of its time."""
         user = get_user_model()._default_manager.filter(pk=models.OuterRef("user_id"))
         name = Trim(Concat("first_name", models.Value(" "), "last_name"))
         return self.annotate(full_name=models.Subquery(user.values(name=name)[:1]))
@@ -63,22 +63,22 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """One thing that somebody, or the clock, did to an article or to the sensitive words."""
+    """One action of a user or the system."""
 
     class Source(models.TextChoices):
-        """The way in which it was asked for."""
+        """Where the action came in."""
 
-        ADMIN = "admin", _("the newsroom's screens")
-        API = "api", _("a program")
-        COMMAND = "command", _("a command")
+        ADMIN = "admin", _("admin")
+        API = "api", _("API")
+        COMMAND = "command", _("command")
         PYTHON = "python", _("Python code")
-        WORKER = "worker", _("the clock")
+        WORKER = "worker", _("system")
 
     at = models.DateTimeField(_("time"), help_text=_("By the database's clock."))
     action = models.CharField(_("action"), max_length=40)
-    source = models.CharField(_("by way of"), max_length=10, choices=Source.choices)
-    user_id = models.BigIntegerField(_("person's id"), null=True, blank=True)
-    user_name = models.CharField(_("user"), max_length=150, blank=True, help_text=_("Empty: nobody, it was due."))
+    source = models.CharField(_("source"), max_length=10, choices=Source.choices)
+    user_id = models.BigIntegerField(_("user’s id"), null=True, blank=True)
+    user_name = models.CharField(_("user"), max_length=150, blank=True, help_text=_("Empty for the system."))
     article_id = models.BigIntegerField(_("article's id"), null=True, blank=True)
     article_title = models.CharField(_("article"), max_length=200, blank=True)
     release_id = models.BigIntegerField(_("release's id"), null=True, blank=True)
@@ -96,7 +96,7 @@ class AuditEntry(models.Model):
     class Meta:
         default_permissions = ["view"]
         verbose_name = _("audit entry")
-        verbose_name_plural = _("audit record")
+        verbose_name_plural = _("audit log")
         indexes = [
             models.Index(fields=["article_id", "id"], name="audit_article"),
             models.Index(fields=["user_id", "id"], name="audit_user"),
@@ -119,13 +119,13 @@ class AuditEntry(models.Model):
 
     @property
     def who(self) -> str:
-        """Whose deed it is; what nobody did was done by the clock, or by a program."""
+        """The actor: a user, or else the source."""
         return getattr(self, "full_name", "") or self.user_name or self.get_source_display()
 
     def differences(self) -> list[str]:
         """The status, the time to go live, the words and so on, each as "before → after", where they differ.
 
-        For an approval also that the machine gave it, or that it was an override.
+        For an approval also whether it was automatic or an override.
         """
         statuses = self.get_old_status_display(), self.get_new_status_display()
         times = tuple(moment and spoken_briefly(moment) for moment in (self.old_time, self.new_time))
@@ -135,7 +135,7 @@ class AuditEntry(models.Model):
         return [*changes, *self._approval()]
 
     def _approval(self) -> Iterator[str]:
-        """Whose an approval was, if it was not simply that of the person who gave it."""
+        """Whether an approval was automatic or an override."""
         if self.details.get("approved_by"):
             yield gettext("approved by the automatic review")
         if reason := self.details.get("override"):
@@ -143,7 +143,7 @@ class AuditEntry(models.Model):
 
 
 def _words(levels: dict[str, str]) -> str:
-    """Some words with what finding them means, and how many more there are."""
+    """The first words with their levels, and the number of others."""
     shown = [
         gettext("%(word)s (%(level)s)") % {"word": word, "level": SensitiveWord.Level(level).label}
         for word, level in list(levels.items())[:SHOWN_WORDS]

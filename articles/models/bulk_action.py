@@ -1,4 +1,4 @@
-"""Steps taken with many articles at once: which articles, how far it got, and what became of each."""
+"""Bulk actions: their articles, progress and results."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from django.utils.translation import gettext_lazy as _
 
 
 class BulkActionQuerySet(models.QuerySet["BulkAction"]):
-    """The words in which the house asks for batches."""
+    """Queries for bulk actions."""
 
     def of(self, user: Any) -> Self:
-        """One's own, the latest first."""
+        """Those of a user, latest first."""
         return self.filter(user=user.pk).order_by("-pk")
 
     def outdated(self, now: datetime) -> Self:
-        """Chosen the day before but never begun, or so old that nobody asks any more."""
+        """Those that were not started for a day, or are past the time they are stored."""
         forgotten = Q(started_at__isnull=True, created_at__lt=now - timedelta(days=1))
         return self.filter(forgotten | Q(created_at__lt=now - BulkAction.KEPT_FOR))
 
 
 class BulkAction(models.Model):
-    """A step that one person takes with many articles, or takes back."""
+    """A transition that a user applies to many articles, or the undo of one."""
 
     UNDO_WITHIN = timedelta(hours=1)
-    """How long after its end a batch can be undone."""
+    """How long after its end a bulk action can be undone."""
 
     KEPT_FOR = timedelta(days=30)
-    """How long people can look it up; the audit record keeps what was done."""
+    """How long it is stored; the audit log is permanent."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="bulk_actions")
     transition = models.CharField(max_length=32)
-    parameters = models.JSONField(default=dict, help_text=_("A time or a span, for the steps that need one."))
+    parameters = models.JSONField(default=dict, help_text=_("The time or the minutes that the transition needs."))
     language = models.CharField(max_length=16, blank=True)
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
@@ -46,19 +46,19 @@ class BulkAction(models.Model):
 
     class Meta:
         default_permissions = ()
-        verbose_name = _("step with many articles")
-        verbose_name_plural = _("steps with many articles")
+        verbose_name = _("bulk action")
+        verbose_name_plural = _("bulk actions")
 
     def __str__(self) -> str:
         return f"{self.transition} {self.pk}"
 
     @property
     def is_undo(self) -> bool:
-        """Whether it takes another batch back."""
+        """Whether it undoes another bulk action."""
         return self.undoes_id is not None
 
     def counts(self) -> dict[str, int]:
-        """How many articles it has, and with how many it is done or was refused."""
+        """The numbers of its articles: in total, done and refused."""
         states = BulkActionItem.State
         return self.items.aggregate(
             total=Count("pk"),
@@ -68,10 +68,10 @@ class BulkAction(models.Model):
 
 
 class BulkActionItem(models.Model):
-    """One article of a batch. Its id and title are kept as they were, because it may be deleted meanwhile."""
+    """One article of a bulk action. Its id and title are stored, because it may be deleted."""
 
     class State(models.IntegerChoices):
-        """What became of it."""
+        """The result for the article."""
 
         PENDING = 0, _("Waiting")
         DONE = 1, _("Done")
@@ -82,14 +82,14 @@ class BulkActionItem(models.Model):
     title = models.CharField(max_length=200)
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
     reason = models.CharField(max_length=500, blank=True)
-    revision = models.PositiveIntegerField(null=True, help_text=_("That of the text which was shown, for an approval."))
-    before = models.JSONField(default=dict, help_text=_("Where the article stood before."))
-    entry = models.BigIntegerField(null=True, help_text=_("The audit entry that tells of it."))
+    revision = models.PositiveIntegerField(null=True, help_text=_("The revision that was shown, for an approval."))
+    before = models.JSONField(default=dict, help_text=_("The state of the article before."))
+    entry = models.BigIntegerField(null=True, help_text=_("The id of its audit entry."))
 
     class Meta:
         default_permissions = ()
-        verbose_name = _("article of a step")
-        verbose_name_plural = _("articles of a step")
+        verbose_name = _("article of a bulk action")
+        verbose_name_plural = _("articles of a bulk action")
         indexes = [models.Index(fields=["bulk_action", "state", "article_id"], name="bulk_action_item_next")]
 
     def __str__(self) -> str:

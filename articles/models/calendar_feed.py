@@ -1,4 +1,4 @@
-"""The secret address under which a person's calendar program fetches the newsroom's calendar."""
+"""The secret address at which a user's calendar program fetches the newsroom calendar."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ NONCE_BYTES = 16
 
 
 class CalendarFeedQuerySet(models.QuerySet["CalendarFeed"]):
-    """The words in which the house asks for feeds."""
+    """Queries for calendar feeds."""
 
     def renew(self, user: Any) -> CalendarFeed:
-        """Give `person` a new address; the old one, if there was one, leads nowhere from now on."""
+        """Give a user a new address; the old one becomes invalid."""
         nonce = secrets.token_hex(NONCE_BYTES)
         return self.update_or_create(user_id=user.pk, defaults={"nonce": nonce})[0]
 
     def revoke(self, user: Any) -> None:
-        """Take the address away."""
+        """Delete the user's address."""
         self.filter(user_id=user.pk).delete()
 
     def with_secret(self, secret: str) -> CalendarFeed | None:
-        """The feed of this secret, if it still counts and its person still works here."""
+        """The feed of this secret, if it is valid and its user is active staff; else None."""
         number = secret.partition("-")[0]
         if not (number.isascii() and number.isdecimal() and len(number) < 19):
             return None
@@ -38,9 +38,9 @@ class CalendarFeedQuerySet(models.QuerySet["CalendarFeed"]):
 
 
 class CalendarFeed(models.Model):
-    """That a person has an address, and what makes it unlike the one before.
+    """A user's calendar address.
 
-    The secret is made of this row and the site's secret key: the row alone, from a copy of the database, opens nothing.
+    The secret is derived from this row and the site's secret key, so a copy of the database does not reveal it.
     """
 
     user = models.OneToOneField(
@@ -69,6 +69,6 @@ class CalendarFeed(models.Model):
         return self.secret_by(settings.SECRET_KEY)
 
     def secret_by(self, key: str) -> str:
-        """The same by this secret key of the site, which may be one of before."""
+        """The secret derived with this key, which may be a fallback key."""
         salt, value = "articles.calendar_feed", f"{self.pk}:{self.nonce}"
         return f"{self.pk}-{salted_hmac(salt, value, secret=key, algorithm='sha256').hexdigest()}"

@@ -1,4 +1,4 @@
-"""The change feed: in which order readers saw articles come, change and go, for programs that follow them."""
+"""The change feed: the order in which articles went live, changed and left, for API clients."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class PendingChange(models.Model):
-    """Somebody wrote something that readers may see differently, and nobody has looked yet whether they do.
+    """An article was written, and it has not been checked yet whether readers see a change.
 
     Triggers write it in the transaction of the change, whatever changes the article, so it is there when the change is,
     and not before: no change is missed because its transaction ended late.
@@ -24,10 +24,10 @@ class PendingChange(models.Model):
 
 
 class FeedEntry(models.Model):
-    """An article that readers saw, and what last became of it; outlives the article.
+    """The last change of an article that readers saw; outlives the article.
 
     `sequence` is higher than that of everything that was entered before. It is given under the lock of the `FeedHead`,
-    so who has read up to a number misses nothing that comes later.
+    so a client that has read up to a number misses nothing later.
     """
 
     class State(models.TextChoices):
@@ -52,7 +52,7 @@ class FeedEntry(models.Model):
 
 
 class FeedHead(models.Model):
-    """How far the feed has got: one row, whose lock is that of the feed. Without it the feed is written anew."""
+    """The end of the feed: one row, whose lock protects the feed. Without it the feed is rebuilt."""
 
     sequence = models.BigIntegerField(default=0)
     looked_at = models.DateTimeField()

@@ -16,7 +16,7 @@ from articles.models.update import Update
 
 
 class ChannelQuerySet(SignallingQuerySet["Channel"]):
-    """The words in which the house asks for channels."""
+    """Queries for channels."""
 
     def enabled(self) -> Self:
         """Channels that are offered to readers and editors, in the site's order."""
@@ -65,6 +65,6 @@ class Channel(models.Model):
             raise ValidationError({"enabled": _("This channel has articles; move them to another channel first.")})
 
     def is_used(self) -> bool:
-        """Whether any article is in this channel, or will be when its newer text goes out."""
+        """Whether any article is in this channel, or will be with its update."""
         pending_update = Update.objects.filter(Q(draft__channel=self.pk) | Q(approved__channel=self.pk))
         return self.pk is not None and (self.articles.exists() or pending_update.exists())

@@ -1,4 +1,4 @@
-"""Corrections: what readers are told about mistakes that were out."""
+"""Corrections of published mistakes, as shown to readers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Correction(models.Model):
-    """A public note at the foot of an article, from the moment the mended text went out."""
+    """A public note at the foot of an article, from the time the corrected text went live."""
 
     article = models.ForeignKey(
         "articles.Article", on_delete=models.CASCADE, related_name="corrections", verbose_name=_("article")
@@ -30,5 +30,5 @@ class Correction(models.Model):
 
     @property
     def shown_since(self) -> datetime:
-        """When readers first saw it: with the article, if the mended text was there before that came out."""
+        """When readers first saw it: with the article, if the text was corrected before that went live."""
         return max(self.published_at, self.article.goes_live_at or self.published_at)

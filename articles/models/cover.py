@@ -1,4 +1,4 @@
-"""Covers: the pictures that stand with a headline."""
+"""Covers: the images shown with a headline."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from articles.text import references
 
 
 class CoverMode(models.TextChoices):
-    """How many pictures stand with an article's headline."""
+    """How many images are shown with an article's headline."""
 
     NONE = "none", _("None")
-    ONE = "one", _("One picture")
-    THREE = "three", _("Three pictures")
-    AUTO = "auto", _("Automatic, from the pictures in the text")
+    ONE = "one", _("One image")
+    THREE = "three", _("Three images")
+    AUTO = "auto", _("Automatic, from the images in the text")
 
     @property
     def takes(self) -> int | None:
-        """The number of pictures to choose; None where the text decides."""
+        """The number of images to choose; None if the text decides."""
         return {self.NONE: 0, self.ONE: 1, self.THREE: 3}.get(self)
 
     def cover(self, chosen: Iterable[object], shown: Sequence[str]) -> list[str]:
-        """The ids of the cover: those chosen, or by the pictures shown in the text: three of them, one or none."""
+        """The ids of the cover: those chosen or, if automatic, the first three, one or none of the text's images."""
         if self is not self.AUTO:
             return [str(pk) for pk in chosen] if self.takes else []
         return list(shown[: 3 if len(shown) >= 3 else 1])
@@ -39,7 +39,7 @@ class Covered(models.Model):
 
     cover_mode = models.CharField(_("cover"), max_length=5, choices=CoverMode.choices, default=CoverMode.AUTO)
     cover = models.JSONField(
-        _("pictures of the cover"), default=list, blank=True, help_text=_("Ids, also of those the text decides on.")
+        _("images of the cover"), default=list, blank=True, help_text=_("Ids, also of those the text decides on.")
     )
 
     class Meta:
@@ -47,19 +47,19 @@ class Covered(models.Model):
 
     @property
     def images(self) -> list[str]:
-        """The ids of the pictures in the body."""
+        """The ids of the images in the body."""
         return references(self.body)
 
     @cached_property
     def covers(self) -> list[Image]:
-        """The pictures of the cover; `articles.images.html.gather_covers` looks those of many articles up at once."""
+        """The images of the cover; `articles.images.html.gather_covers` looks those of many articles up at once."""
         return Image.objects.named(self.cover)
 
     @cached_property
     def renditions_of(self) -> dict[str, Image]:
-        """The pictures in the body by their ids; `articles.images.html.gather_pictures` looks them up with others."""
+        """The images in the body by their ids; `articles.images.html.gather_images` looks up those of many articles."""
         return {str(image.pk): image for image in Image.objects.named(self.images)}
 
     def choose_cover(self) -> None:
-        """Take the cover from the body, if that decides."""
+        """Set an automatic cover from the body."""
         self.cover = CoverMode(self.cover_mode).cover(self.cover, self.images)

@@ -1,4 +1,4 @@
-"""What is being written at this moment: copies of forms that nobody has saved yet, and who has an article open."""
+"""Autosaves of unsaved forms, and presence: who has an article open."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from articles.models.article import Article, Instant
 
 
 class AutosaveQuerySet(models.QuerySet["Autosave"]):
-    """The words in which the house asks for unsaved work."""
+    """Queries for autosaves."""
 
     def left_by(self, user: Any, article: Article | None) -> Self:
-        """What this person wrote in the form of an article (None: of new articles) and never saved, latest first."""
+        """A user's autosaves of an article (None: of new articles), latest first."""
         return self.filter(user=user.pk, article=article).order_by("-saved_at")
 
     def forgotten(self, now: datetime) -> Self:
-        """What has been lying for so long that nobody will come back for it."""
+        """Autosaves that are old enough to be deleted."""
         return self.filter(saved_at__lt=now - Autosave.KEPT_FOR)
 
 
 class Autosave(models.Model):
-    """One window's form as it was typed, kept for the person until the article is saved or the copy thrown away."""
+    """The unsaved form content of one window, stored until the article is saved or the user discards it."""
 
     KEPT_FOR = timedelta(days=30)
 
@@ -55,15 +55,15 @@ class Autosave(models.Model):
 
 
 class PresenceQuerySet(models.QuerySet["Presence"]):
-    """The words in which the house asks who is there."""
+    """Queries for presence."""
 
     def at(self, now: Instant) -> Self:
-        """Those whose window has given a sign of life lately."""
+        """Those whose window reported recently."""
         return self.filter(until__gt=now)
 
 
 class Presence(models.Model):
-    """One window in which somebody has the form of an article open."""
+    """One window in which a user has the form of an article open."""
 
     LASTS = timedelta(seconds=30)
 

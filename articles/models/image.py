@@ -1,4 +1,4 @@
-"""Pictures of the newsroom, and where they are used."""
+"""Images of the newsroom, and their uses."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from articles.exceptions import MOST_LISTED
 from articles.text import MEDIA_PATH
 
 WIDTHS = (320, 640, 1280, 2048)
-"""Pixels: the resized versions of a picture that is wide enough; a narrower one has its own width as the largest."""
+"""The widths of renditions in pixels; the largest rendition of a narrower image has its own width."""
 
 MODERN = ("avif", "webp")
-"""The formats of the versions, the best first; the last is what every browser of today shows."""
+"""The formats of renditions, best first; every browser shows the last."""
 
 
 class ImageQuerySet(models.QuerySet["Image"]):
-    """The words in which the house asks for pictures."""
+    """Queries for images."""
 
     def named(self, ids: Iterable[str]) -> list[Image]:
-        """The pictures with these ids, in this order; whatever is no id, or nobody's, is left out."""
+        """The images with these ids, in this order; invalid and unknown ids are left out."""
         wanted = [pk for pk in map(as_id, ids) if pk is not None]
         found = self.in_bulk(wanted) if wanted else {}
         return [found[pk] for pk in wanted if pk in found]
 
     def unused(self) -> Self:
-        """Those that no article shows or may yet show."""
+        """Images that no article uses."""
         return self.filter(uses__isnull=True)
 
     def about(self, words: str) -> Self:
-        """Those of which all these words are said."""
+        """Images whose texts contain all these words."""
         found = self
         for word in words.split():
             said = (Q((f"{name}__icontains", word)) for name in ("title", "alt", "caption", "credit"))
@@ -47,22 +47,22 @@ class ImageQuerySet(models.QuerySet["Image"]):
         return found
 
     def newest_first(self) -> Self:
-        """As on the shelf."""
+        """In the order of the image library."""
         return self.order_by("-created_at", "-pk")
 
 
 class Image(models.Model):
-    """A picture. Its id is random and part of every address, so that nobody guesses one before it is published."""
+    """An image. Its id is random and part of every address, so that an address cannot be guessed."""
 
     SHOWN: ClassVar = ("alt", "caption", "credit")
-    """What readers are told of it."""
+    """The fields that readers see."""
 
     SHARED: ClassVar = (1200, 630)
-    """Pixels of the crop that other sites show when somebody shares an article."""
+    """Pixels of the crop that other sites show for a shared article."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False, help_text=_("Of the file as it was sent."))
-    file = models.FileField(_("file"), editable=False, help_text=_("The picture in full, without its metadata."))
+    file = models.FileField(_("file"), editable=False, help_text=_("The full image, without its metadata."))
     format = models.CharField(_("format"), max_length=5, editable=False)
     width = models.PositiveIntegerField(_("width"), editable=False)
     height = models.PositiveIntegerField(_("height"), editable=False)
@@ -70,10 +70,10 @@ class Image(models.Model):
     widths = models.JSONField(default=list, editable=False, help_text=_("Of the resized versions, in pixels."))
     title = models.CharField(_("title"), max_length=200, help_text=_("For the newsroom: how it is found again."))
     alt = models.CharField(
-        _("description"),
+        _("alt text"),
         max_length=500,
         blank=True,
-        help_text=_("What is to be seen, for those who do not see it. Needed before the picture can be used."),
+        help_text=_("Describes the image for readers who cannot see it. Needed before the image can be used."),
     )
     caption = models.CharField(_("caption"), max_length=1000, blank=True, help_text=_("For readers, below it."))
     credit = models.CharField(_("credit"), max_length=200, blank=True, help_text=_("Who made it, who owns it."))
@@ -101,28 +101,28 @@ class Image(models.Model):
     class Meta:
         verbose_name = _("image")
         verbose_name_plural = _("images")
-        permissions = [("edit_any_image", _("Can change and delete the pictures of others"))]
+        permissions = [("edit_any_image", _("Can change and delete the images of others"))]
         indexes = [models.Index(fields=["created_at", "id"], name="image_newest")]
 
     def __str__(self) -> str:
         return self.title
 
     def address(self, name: str) -> str:
-        """Where one of its files is served."""
+        """The URL of one of its files."""
         return f"{settings.MEDIA_URL}{self.pk}/{name}"
 
     def path(self, name: str) -> str:
-        """Where one of its files lies in the storage."""
+        """The path of one of its files in the storage."""
         return f"{self.pk}/{name}"
 
     def read(self, name: str = "") -> bytes:
-        """One of its files, or the picture in full. Raises `OSError` if the storage does not have it."""
+        """The content of one of its files, by default the full image. Raises `OSError` if it is missing."""
         with default_storage.open(self.path(name or self.original)) as file:
             content: bytes = file.read()
         return content
 
     def used_in(self) -> list[str]:
-        """The titles of articles that show it; of very many those that a sentence about them names."""
+        """The titles of the first articles that use it, as many as an error message names."""
         return list(self.uses.values_list("article__title", flat=True)[: MOST_LISTED + 1])
 
     @property
@@ -133,7 +133,7 @@ class Image(models.Model):
 
     @property
     def original(self) -> str:
-        """The file of the picture in full."""
+        """The file of the full image."""
         return f"original.{self.format}"
 
     @property
@@ -143,50 +143,50 @@ class Image(models.Model):
 
     @property
     def address_in_full(self) -> str:
-        """The address of the picture in full."""
+        """The address of the full image."""
         return self.address(self.original)
 
     @property
     def thumbnail(self) -> str:
-        """The address of the smallest version."""
+        """The address of the smallest rendition."""
         return self.address(f"{self.widths[0]}.webp")
 
     @property
     def preview(self) -> str:
-        """The address of a version for the middle of a page."""
+        """The address of the rendition for previews."""
         return self.address(f"{self.middle}.webp")
 
     @property
     def in_texts(self) -> str:
-        """The address by which texts refer to it, wherever browsers find it at the time."""
+        """The address by which texts refer to it, independent of where it is served."""
         return f"{MEDIA_PATH}{self.pk}/{self.middle}.webp"
 
     @property
     def middle(self) -> int:
-        """The width of a version for the middle of a page."""
+        """The width of the rendition for previews."""
         width: int = max(width for width in self.widths if width <= 1280)
         return width
 
     @property
     def focus(self) -> str:
-        """The focal point as a style: where it stays when the picture is cropped."""
+        """The focal point as a CSS value for cropping."""
         return f"{self.focus_x}% {self.focus_y}%"
 
     @property
     def focus_classes(self) -> str:
-        """The same to a twentieth of its sides as classes of the site's style sheet: readers' pages hold no styles."""
+        """The focal point, in steps of 5 %, as classes of the site's style sheet."""
         return f"focus-x-{5 * round(self.focus_x / 5)} focus-y-{5 * round(self.focus_y / 5)}"
 
 
 class ImageUse(models.Model):
-    """An article that shows a picture, or may yet show it: in its columns, or in its newer text."""
+    """The use of an image by an article, in its columns or its update."""
 
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="uses")
     article = models.ForeignKey("articles.Article", on_delete=models.CASCADE, related_name="image_uses")
 
     class Meta:
-        verbose_name = _("use of a picture")
-        verbose_name_plural = _("uses of pictures")
+        verbose_name = _("image use")
+        verbose_name_plural = _("image uses")
         default_permissions = ()
         constraints = [models.UniqueConstraint(fields=["image", "article"], name="image_use")]
 
@@ -195,7 +195,7 @@ class ImageUse(models.Model):
 
 
 def as_id(text: object) -> UUID | None:
-    """The id that `text` is, in whatever spelling; None if it is none."""
+    """`text` as an id; None if it is not one."""
     try:
         return UUID(str(text))
     except ValueError:

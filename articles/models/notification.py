@@ -1,4 +1,4 @@
-"""Notices: what somebody of the newsroom should know, in the desk or by mail, as each chooses."""
+"""Notifications for users, in the admin or by mail, by their preferences."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from articles.models.release import Release
 
 
 class NotificationQuerySet(models.QuerySet["Notification"]):
-    """The words in which the house asks for notices."""
+    """Queries for notifications."""
 
     def in_desk_of(self, user: Any) -> Self:
-        """Those that this person wants to see in the desk."""
+        """Those to show to this user in the admin."""
         return self.filter(user=user.pk, in_desk=True)
 
     def unread(self) -> Self:
-        """Those that nobody has looked at yet."""
+        """Those that were not read yet."""
         return self.filter(read_at__isnull=True)
 
 
 class Notification(models.Model):
-    """One thing one person is told.
+    """A notification for one user.
 
-    Written while articles go live, which wait for no row of a person: the database checks no foreign key here. What a
-    deleted person leaves behind all the same, the reconciler removes.
+    Written while articles go live, which must not wait for a lock on a user: the database checks no foreign key here.
+    The reconciler removes notifications of deleted users.
     """
 
     class Kind(models.TextChoices):
-        """What a notice may be about."""
+        """The kinds of notifications."""
 
         REJECTED = "rejected", _("Rejected")
         APPROVED = "approved", _("Approved")
@@ -66,7 +66,9 @@ class Notification(models.Model):
         db_constraint=False,
     )
     reason = models.CharField(_("reason"), max_length=500, blank=True)
-    occasion = models.CharField(max_length=64, blank=True, db_index=True, help_text=_("Told once for each occasion."))
+    occasion = models.CharField(
+        max_length=64, blank=True, db_index=True, help_text=_("One notification for each occasion.")
+    )
     in_desk = models.BooleanField(default=True)
     at = models.DateTimeField(_("time"))
     read_at = models.DateTimeField(_("read"), null=True, blank=True)
@@ -76,8 +78,8 @@ class Notification(models.Model):
 
     class Meta:
         default_permissions = ()
-        verbose_name = _("notice")
-        verbose_name_plural = _("notices")
+        verbose_name = _("notification")
+        verbose_name_plural = _("notifications")
         indexes = [
             models.Index(fields=["user", "in_desk", "read_at", "at"], name="notification_inbox"),
             models.Index(fields=["article", "kind"], name="notification_article"),
@@ -88,30 +90,30 @@ class Notification(models.Model):
 
 
 def by_default_in_desk() -> list[str]:
-    """Everything is shown in the desk."""
+    """All kinds are shown in the admin."""
     return list(Notification.Kind.values)
 
 
 def by_default_mailed() -> list[str]:
-    """Mails are for what needs somebody."""
+    """Only kinds that need action are mailed."""
     Kind = Notification.Kind  # noqa: N806 (it is a class)
     mailed = [Kind.REJECTED, Kind.FAILED, Kind.OVERDUE, Kind.PULLED_BACK, Kind.ROLLED_BACK]
     return [kind.value for kind in mailed]
 
 
 class NotificationPreference(models.Model):
-    """Which notices a person wants, and where."""
+    """A user's notification preferences."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="notification_preference"
     )
-    desk = models.JSONField(_("in the desk"), default=by_default_in_desk, blank=True)
+    desk = models.JSONField(_("in the admin"), default=by_default_in_desk, blank=True)
     mail = models.JSONField(_("by mail"), default=by_default_mailed, blank=True)
 
     class Meta:
         default_permissions = ()
-        verbose_name = _("choice of notices")
-        verbose_name_plural = _("choices of notices")
+        verbose_name = _("notification preferences")
+        verbose_name_plural = _("notification preferences")
 
     def __str__(self) -> str:
         return str(self.user)

@@ -1,4 +1,4 @@
-"""What each person of the newsroom prefers: the zone of the times on the screens, and their language."""
+"""Users' preferences: time zone and language of the admin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Preferences(models.Model):
-    """How the screens speak to one person. Without a choice it is `TIME_ZONE`, and the browser's language."""
+    """A user's preferences. The defaults are `TIME_ZONE` and the browser's language."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="preferences"

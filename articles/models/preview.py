@@ -1,4 +1,4 @@
-"""Links by which outsiders read a text before it is published."""
+"""Preview links: reading a text before it is published, without an account."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _SIGNER = signing.Signer(sep=".", salt="articles.preview")
 
 
 class PreviewLinkQuerySet(models.QuerySet["PreviewLink"]):
-    """The words in which the house asks for links."""
+    """Queries for preview links."""
 
     def open_at(self, now: Instant) -> Self:
-        """Those that lead somewhere at `now`."""
-        killed = Article.Status.RETRACTED
-        return self.filter(expires_at__gt=now, revoked_at__isnull=True).exclude(article__status=killed)
+        """Those that are valid at `now`."""
+        retracted = Article.Status.RETRACTED
+        return self.filter(expires_at__gt=now, revoked_at__isnull=True).exclude(article__status=retracted)
 
     def with_text(self) -> Self:
-        """With what their text is made of."""
+        """With the rows that their text needs."""
         return self.select_related("article__channel", "article__author", "article__update", "revision")
 
     def signed(self, token: str) -> Self:
-        """The one whose address ends in `token`; none if nobody here signed it."""
+        """The one whose address ends in `token`; none if its signature is wrong."""
         try:
             return self.filter(pk=uuid.UUID(_SIGNER.unsign(token)))
         except (signing.BadSignature, ValueError):
@@ -39,9 +39,9 @@ class PreviewLinkQuerySet(models.QuerySet["PreviewLink"]):
 
 
 class PreviewLink(models.Model):
-    """One address of one article's text. It ends at its time, when it is revoked, and when the article is killed.
+    """A link to an article's text. It ends at its time, when it is revoked, and when the article is retracted.
 
-    It ends with its maker's account and rights, too; see `articles.publishing.previews.is_backed`.
+    It also ends with its creator's account and permissions; see `articles.publishing.previews.is_creator_authorised`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -68,5 +68,5 @@ class PreviewLink(models.Model):
         return reverse("preview", kwargs={"token": _SIGNER.sign(str(self.pk))})
 
     def is_open_at(self, now: datetime) -> bool:
-        """Whether it leads somewhere."""
+        """Whether it is valid."""
         return self.revoked_at is None and self.expires_at > now

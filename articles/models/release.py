@@ -1,4 +1,4 @@
-"""Releases: articles, newer texts and take-offs that go live together, by one commit."""
+"""Releases: articles, updates and unpublishings that take effect together, in one commit."""
 
 from __future__ import annotations
 
@@ -8,35 +8,36 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from articles.models.article import Article
 
 MAX_MEMBERS = 500
-"""Articles in one release: as many as go out in one transaction without holding up the others."""
+"""Articles in one release: as many as one transaction publishes without delaying other articles."""
 
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
-    """The words in which the house asks for releases."""
+    """Queries for releases."""
 
     def pending(self) -> Self:
-        """Those that have not gone out and still may: they keep their members."""
+        """Those that may still be published."""
         return self.filter(status__in=Release.Status.pending())
 
     def scheduled(self) -> Self:
-        """Those that wait for their time."""
+        """Scheduled releases."""
         return self.filter(status=Release.Status.SCHEDULED, publish_at__isnull=False)
 
 
 class Release(models.Model):
-    """Several articles that readers see change in the same instant, or not at all.
+    """Articles that change for readers in the same instant, or not at all.
 
-    Whatever saves a release keeps its task true and its members bound, in the same transaction.
+    Every save syncs the release's task and its members in the same transaction.
     """
 
     class Status(models.TextChoices):
-        """Where a release stands; `articles.workflow` says which way it may go."""
+        """The status of a release; `articles.workflow` has the transitions."""
 
-        DRAFT = "draft", _("In preparation")
+        DRAFT = "draft", pgettext_lazy("release", "Draft")
         SCHEDULED = "scheduled", _("Scheduled")
         PUBLISHED = "published", _("Published")
         FAILED = "failed", _("Failed")
@@ -45,15 +46,17 @@ class Release(models.Model):
 
         @classmethod
         def pending(cls) -> tuple[Release.Status, ...]:
-            """It may still go out, and keeps its members."""
+            """It may still be published, and holds its members."""
             return cls.DRAFT, cls.SCHEDULED, cls.FAILED
 
     name = models.CharField(_("name"), max_length=120)
     status = models.CharField(_("status"), max_length=20, choices=Status.choices, default=Status.DRAFT)
-    reason = models.TextField(_("reason"), blank=True, help_text=_("Why it failed: the articles and what is wrong."))
+    reason = models.TextField(
+        _("reason"), blank=True, help_text=_("Why it failed: the articles and their blocking issues.")
+    )
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)
     published_at = models.DateTimeField(
-        _("went live"), null=True, blank=True, editable=False, help_text=_("The one real time of all its articles.")
+        _("went live"), null=True, blank=True, editable=False, help_text=_("The actual time of all its articles.")
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -61,7 +64,7 @@ class Release(models.Model):
         null=True,
         editable=False,
         related_name="+",
-        verbose_name=_("made by"),
+        verbose_name=_("created by"),
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     updated_at = models.DateTimeField(_("last change"), auto_now=True)
@@ -79,56 +82,56 @@ class Release(models.Model):
         return self.name
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Save it; its members are bound to it while it is pending, and free afterwards."""
+        """Save it; it holds its members while it is pending."""
         with transaction.atomic():
             super().save(*args, **options)
             self.bind_members()
 
     def bind_members(self) -> None:
-        """Hold the members or let them go. Raises `IntegrityError` if one is held by another release."""
+        """Hold or release the members. Raises `IntegrityError` if another release holds one."""
         self.members.update(holds=True if self.is_pending else None)
 
     @property
     def is_pending(self) -> bool:
-        """Whether it has not gone out and still may."""
+        """Whether it may still be published."""
         return self.status in self.Status.pending()
 
 
 class ReleaseMemberQuerySet(models.QuerySet["ReleaseMember"]):
-    """The words in which the house asks who belongs to what."""
+    """Queries for members of releases."""
 
     def holding(self, article_ids: Collection[int], *actions: str) -> Self:
-        """Those by which a pending release holds one of these articles, for one of these actions (none: any)."""
+        """The members of pending releases for these articles, with one of these actions (default: any)."""
         held = self.filter(article__in=article_ids, holds=True)
         return held.filter(action__in=actions) if actions else held
 
 
 class ReleaseMember(models.Model):
-    """An article in a release, and what happens to it then.
+    """An article in a release, and the action for it.
 
     `holds` is true while the release is pending and null afterwards, so that the database itself refuses an article in
-    two pending releases. A member outlives its article: a release does not go out with an article less than planned.
+    two pending releases. A member outlives its article: a release is not published without one of its articles.
     """
 
     class Action(models.TextChoices):
-        """What happens to the article."""
+        """The action for the article."""
 
         PUBLISH = "publish", _("Publish")
-        UPDATE = "update", _("Put the newer text out")
-        UNPUBLISH = "unpublish", _("Take off")
+        UPDATE = "update", _("Publish update")
+        UNPUBLISH = "unpublish", _("Unpublish")
 
     release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="members", verbose_name=_("release"))
     article = models.ForeignKey(
         Article, on_delete=models.SET_NULL, null=True, related_name="memberships", verbose_name=_("article")
     )
-    title = models.CharField(_("headline"), max_length=200, help_text=_("Kept if the article is deleted."))
-    action = models.CharField(_("what happens"), max_length=10, choices=Action.choices)
+    title = models.CharField(_("headline"), max_length=200, help_text=_("Stays if the article is deleted."))
+    action = models.CharField(_("action"), max_length=10, choices=Action.choices)
     holds = models.BooleanField(null=True, default=True, editable=False)
     old_status = models.SmallIntegerField(
-        choices=Article.Status.choices, null=True, editable=False, help_text=_("Of the article, before it went out.")
+        choices=Article.Status.choices, null=True, editable=False, help_text=_("Of the article, before the release.")
     )
     old_revision = models.PositiveIntegerField(
-        null=True, editable=False, help_text=_("What readers saw before its newer text went out.")
+        null=True, editable=False, help_text=_("The live revision before the update.")
     )
 
     objects = ReleaseMemberQuerySet.as_manager()

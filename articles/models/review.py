@@ -1,4 +1,4 @@
-"""What the review found in a text, and which reviewer is on an article."""
+"""Findings of the automatic review, the review policy, and claims of reviewers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from articles.models.article import Article
 
 
 class Review(models.Model):
-    """What the automatic review found in a revision. Who approves the revision has accepted that."""
+    """The findings of the automatic review in a revision, which its approval accepts."""
 
     revision = models.OneToOneField(
         "articles.Revision", on_delete=models.CASCADE, primary_key=True, related_name="review"
     )
-    findings = models.JSONField(default=list, help_text=_("Words and faults, with their places."))
+    findings = models.JSONField(default=list, help_text=_("Words and problems, with their places."))
     reviewed_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -30,14 +30,14 @@ class Review(models.Model):
 
 
 class ReviewPolicy(models.Model):
-    """Whether the automatic review may approve: one row, which the newsroom chooses on a screen."""
+    """Whether the automatic review may approve: one row, which the newsroom edits."""
 
     ROW = 1
 
     class Machine(models.TextChoices):
-        """What the automatic review may do with a text in which it finds nothing."""
+        """What the automatic review may do with a text without findings."""
 
-        NEVER = "never", _("A person approves every text")
+        NEVER = "never", _("A reviewer approves every text")
         TEXTS = "texts", _("The automatic review approves, unless an author who may not schedule has chosen the time")
         ALL = "all", _("The automatic review approves, also at times chosen by authors who may not schedule")
 
@@ -53,7 +53,7 @@ class ReviewPolicy(models.Model):
 
     @classmethod
     def chosen(cls) -> ReviewPolicy.Machine:
-        """What counts now: with the two-person rule, and before anybody has chosen, a person approves."""
+        """The effective policy: by default, and under the two-person rule, a reviewer approves."""
         if settings.ARTICLES_TWO_PERSON_RULE:
             return cls.Machine.NEVER
         found = cls.objects.filter(pk=cls.ROW).values_list("machine", flat=True).first()
@@ -61,7 +61,7 @@ class ReviewPolicy(models.Model):
 
 
 class SoftLock(models.Model):
-    """Which reviewer is on an article, so that no two read the same; it counts for `REVIEW_SOFT_LOCK`."""
+    """A reviewer's claim on an article, which lasts for `REVIEW_SOFT_LOCK`."""
 
     article = models.OneToOneField(Article, on_delete=models.CASCADE, primary_key=True, related_name="soft_lock")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -76,7 +76,7 @@ class SoftLock(models.Model):
         return f"{self.user}: {self.article}"
 
     def counts_at(self, now: datetime) -> bool:
-        """Whether it is not over yet."""
+        """Whether it still applies."""
         return now < self.locked_at + settings.REVIEW_SOFT_LOCK
 
 

@@ -1,4 +1,4 @@
-"""Revisions: what an article said, each time somebody saved it."""
+"""Revisions: the text of an article at each save."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def unless_pending(collector: Any, field: Any, sub_objs: Any, using: str) -> None:
-    """A channel is not deleted while a newer text that is on its way names it; what is history forgets it."""
+    """Protect channels of pending updates from deletion; set the channel of older revisions to null."""
     update = apps.get_model("articles", "Update")
     named = update._default_manager.using(using).filter(Q(draft__in=sub_objs) | Q(approved__in=sub_objs))
     pending: set[models.Model] = {one.article for one in named.select_related("article")}
     if pending:
-        raise models.ProtectedError(str(_("Newer texts name this channel.")), pending)
+        raise models.ProtectedError(str(_("Pending updates use this channel.")), pending)
     models.SET_NULL(collector, field, sub_objs, using)
 
 
@@ -46,15 +46,15 @@ class Immutable(Exception):
 
 @dataclass(frozen=True)
 class Text:
-    """All that readers of an article are told, and so all that an approval is about."""
+    """The text fields of an article, which an approval covers."""
 
     COLUMNS: ClassVar = ("title", "slug", "summary", "body", "byline", "channel_id", "cover_mode", "cover")
-    """The article's own columns; its tags are kept elsewhere."""
+    """The article's own columns; tags are a relation."""
 
     NAMES: ClassVar = frozenset(
         {"title", "slug", "summary", "body", "byline", "channel", "tags", "cover_mode", "cover"}
     )
-    """What editors call these fields."""
+    """The labels of these fields."""
 
     title: str
     slug: str
@@ -68,7 +68,7 @@ class Text:
 
     @classmethod
     def of(cls, article: Article, tags: Iterable[str] | None = None) -> Self:
-        """What is in the columns of `article`; its tags are looked up unless given."""
+        """The text in the columns of `article`; its tags are queried unless given."""
         names = [tag.name for tag in article.tags.all()] if tags is None else tags
         return cls(**{name: getattr(article, name) for name in cls.COLUMNS}, tags=tuple(sorted(names)))
 
@@ -83,17 +83,17 @@ class Text:
         return replace(text, cover=CoverMode(text.cover_mode).cover(text.cover, text.images))
 
     def looks_like(self, other: Text) -> bool:
-        """Whether readers cannot tell them apart: how the cover was chosen is the newsroom's business."""
+        """Whether both look the same to readers, who do not see how the cover was chosen."""
         return replace(self, cover_mode=other.cover_mode) == other
 
     @property
     def images(self) -> list[str]:
-        """The ids of the pictures in the body."""
+        """The ids of the images in the body."""
         return references(self.body)
 
     @property
     def shown(self) -> list[str]:
-        """The ids of all pictures: those of the cover, then those of the body."""
+        """The ids of all images: those of the cover, then those of the body."""
         return list(dict.fromkeys([*self.cover, *self.images]))
 
     @property
@@ -103,7 +103,7 @@ class Text:
 
     @property
     def digest(self) -> str:
-        """Equal for equal texts and for those alone (SHA-256)."""
+        """A SHA-256 digest of the text."""
         values = asdict(self)
         if self.cover_mode == CoverMode.AUTO and not self.cover:  # as every text was before there were covers
             del values["cover_mode"], values["cover"]
@@ -111,9 +111,9 @@ class Text:
 
 
 def context_of(article: Article, text: Text, pending_update: Update | None = None) -> dict[str, Any]:
-    """What readers are shown with `text` that is not part of it: its times, its author, what is said of its pictures.
+    """What readers see with `text` that is not part of it: times, author and the texts of images.
 
-    An approval covers that too, so each revision keeps it as it was.
+    An approval covers that too, so each revision stores it.
     """
     times = {name: _stored(getattr(article, name)) for name in CONTEXT_TIMES}
     images = Image.objects.named(text.shown)
@@ -143,11 +143,11 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         return revision
 
     def newest_first(self) -> Self:
-        """As in a history."""
+        """Latest first."""
         return self.order_by("-number")
 
     def without_text(self) -> Self:
-        """For lists: the long fields stay in the database."""
+        """Without the long fields, for lists."""
         return self.defer("summary", "body")
 
     def update(self, **values: Any) -> NoReturn:
@@ -160,7 +160,7 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
 
 
 class Revision(Covered):
-    """What an article said when somebody saved it. Never changed; deleted with its article alone."""
+    """The text of an article at one save. Immutable; deleted only with its article."""
 
     article = models.ForeignKey(
         "articles.Article", on_delete=models.CASCADE, related_name="revisions", verbose_name=_("article")
@@ -182,7 +182,7 @@ class Revision(Covered):
     context = models.JSONField(
         null=True,
         editable=False,
-        help_text=_("Times, author and picture texts it was saved with; see `context_of`."),
+        help_text=_("Times, author and image texts it was saved with; see `context_of`."),
     )
 
     title = models.CharField(_("headline"), max_length=200)
@@ -218,5 +218,5 @@ class Revision(Covered):
 
     @property
     def text(self) -> Text:
-        """What it says."""
+        """Its text."""
         return Text(**{name: getattr(self, name) for name in Text.COLUMNS}, tags=tuple(self.tags))

@@ -1,4 +1,4 @@
-"""Saved views: filters, search and order of the list of articles, kept under a name."""
+"""Saved views: filters, search and order of the list of articles, under a name."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from django.utils.translation import gettext_lazy as _
 
 
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
-    """The words in which the house asks for views."""
+    """Queries for saved views."""
 
     def of(self, user: Any) -> Self:
-        """One's own, in one's own order."""
+        """Those of a user, in that user's order."""
         return self.filter(owner=user.pk).order_by("position", "pk")
 
     def shown_to(self, user: Any) -> list[SavedView]:
-        """One's own in one's own order, then what others share, by name."""
+        """Those of a user in that user's order, then those that others share, by name."""
         views = self.filter(Q(owner=user.pk) | Q(shared=True)).select_related("owner")
         return sorted(views, key=lambda view: (view.owner_id != user.pk, *view.cursor_for(user)))
 
 
 class SavedView(models.Model):
-    """A list of articles that somebody looks at again and again."""
+    """A named list of articles."""
 
     NAME_LENGTH = 60
     QUERY_LENGTH = 1000
@@ -49,5 +49,5 @@ class SavedView(models.Model):
         return self.name
 
     def cursor_for(self, user: Any) -> tuple[int, str]:
-        """Where it stands among its owner's, or among those that others share."""
+        """Its sort key among its owner's views, or among shared ones."""
         return (self.position, self.name) if self.owner_id == user.pk else (0, self.name.lower())

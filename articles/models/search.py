@@ -1,4 +1,4 @@
-"""The search index: what the approved text of each article is found by."""
+"""The search index of approved texts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from articles.models.article import Article
 
 
 class TermsField(models.TextField):  # type: ignore[type-arg]
-    """The terms of a text, parted by spaces, under a full-text index of the database: see `articles.search.terms`."""
+    """The terms of a text, separated by spaces, with a full-text index; see `articles.search.terms`."""
 
 
 @TermsField.register_lookup
 class HasAll(Lookup[Any]):
-    """Every one of some terms is in a `TermsField`, by its index; one that ends in * stands for all that begin so.
+    """Whether a `TermsField` contains all terms, by its index; a term that ends in * matches a prefix.
 
-    Terms are lower-case ASCII letters and digits, so that no database's syntax can be meant by them.
+    Terms are lower-case ASCII letters and digits, so they cannot contain any database's query syntax.
     """
 
     lookup_name = "has_all"
@@ -32,7 +32,7 @@ class HasAll(Lookup[Any]):
         return f"MATCH ({column}) AGAINST (%s IN BOOLEAN MODE)", [*parameters, wanted]
 
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
-        """By the FTS5 table that triggers keep beside the index."""
+        """By the FTS5 table that triggers maintain."""
         column = self.lhs.target.column
         row = f'{compiler.quote_name_unless_alias(self.lhs.alias)}."article_id"'
         found = "SELECT rowid FROM articles_searchterms WHERE articles_searchterms MATCH %s"
@@ -50,7 +50,7 @@ class ReadTermsLookup(Lookup[Any]):
         return self._read("LOCATE(CAST(%s AS BINARY), CONCAT(' ', {}, ' ')) > 0", compiler, connection)
 
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
-        """The same in SQLite's words."""
+        """The same for SQLite."""
         return self._read("INSTR(' ' || {} || ' ', %s) > 0", compiler, connection)
 
     def _read(self, condition: str, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
@@ -61,7 +61,7 @@ class ReadTermsLookup(Lookup[Any]):
 
 @TermsField.register_lookup
 class ReadsAll(ReadTermsLookup):
-    """Every one of the terms is read there."""
+    """Whether all terms are in the column."""
 
     lookup_name = "reads_all"
     between = " AND "
@@ -69,14 +69,14 @@ class ReadsAll(ReadTermsLookup):
 
 @TermsField.register_lookup
 class ReadsAny(ReadTermsLookup):
-    """At least one of the terms is read there."""
+    """Whether any term is in the column."""
 
     lookup_name = "reads_any"
     between = " OR "
 
 
 class SearchEntry(models.Model):
-    """The terms of one article whose text was approved. Whether readers see it is for the clock to say, not for this.
+    """The terms of one article whose text was approved, whether or not it is live.
 
     Written in the transaction that changes the text, by `articles.search.index`. It never stands in the way of who
     deletes an article by a way around Django.
@@ -87,7 +87,7 @@ class SearchEntry(models.Model):
     )
     heading = TermsField(help_text=_("Terms of the headline."))
     whole = TermsField(help_text=_("Terms of all of its text, the headline's too."))
-    digest = models.CharField(max_length=32, help_text=_("Stands for the text that was indexed."))
+    digest = models.CharField(max_length=32, help_text=_("Of the text that was indexed."))
     seen = models.DateTimeField(help_text=_("The article's `updated_at` when its text was last compared."))
 
     class Meta:

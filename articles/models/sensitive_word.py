@@ -1,4 +1,4 @@
-"""Sensitive words, and the stamp by which every process sees that they changed."""
+"""Sensitive words, and the stamp by which processes detect changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Levels = dict[str, str]
 
 
 class SensitiveWordQuerySet(models.QuerySet["SensitiveWord"]):
-    """Whichever way words are changed, every process hears of it."""
+    """Queries for sensitive words; every change renews the stamp."""
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete, and renew the stamp."""
@@ -35,7 +35,7 @@ class SensitiveWordQuerySet(models.QuerySet["SensitiveWord"]):
         return deleted
 
     def update(self, **values: Any) -> int:
-        """Change, and renew the stamp."""
+        """Update, and renew the stamp."""
         with transaction.atomic():
             old, chosen = self.levels(), SensitiveWord.objects.filter(pk__in=list(self.values_list("pk", flat=True)))
             changed = super().update(**values)
@@ -43,7 +43,7 @@ class SensitiveWordQuerySet(models.QuerySet["SensitiveWord"]):
         return changed
 
     def bulk_create(self, objs: Iterable[SensitiveWord], *args: Any, **options: Any) -> list[SensitiveWord]:
-        """Store many, and renew the stamp."""
+        """Insert many, and renew the stamp."""
         with transaction.atomic():
             created = super().bulk_create(objs, *args, **options)
             WordListVersion.renew(new={word.text: word.level for word in created})
@@ -59,14 +59,14 @@ class SensitiveWordQuerySet(models.QuerySet["SensitiveWord"]):
 
 
 class SensitiveWord(models.Model):
-    """A word that the review looks for, or an innocent phrase in which it is not looked for."""
+    """A word that the review finds, or an allowed phrase in which words are ignored."""
 
     class Level(models.TextChoices):
-        """What finding the word means."""
+        """The effect of a match."""
 
         BLOCK = "block", _("Blocks the article")
-        REVIEW = "review", _("A person decides")
-        ALLOW = "allow", _("Innocent phrase")
+        REVIEW = "review", _("Needs human review")
+        ALLOW = "allow", _("Allowed phrase")
 
     text = ExactCharField(_("word"), max_length=LONGEST_WORD)
     normalised = ExactCharField(max_length=LONGEST_WORD, unique=True, editable=False)
@@ -83,7 +83,7 @@ class SensitiveWord(models.Model):
         return str(self.text)
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Save with the form that is looked for, and renew the stamp."""
+        """Save with the normalised form, and renew the stamp."""
         self.normalised = plain_form(self.text)
         with transaction.atomic():
             old = SensitiveWord.objects.filter(pk=self.pk).levels()
@@ -99,12 +99,14 @@ class SensitiveWord(models.Model):
 
 
 class WordListVersion(models.Model):
-    """One row that stands for all words. Its stamp is random, so that one that was rolled back never comes again."""
+    """One row for the whole list. Its stamp is random, so that a rolled back one is never used again."""
 
     ROW = 1
 
     stamp = models.UUIDField(default=uuid4)
-    applied = models.UUIDField(null=True, help_text=_("The stamp of the words that everything waiting has passed."))
+    applied = models.UUIDField(
+        null=True, help_text=_("The stamp of the words with which everything waiting was reviewed.")
+    )
 
     class Meta:
         verbose_name = _("word list")
@@ -115,16 +117,16 @@ class WordListVersion(models.Model):
 
     @classmethod
     def renew(cls, *, old: Levels | None = None, new: Levels | None = None) -> None:
-        """Tell every process and everything that waits that words have changed, once this transaction commits."""
+        """Renew the stamp and send `words_changed`."""
         cls.objects.update_or_create(pk=cls.ROW, defaults={"stamp": uuid4()})
         words_changed.send(sender=cls, old=old or {}, new=new or {})
 
     @classmethod
     def current(cls) -> UUID | None:
-        """The stamp of the words as they are; None before there ever was one."""
+        """The present stamp; None before the first."""
         return cls.objects.filter(pk=cls.ROW).values_list("stamp", flat=True).first()
 
     @classmethod
     def hold(cls) -> None:
-        """Let nobody change words until the caller's transaction ends."""
+        """Lock the word list until the caller's transaction ends."""
         list(lock_by_ids(cls, [cls.ROW]))

@@ -1,4 +1,4 @@
-"""The last part of an address, made from a name."""
+"""Slugs."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from django.utils.text import slugify
 
 
 def slug_of(name: str) -> str:
-    """`name` as part of an address; never empty, for an address that ends there does not exist: 🔥 becomes "-"."""
+    """The slug of `name`; never empty: 🔥 becomes "-"."""
     return slugify(name, allow_unicode=True) or "-"

@@ -1,4 +1,4 @@
-"""Tags: free words that tie articles together across channels."""
+"""Tags, which group articles across channels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from articles.models.slugs import slug_of
 
 
 class Tag(models.Model):
-    """A word readers can follow, such as elections or 高铁."""
+    """A topic, such as elections or 高铁."""
 
     name = models.CharField(_("name"), max_length=80, unique=True)
     slug = models.SlugField(_("slug"), max_length=80, unique=True, allow_unicode=True, blank=True)

@@ -1,4 +1,4 @@
-"""Which articles have a tag, in the order in which they go live."""
+"""The tags of articles, indexed by the time to go live."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Tagging(models.Model):
     """A row of the table behind `Article.tags`, with a copy of the article's time.
 
     By it a page of a tag is a short walk along an index, even of a tag that a hundred thousand articles have. Triggers
-    keep the copy true, whatever writes either table; Django writes the table as that of the many-to-many field.
+    keep the copy in sync, whatever writes either table; Django writes the table as that of the many-to-many field.
     """
 
     article = models.ForeignKey(Article, on_delete=models.DO_NOTHING, related_name="taggings")

@@ -1,4 +1,4 @@
-"""Updates: newer texts of articles that have an approved one already."""
+"""Updates: newer texts of articles that already have an approved one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from articles.models.article import AT_RISK_WITHIN, Article
 
 
 class UpdateQuerySet(models.QuerySet["Update"]):
-    """The words in which the house asks for newer texts."""
+    """Queries for updates."""
 
     def at_risk(self, now: datetime) -> Self:
-        """What has a time within `AT_RISK_WITHIN` that it will miss unless it is approved."""
+        """Unapproved updates whose time is within `AT_RISK_WITHIN`."""
         return self.filter(approved__isnull=True, publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN)
 
 
 class Update(models.Model):
-    """The newer text of an article whose own columns hold an approved one: what is being written or reviewed, what is
-    approved and waits to replace them, or both. An article without newer text has none.
+    """The newer text of an article whose own columns hold an approved one: a draft being written or reviewed, an
+    approved text that waits to replace them, or both.
     """
 
     article = models.OneToOneField(Article, on_delete=models.CASCADE, related_name="update", verbose_name=_("article"))
@@ -52,6 +52,6 @@ class Update(models.Model):
 
     @property
     def headline(self) -> str:
-        """That of the text which takes its place next: the approved one, or else the draft."""
+        """The headline of the approved text, or else of the draft."""
         text = self.approved or self.draft
         return text.title if text else ""

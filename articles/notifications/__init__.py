@@ -1,4 +1,4 @@
-"""Notifications for newsroom staff: what, to whom, in the desk and by mail."""
+"""Notifications for newsroom staff, in the admin and by mail."""
 
 from articles.notifications.alerts import notify_of_trouble
 from articles.notifications.mail import send_mail

@@ -1,40 +1,40 @@
-"""Noticing that the clock's work goes wrong: tasks of articles that fail, or are overdue."""
+"""Alerts about tasks of articles and releases that fail or are overdue."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from articles.models import Article, Notification, Release
-from articles.notifications.notify import Message, alarmed, tell
+from articles.notifications.notify import Message, responsible_users, send
 from articles.task_types import OF_ARTICLES, RELEASE
 from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks, retried
 
-LOOKED_AT = 200
-"""Tasks of one type looked at in one pass."""
+MAX_TASKS = 200
+"""Tasks of one type checked in one pass."""
 
 
 @retried
 def notify_of_trouble() -> int:
-    """Tell those who look after it, once for each task; returns of how many tasks they were told."""
-    news = [
+    """Notify the users responsible, once for each task; returns the number of tasks."""
+    messages = [
         *_messages(FAILED, Notification.Kind.FAILED),
         *_messages(FAILING, Notification.Kind.FAILED),
         *_messages(OVERDUE, Notification.Kind.OVERDUE),
         *_releases(FAILING, Notification.Kind.FAILED),
         *_releases(OVERDUE, Notification.Kind.OVERDUE),
     ]
-    known = Notification.objects.filter(occasion__in=[item.occasion for item in news]).values_list(
+    known = Notification.objects.filter(occasion__in=[item.occasion for item in messages]).values_list(
         "occasion", flat=True
     )
-    fresh = [item for item in news if item.occasion not in set(known)] if news else []
-    tell(fresh)
+    fresh = [item for item in messages if item.occasion not in set(known)] if messages else []
+    send(fresh)
     return len(fresh)
 
 
 def _messages(status: str, kind: Notification.Kind) -> list[Message]:
-    found = [task for task_type in OF_ARTICLES for task in find_tasks(status, task_type=task_type, limit=LOOKED_AT)]
+    found = [task for task_type in OF_ARTICLES for task in find_tasks(status, task_type=task_type, limit=MAX_TASKS)]
     titles = _titles(found)
-    users = alarmed() if titles else frozenset()
+    users = responsible_users() if titles else frozenset()
     return [
         Message(kind, pk, titles[pk], users, _last_line(task.log.error), f"{status}:{task.log.task_id}")
         for task in found
@@ -43,10 +43,10 @@ def _messages(status: str, kind: Notification.Kind) -> list[Message]:
 
 
 def _releases(status: str, kind: Notification.Kind) -> list[Message]:
-    found = {_subject(task): task.log for task in find_tasks(status, task_type=RELEASE, limit=LOOKED_AT)}
+    found = {_subject(task): task.log for task in find_tasks(status, task_type=RELEASE, limit=MAX_TASKS)}
     names = dict(Release.objects.filter(pk__in=found).values_list("pk", "name")) if found else {}
     return [
-        Message(kind, None, name, alarmed(), _last_line(log.error), f"{status}:{log.task_id}", release_id=pk)
+        Message(kind, None, name, responsible_users(), _last_line(log.error), f"{status}:{log.task_id}", release_id=pk)
         for pk, name in names.items()
         if (log := found[pk])
     ]

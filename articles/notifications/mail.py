@@ -1,4 +1,4 @@
-"""Sending a notice by mail."""
+"""Sending a notification by mail."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from scheduling.services import read_database_clock
 
 
 def send_mail(notification_id: UUID | str) -> bool:
-    """Send a notice unless that was done; True if it was sent now. Raises what the mail server answers.
+    """Send a notification that was not sent yet; True if it was sent now. Raises errors of the mail server.
 
-    Who dies between sending and noting it sends twice: both mails have the same Message-ID, by which mail programs
-    know that they are one.
+    A crash between sending and storing that causes a second mail with the same Message-ID, by which mail programs drop
+    duplicates.
     """
     notification = (
         Notification.objects.select_related("user", "article")
@@ -51,5 +51,5 @@ def _address(notification: Notification) -> str:
         ("release", notification.release_id) if notification.release_id else ("article", notification.article_id)
     )
     if subject is None:
-        return _("What it was about has been deleted.")
+        return _("The article or release has been deleted.")
     return f"{settings.SITE_URL}{reverse(f'admin:articles_{name}_change', args=[subject])}"

@@ -1,7 +1,7 @@
-"""Telling people what became of their articles, and what needs them.
+"""Writing notifications for authors and for the users responsible.
 
-A notice is written in the transaction of what it tells, from the audit entry of that. Mails are errands of the
-engine: sent after the commit, in a thread of their own, and again if the mail server was away.
+A notification is written from an audit entry, in the same transaction. Mails are at-least-once tasks: sent after the
+commit, in a separate thread, and retried.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Kind = Notification.Kind
 Status = Article.Status
 
 
-ALARMED = ("articles.schedule_article", "scheduling.operate_tasks")
-"""Who has one of these permissions is told when the clock's work goes wrong."""
+ALERTED = ("articles.schedule_article", "scheduling.operate_tasks")
+"""Users with one of these permissions are notified of failed and overdue tasks."""
 
 _AT_ONCE = 1000  # rows in one statement
 
@@ -45,7 +45,7 @@ _BY_VERDICT: Mapping[int, Notification.Kind] = {
 
 @dataclass(frozen=True)
 class Message:
-    """What is to be told to some people, by their ids, about an article or a release."""
+    """A notification for some users, by their ids, about an article or a release."""
 
     kind: Notification.Kind
     article_id: int | None
@@ -57,31 +57,31 @@ class Message:
 
 
 def notify_of_entries(entries: Sequence[AuditEntry]) -> None:
-    """Tell the authors, in the caller's transaction; nobody is told what he has just done himself."""
-    told = {entry.article_id or 0: (entry, kind) for entry in entries if (kind := _kind(entry))}
-    if not told:
+    """Notify the authors, in the caller's transaction, except of their own actions."""
+    found = {entry.article_id or 0: (entry, kind) for entry in entries if (kind := _kind(entry))}
+    if not found:
         return
-    authors = Article.objects.filter(pk__in=told, author__isnull=False).values_list("pk", "author")
-    tell(_of_author(pk, author, *told[pk]) for pk, author in authors if author != told[pk][0].user_id)
+    authors = Article.objects.filter(pk__in=found, author__isnull=False).values_list("pk", "author")
+    send(_of_author(pk, author, *found[pk]) for pk, author in authors if author != found[pk][0].user_id)
 
 
 def notify_authors(action: str, articles: Mapping[int, Article]) -> None:
-    """Tell the authors what the clock does to their articles, in the caller's transaction.
+    """Notify the authors of articles that the system changed, in the caller's transaction.
 
-    One statement for all who do not want it by mail: at the full hour there are thousands.
+    One statement for all authors who do not want it by mail: at the full hour there are thousands.
     """
     if not (kind := _BY_ACTION.get(action)):
         return
     authors = [(one, one.author_id) for one in articles.values() if one.author_id]
     deliveries = _deliveries({author for _one, author in authors})
     mailed = {user for user, delivery in deliveries.items() if kind in delivery.mail}
-    tell(Message(kind, one.pk, one.title, frozenset({author})) for one, author in authors if author in mailed)
+    send(Message(kind, one.pk, one.title, frozenset({author})) for one, author in authors if author in mailed)
     if shown := {user for user, delivery in deliveries.items() if kind in delivery.desk} - mailed:
         _show(kind, Article.objects.filter(pk__in=articles, author__in=shown))
 
 
 def _show(kind: Notification.Kind, articles: QuerySet[Article]) -> None:
-    """Write a notice in the desk of the author of each."""
+    """Write a notification for the author of each, for the admin."""
     insert_for_each(
         Notification,
         articles,
@@ -102,21 +102,21 @@ def _of_author(article_id: int, author: int | None, entry: AuditEntry, kind: Not
 
 
 def notify_of_release(kind: Notification.Kind, release: Release, *, by: Any = None) -> None:
-    """Tell everybody whom a release concerns: its maker, the authors, and who looks after the clock's work.
+    """Notify the users whom a release concerns: its creator, the authors, and those responsible for scheduling.
 
-    Authors hear by notices of their own what was published.
+    Authors have notifications of their own about published articles.
     """
-    concerned = {*alarmed(), release.created_by_id or 0}
+    concerned = {*responsible_users(), release.created_by_id or 0}
     if kind != Kind.PUBLISHED:
         authors = release.members.filter(article__author__isnull=False).values_list("article__author", flat=True)
         concerned.update(pk for pk in authors if pk)
     concerned.discard(by.pk if by else 0)
-    tell([Message(kind, None, release.name, frozenset(concerned), release.reason, release_id=release.pk)])
+    send([Message(kind, None, release.name, frozenset(concerned), release.reason, release_id=release.pk)])
 
 
-def tell(news: Iterable[Message]) -> None:
-    """Write the notices that people want, and have those mailed that they want mailed; a few statements in all."""
-    items = list(news)
+def send(messages: Iterable[Message]) -> None:
+    """Write notifications and add their mail tasks by the users' preferences, in a few statements."""
+    items = list(messages)
     deliveries = _deliveries({user for item in items for user in item.users})
     if not deliveries:
         return
@@ -134,9 +134,9 @@ def tell(news: Iterable[Message]) -> None:
 
 
 def remove_orphaned_notifications() -> int:
-    """Remove what was written for people just as they were deleted; returns how many notices that were.
+    """Delete notifications of deleted users; returns their number.
 
-    The database checks no foreign key when a notice is written, so that publishing waits for no row of a person.
+    The table has no foreign key constraint to users, so that publishing never waits for a lock on a user.
     """
     named = set(Notification.objects.order_by().values_list("user_id", flat=True).distinct())
     there = get_user_model()._default_manager.filter(pk__in=named).values_list("pk", flat=True)
@@ -147,10 +147,10 @@ def remove_orphaned_notifications() -> int:
     return len(gone)
 
 
-def alarmed() -> frozenset[int]:
-    """The ids of those who look after the clock's work; the administrators if there is nobody else."""
+def responsible_users() -> frozenset[int]:
+    """The ids of the users with a permission of `ALERTED`, or else of the administrators."""
     users = get_user_model()._default_manager
-    found = {user.pk for permission in ALARMED for user in users.with_perm(permission, include_superusers=False)}
+    found = {user.pk for permission in ALERTED for user in users.with_perm(permission, include_superusers=False)}
     return frozenset(found or users.filter(is_superuser=True, is_active=True).values_list("pk", flat=True))
 
 
@@ -163,14 +163,14 @@ def _kind(entry: AuditEntry) -> Notification.Kind | None:
 
 @dataclass(frozen=True)
 class Delivery:
-    """The kinds of notices that somebody wants to see in the desk, and by mail if he has an address."""
+    """The kinds of notifications that a user wants in the admin, and by mail if the user has an address."""
 
     desk: Collection[str]
     mail: Collection[str]
 
 
 def _deliveries(ids: Collection[int]) -> Mapping[int, Delivery]:
-    """What those wish who are still there; the default for who has not chosen."""
+    """The preferences of active users, or else the default."""
     if not ids:
         return {}
     users = get_user_model()._default_manager.filter(pk__in=ids, is_active=True)

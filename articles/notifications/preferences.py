@@ -1,4 +1,4 @@
-"""Speaking to a person in the zone and the language that this person chose."""
+"""Applying a user's time zone and language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from articles.models import Preferences
 
 @contextmanager
 def speaking_to(user: Actor | None) -> Iterator[None]:
-    """In this block times are in this person's zone and texts in this person's language, where they were chosen."""
+    """Use this user's time zone and language in this block, if chosen."""
     chosen = Preferences.objects.filter(pk=user.pk).first() if user and user.pk else None
     with ExitStack() as stack:
         if chosen and (zone := zone_named(chosen.time_zone)):
@@ -25,7 +25,7 @@ def speaking_to(user: Actor | None) -> Iterator[None]:
 
 
 def zone_named(name: str) -> ZoneInfo | None:
-    """The zone; None for no name and for one that is not known (any more)."""
+    """The time zone of this name; None without a name or for an unknown one."""
     try:
         return ZoneInfo(name) if name else None
     except (ZoneInfoNotFoundError, ValueError):
@@ -33,5 +33,5 @@ def zone_named(name: str) -> ZoneInfo | None:
 
 
 def choose_language(user: Actor, language: str) -> None:
-    """From now on the screens speak this language to this person."""
+    """Store the user's language."""
     Preferences.objects.update_or_create(pk=user.pk, defaults={"language": language})

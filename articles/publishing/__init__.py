@@ -7,16 +7,32 @@ leaves the given instance as it is stored. All raise children of `articles.excep
 from articles.publishing.autosave import Typed, drop_autosave, leave, mark_present, prune_autosaves, save_autosave
 from articles.publishing.bulk import (
     advance_bulk_action,
-    carry_on,
     gather_articles,
     may_be_undone,
+    run_bulk_action,
     start_bulk_action,
     undo_bulk_action,
 )
-from articles.publishing.comparison import NAMES, FieldDiff, compare, what_changed
-from articles.publishing.edits import EDITABLE, IN_REVIEW, TIMES, create, edit, keep_aside, restore_revision, take_in
+from articles.publishing.comparison import NAMES, FieldDiff, compare
+from articles.publishing.edits import (
+    EDITABLE,
+    IN_REVIEW,
+    TIMES,
+    apply_import,
+    create,
+    edit,
+    restore_revision,
+    store_rejected_edit,
+)
 from articles.publishing.holds import held, held_transitions, membership, refusal_of, refuse_held
-from articles.publishing.previews import LINK, UNLINK, is_backed, make_preview_link, open_link, revoke_preview_link
+from articles.publishing.previews import (
+    LINK,
+    UNLINK,
+    is_creator_authorised,
+    make_preview_link,
+    open_link,
+    revoke_preview_link,
+)
 from articles.publishing.publish import (
     Outcome,
     publish_due,
@@ -28,7 +44,7 @@ from articles.publishing.publish import (
     unpublish_due,
 )
 from articles.publishing.reconcile import RECONCILE_WINDOW, cancel_all_tasks, reconcile_tasks, sync_tasks
-from articles.publishing.rescan import conclude, reconcile_reviews, review_again, review_again_soon
+from articles.publishing.rescan import reconcile_reviews, review_again, review_again_soon, review_submitted
 from articles.publishing.resolve import channels_named, tag_all, tags_named, users_named
 from articles.publishing.review_locks import release_soft_lock, soft_lock
 from articles.publishing.revisions import (
@@ -40,7 +56,7 @@ from articles.publishing.revisions import (
     pinned,
     put_into_columns,
 )
-from articles.publishing.row_queue import stand_in_line
+from articles.publishing.row_queue import wait_for_rows
 from articles.publishing.schedules import (
     PAST,
     checked_time,
@@ -52,10 +68,9 @@ from articles.publishing.schedules import (
     set_embargo,
     unschedule,
 )
-from articles.publishing.submissions import approve, barred_from, reject, require_newest, submit
+from articles.publishing.submissions import approval_obstacle, approve, reject, require_newest, submit
 from articles.publishing.tags import DELETE_TAG, NO_APPROVAL, RENAME_TAG, delete_tag, may_change, rename_tag
-from articles.publishing.transitions import Actor, lock, position, possible_transitions, store
-from articles.publishing.undo import UNDOABLE
+from articles.publishing.transitions import Actor, description_of, lock, perform, position, possible_transitions, store
 from articles.publishing.updates import (
     adopt_all,
     discard_update,
@@ -80,22 +95,22 @@ __all__ = [
     "RENAME_TAG",
     "TIMES",
     "Typed",
-    "UNDOABLE",
     "UNLINK",
     "add_revisions",
+    "apply_import",
     "adopt_all",
     "advance_bulk_action",
     "approve",
-    "barred_from",
+    "approval_obstacle",
     "cancel_all_tasks",
-    "carry_on",
+    "run_bulk_action",
     "channels_named",
     "checked_time",
     "compare",
-    "conclude",
     "create",
     "date_corrections",
     "delete_tag",
+    "description_of",
     "discard_update",
     "drop_autosave",
     "edit",
@@ -103,8 +118,8 @@ __all__ = [
     "gather_articles",
     "held",
     "held_transitions",
-    "is_backed",
-    "keep_aside",
+    "is_creator_authorised",
+    "store_rejected_edit",
     "last_approved",
     "leave",
     "lock",
@@ -114,6 +129,7 @@ __all__ = [
     "may_change",
     "membership",
     "open_link",
+    "perform",
     "pin_all",
     "pinned",
     "position",
@@ -139,6 +155,7 @@ __all__ = [
     "retract",
     "review_again",
     "review_again_soon",
+    "review_submitted",
     "revoke_preview_link",
     "save_autosave",
     "schedule",
@@ -146,14 +163,13 @@ __all__ = [
     "schedule_update",
     "set_embargo",
     "soft_lock",
-    "stand_in_line",
+    "wait_for_rows",
     "start_bulk_action",
     "store",
     "submit",
     "sync_tasks",
     "tag_all",
     "tags_named",
-    "take_in",
     "undo_bulk_action",
     "undo_retraction",
     "unpublish",
@@ -162,5 +178,4 @@ __all__ = [
     "unschedule_update",
     "update_due",
     "users_named",
-    "what_changed",
 ]

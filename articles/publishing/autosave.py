@@ -1,4 +1,4 @@
-"""Keeping what is being written, and telling who writes. Nothing here changes an article, live or approved or not."""
+"""Autosave and presence: unsaved form content, and who has an article open. Nothing here changes an article."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from scheduling.services import delete_by_ids, read_database_clock, retried
 
 Typed = Mapping[str, Sequence[str]]
 
-MOST_TYPED = 4_000_000
-"""Characters of a form that are kept: the longest body with its mark-up, and some."""
+MAX_TYPED = 4_000_000
+"""Characters of a form: the longest body with its mark-up, and some more."""
 
-MOST_COPIES = 50
-"""Copies of one person; the oldest goes first."""
+MAX_AUTOSAVES = 50
+"""Autosaves of one user; the oldest are deleted first."""
 
 
 @retried
 def save_autosave(window: UUID, article: Article | None, *, by: Actor, typed: Typed, number: int) -> datetime:
-    """Keep what stands in a window's form, and return when; an older version than is kept already changes nothing.
+    """Store the content of a window's form and return the time; a version older than the stored one is ignored.
 
     Raises `NotAllowed` and `TooLong`.
     """
     require(CHANGE if article else ADD, by, article)
-    if sum(len(text) for texts in typed.values() for text in texts) > MOST_TYPED:
+    if sum(len(text) for texts in typed.values() for text in texts) > MAX_TYPED:
         raise TooLong
     now = read_database_clock()
     values = {"typed": typed, "number": number, "saved_at": now}
     mine = Autosave.objects.filter(pk=window, user=by.pk)
     if not mine.filter(number__lt=number).update(article=article, **values) and not mine.exists():
         _add(Autosave(pk=window, user_id=_id(by), article=article, **values))
-        _drop_oldest_copies(by)
+        _delete_oldest(by)
     return now
 
 
-def _drop_oldest_copies(by: Actor) -> None:
+def _delete_oldest(by: Actor) -> None:
     mine = Autosave.objects.filter(user=by.pk).order_by("-saved_at", "pk")
-    delete_by_ids(Autosave, mine.values_list("pk", flat=True)[MOST_COPIES : MOST_COPIES + 100])
+    delete_by_ids(Autosave, mine.values_list("pk", flat=True)[MAX_AUTOSAVES : MAX_AUTOSAVES + 100])
 
 
 def drop_autosave(window: UUID, *, by: Actor) -> bool:
-    """Throw one's own copy away; True if there was one."""
+    """Delete an autosave of `by`; True if there was one."""
     return bool(Autosave.objects.filter(pk=window, user=by.pk).delete()[0])
 
 
 def prune_autosaves() -> None:
-    """Throw away what has been lying for a month."""
+    """Delete autosaves older than a month."""
     delete_by_ids(Autosave, Autosave.objects.forgotten(read_database_clock()).values_list("pk", flat=True))
 
 
 @retried
 def mark_present(window: UUID, article: Article, *, by: Actor) -> list[Presence]:
-    """Say that a window has the article open, and learn which others have; the window's own is not among them."""
+    """Record that a window has the article open, and return the other windows that have."""
     require(CHANGE, by, article)
     now = read_database_clock()
     until = now + Presence.LASTS
@@ -70,17 +70,17 @@ def mark_present(window: UUID, article: Article, *, by: Actor) -> list[Presence]
 
 
 def leave(window: UUID, *, by: Actor) -> None:
-    """The window is closed."""
+    """Record that the window is closed."""
     Presence.objects.filter(pk=window, user=by.pk).delete()
 
 
 def _id(by: Actor) -> int:
-    assert by.pk is not None  # noqa: S101 (nobody without an account has the right that was asked for)
+    assert by.pk is not None  # noqa: S101 (the permission checked before needs an account)
     return int(by.pk)
 
 
 def _add(row: Autosave | Presence) -> None:
-    """Two requests of one window may both find that it has no row yet; the other's will do."""
+    """Insert a row, unless another request of the same window has just inserted it."""
     try:
         with transaction.atomic():
             row.save(force_insert=True)

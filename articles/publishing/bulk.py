@@ -1,15 +1,15 @@
-"""Taking a step with hundreds of articles: a chunk at a time, each refusal noted, and all of it undone if wanted.
+"""Bulk actions: one transition applied to hundreds of articles, in chunks, with undo.
 
-A chunk is one transaction. Whoever comes by works on the next one: the open page, or a worker once the person has left;
-the row lock on the batch keeps them apart.
+A chunk is one transaction. The open page or a worker runs the next one; the row lock on the bulk action keeps them
+apart. Refused articles are stored with the reason.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -22,19 +22,17 @@ from articles.audit import Actor, Source, StateSnapshot, require, source
 from articles.exceptions import ArticleError, TooMany, WrongState
 from articles.models import Article, BulkAction, BulkActionItem
 from articles.notifications import speaking_to
-from articles.publishing.publish import publish_now, republish, unpublish
-from articles.publishing.schedules import checked_time, refuse_past, reschedule_many, schedule, unschedule
-from articles.publishing.submissions import approve, submit
-from articles.publishing.transitions import lock
-from articles.publishing.undo import UNDOABLE, latest_entry, put_back
+from articles.publishing.schedules import checked_time, refuse_past
+from articles.publishing.transitions import lock, perform
+from articles.publishing.undo import latest_entry, undo_transition
 from articles.task_types import BULK_ACTION
-from articles.workflow import TRANSITIONS, Transition
+from articles.workflow import TRANSITIONS, Input, Transition
 from scheduling.services import add_task, lock_by_ids, read_database_clock, retried
 
-MOST = 5_000  # articles in a batch
-CHUNK = 20  # articles in one transaction: a worker that wants one of them waits a fraction of a second at most
-PAUSE = 0.02  # seconds between two chunks: the open page may be at one, and others may want the articles
-SHARE = 10.0  # seconds a worker goes on with one batch before others have their turn
+MOST = 5_000  # articles in a bulk action
+CHUNK = 20  # articles in one transaction: a worker that needs one of them waits a fraction of a second at most
+PAUSE = 0.02  # seconds between two chunks, in which others can lock the articles
+SHARE = 10.0  # seconds a worker spends on one bulk action before other tasks have their turn
 
 State = BulkActionItem.State
 _TIMES = ("publish_at", "embargo_until", "unpublish_at")
@@ -42,7 +40,7 @@ _TIMES = ("publish_at", "embargo_until", "unpublish_at")
 
 @retried
 def gather_articles(transition: Transition, articles: Sequence[tuple[int, str]], *, by: Actor) -> BulkAction:
-    """Note with which articles, given as id and headline, `by` wants to take `step`; nothing is done with them yet.
+    """Store a bulk action for these articles, given as id and headline, without starting it.
 
     Raises `NotAllowed`, and `TooMany` above `MOST`.
     """
@@ -52,7 +50,7 @@ def gather_articles(transition: Transition, articles: Sequence[tuple[int, str]],
     now = read_database_clock()
     BulkAction.objects.filter(pk__in=list(BulkAction.objects.outdated(now).values_list("pk", flat=True))).delete()
     bulk_action = BulkAction.objects.create(user_id=_id_of(by), transition=transition, created_at=now)
-    shown = _shown([pk for pk, _title in articles]) if transition == Transition.APPROVE else {}
+    shown = _shown([pk for pk, _title in articles]) if TRANSITIONS[transition].input is Input.REVISION else {}
     items = [
         BulkActionItem(bulk_action=bulk_action, article_id=pk, title=title, revision=shown.get(pk))
         for pk, title in articles
@@ -62,16 +60,16 @@ def gather_articles(transition: Transition, articles: Sequence[tuple[int, str]],
 
 
 def _shown(ids: Collection[int]) -> dict[int, int]:
-    """The revision under review of each article, by which it is shown before it is approved."""
+    """The revision under review of each article, which is shown before it is approved."""
     articles = Article.objects.filter(pk__in=ids)
     return dict(articles.values_list("pk", Coalesce("update__draft__number", "revision")))
 
 
 @retried
 def start_bulk_action(bulk_action: BulkAction, *, publish_at: datetime | None = None, minutes: int = 0) -> None:
-    """Have a gathered batch done, at this time or moved by this many minutes if the step needs that.
+    """Start a bulk action, with the time or the minutes that its transition needs.
 
-    Raises `InvalidSchedule` for a time that cannot be. A batch that was started already goes on as it is.
+    Raises `InvalidSchedule` for an invalid time. One that was started already is not changed.
     """
     parameters = {"publish_at": checked_time(publish_at).isoformat()} if publish_at else {"minutes": minutes}
     now, language = read_database_clock(), translation.get_language() or ""
@@ -79,14 +77,14 @@ def start_bulk_action(bulk_action: BulkAction, *, publish_at: datetime | None = 
         refuse_past(publish_at, now, by=bulk_action.user)
     waiting = BulkAction.objects.filter(pk=bulk_action.pk, started_at__isnull=True)
     if waiting.update(started_at=now, parameters=parameters, language=language):
-        _hand_to_worker(bulk_action.pk, after=0)
+        _add_task(bulk_action.pk, after=0)
 
 
 @retried
 def undo_bulk_action(bulk_action: BulkAction, *, by: Actor) -> BulkAction:
-    """Begin to put back what a finished batch did; the same again if that has begun already.
+    """Start to undo a finished bulk action; returns the running undo if there is one.
 
-    Raises `WrongState` when it is too late, or the step is none that can be put back.
+    Raises `WrongState` when it is too late, or the transition is not undoable.
     """
     bulk_action = lock_by_ids(BulkAction, [bulk_action.pk]).get()
     if (begun := BulkAction.objects.filter(undoes=bulk_action).first()) is not None:
@@ -110,11 +108,11 @@ def undo_bulk_action(bulk_action: BulkAction, *, by: Actor) -> BulkAction:
 
 
 def may_be_undone(bulk_action: BulkAction, now: datetime) -> bool:
-    """Whether there is something to undo, and still time."""
+    """Whether there is something to undo, and still time to."""
     return (
         bulk_action.finished_at is not None
         and not bulk_action.is_undo
-        and Transition(bulk_action.transition) in UNDOABLE
+        and TRANSITIONS[Transition(bulk_action.transition)].is_undoable
         and now <= bulk_action.finished_at + BulkAction.UNDO_WITHIN
         and bulk_action.items.filter(state=State.DONE).exists()
     )
@@ -122,7 +120,7 @@ def may_be_undone(bulk_action: BulkAction, now: datetime) -> bool:
 
 @retried
 def advance_bulk_action(bulk_action_id: int) -> bool:
-    """Work on the next chunk; True if there may be more. Does nothing if somebody else is at it."""
+    """Run the next chunk; True if there may be more. Does nothing while another process runs one."""
     bulk_action = lock_by_ids(BulkAction, [bulk_action_id], skip_locked=True).first()
     if bulk_action is None:
         return BulkAction.objects.filter(pk=bulk_action_id, finished_at__isnull=True).exists()
@@ -142,13 +140,13 @@ def advance_bulk_action(bulk_action_id: int) -> bool:
     return len(items) == CHUNK
 
 
-def carry_on(bulk_action_id: int) -> None:
-    """A worker's share of a batch; what is left then is another task."""
+def run_bulk_action(bulk_action_id: int) -> None:
+    """Run a bulk action in a worker for at most `SHARE`; another task does the rest."""
     end = time.monotonic() + SHARE
     while advance_bulk_action(bulk_action_id):
         if time.monotonic() > end:
             handled = BulkActionItem.objects.filter(bulk_action=bulk_action_id).exclude(state=State.PENDING).count()
-            return _hand_to_worker(bulk_action_id, after=handled)
+            return _add_task(bulk_action_id, after=handled)
         time.sleep(PAUSE)
 
 
@@ -160,8 +158,8 @@ def _fill(bulk_action: BulkAction, items: list[BulkActionItem]) -> None:
     BulkActionItem.objects.bulk_create(items, batch_size=500)
 
 
-def _hand_to_worker(bulk_action_id: int, *, after: int) -> None:
-    """A task for the rest; `after` so many articles, which makes its key one of its own."""
+def _add_task(bulk_action_id: int, *, after: int) -> None:
+    """Add a task for the rest; `after` so many articles, which makes its key unique."""
     add_task(
         BULK_ACTION,
         execute_time=read_database_clock(),
@@ -171,13 +169,14 @@ def _hand_to_worker(bulk_action_id: int, *, after: int) -> None:
 
 
 def _do(bulk_action: BulkAction, item: BulkActionItem) -> None:
-    """Take the step with one article, or note why not, and leave no trace of the attempt."""
+    """Apply the transition to one article, or store why it was refused."""
     article = Article(pk=item.article_id)
     try:
         with transaction.atomic():
             lock(article)
             before = StateSnapshot.of(article)
-            _ACTS["undo" if bulk_action.is_undo else bulk_action.transition](article, bulk_action, item)
+            apply = _undo if bulk_action.is_undo else _perform
+            apply(article, bulk_action, item)
     except ArticleError as refusal:
         item.state, item.reason = State.REFUSED, str(refusal)[:500]
         return
@@ -186,46 +185,22 @@ def _do(bulk_action: BulkAction, item: BulkActionItem) -> None:
         item.before, item.entry = _as_json(before), latest_entry(article.pk)
 
 
-def _schedule(article: Article, bulk_action: BulkAction, item: BulkActionItem) -> None:
-    publish_at = parse_datetime(bulk_action.parameters["publish_at"])
-    assert publish_at is not None  # noqa: S101 (`start` has written it)
-    schedule(article, publish_at=publish_at, by=bulk_action.user)
+def _perform(article: Article, bulk_action: BulkAction, item: BulkActionItem) -> None:
+    given = {**bulk_action.parameters, "revision": item.revision or 0}
+    if given.get("publish_at"):
+        given["publish_at"] = parse_datetime(given["publish_at"])
+    perform(Transition(bulk_action.transition), article, by=bulk_action.user, **given)
 
 
-def _move(article: Article, bulk_action: BulkAction, item: BulkActionItem) -> None:
-    reschedule_many([article], shift=timedelta(minutes=bulk_action.parameters["minutes"]), by=bulk_action.user)
-
-
-def _approve(article: Article, bulk_action: BulkAction, item: BulkActionItem) -> None:
-    approve(article, by=bulk_action.user, revision=item.revision or 0)
-
-
-def _put_back(article: Article, bulk_action: BulkAction, item: BulkActionItem) -> None:
+def _undo(article: Article, bulk_action: BulkAction, item: BulkActionItem) -> None:
     before = _from_json(item.before)
-    put_back(
+    undo_transition(
         article,
         transition=Transition(bulk_action.transition),
         before=before,
         entry=item.entry or 0,
         by=bulk_action.user,
     )
-
-
-def _simple(service: Callable[..., None]) -> Callable[[Article, BulkAction, BulkActionItem], None]:
-    return lambda article, bulk_action, item: service(article, by=bulk_action.user)
-
-
-_ACTS: Mapping[str, Callable[[Article, BulkAction, BulkActionItem], None]] = {
-    Transition.SUBMIT: _simple(submit),
-    Transition.APPROVE: _approve,
-    Transition.SCHEDULE: _schedule,
-    Transition.RESCHEDULE: _move,
-    Transition.UNSCHEDULE: _simple(unschedule),
-    Transition.PUBLISH_NOW: _simple(publish_now),
-    Transition.UNPUBLISH: _simple(unpublish),
-    Transition.REPUBLISH: _simple(republish),
-    "undo": _put_back,
-}
 
 
 def _as_json(state: StateSnapshot) -> dict[str, Any]:

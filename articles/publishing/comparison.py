@@ -1,4 +1,4 @@
-"""Compares two revisions field by field: for diffs, and for the names of what changed."""
+"""Comparing two revisions field by field."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from articles.text import Passage, Piece, joined, passages, readable, spoken_exa
 NAMES = ("title", "slug", "summary", "body", "byline", "channel", "tags", "cover_mode", "cover", "correction")
 
 
-def what_changed(older: Revision, pending_update: Revision) -> list[str]:
-    """The names of what differs; times with what they were and are."""
-    return [*_texts(older, pending_update), *_context(older.context or {}, pending_update.context or {})]
+def changed_fields(older: Revision, newer: Revision) -> list[str]:
+    """The labels of the fields that differ; times with their old and new values."""
+    return [*_texts(older, newer), *_context(older.context or {}, newer.context or {})]
 
 
-def _texts(older: Revision, pending_update: Revision) -> Iterator[str]:
+def _texts(older: Revision, newer: Revision) -> Iterator[str]:
     for name in NAMES:
         attribute = "channel_id" if name == "channel" else name
-        if getattr(older, attribute) != getattr(pending_update, attribute):
+        if getattr(older, attribute) != getattr(newer, attribute):
             yield str(Revision._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
 
 
-def _context(older: dict[str, object], pending_update: dict[str, object]) -> Iterator[str]:
+def _context(older: dict[str, object], newer: dict[str, object]) -> Iterator[str]:
     if not older:
         return
     for name in (*CONTEXT_TIMES, "update_at"):
-        if older.get(name) != pending_update.get(name):
+        if older.get(name) != newer.get(name):
             model, column = (Update, "publish_at") if name == "update_at" else (Article, name)
             label = str(model._meta.get_field(column).verbose_name)  # type: ignore[union-attr]
-            yield f"{label} ({_time(older.get(name))} → {_time(pending_update.get(name))})"
-    if older.get("author") != pending_update.get("author"):
+            yield f"{label} ({_time(older.get(name))} → {_time(newer.get(name))})"
+    if older.get("author") != newer.get("author"):
         yield str(Article._meta.get_field("author").verbose_name)
-    yield from _images(older.get("images"), pending_update.get("images"))
+    yield from _images(older.get("images"), newer.get("images"))
 
 
-def _images(older: object, pending_update: object) -> Iterator[str]:
-    """What is said of pictures that both show."""
-    if not isinstance(older, dict) or not isinstance(pending_update, dict):
+def _images(older: object, newer: object) -> Iterator[str]:
+    """The changed fields of images that both show."""
+    if not isinstance(older, dict) or not isinstance(newer, dict):
         return
-    both = older.keys() & pending_update.keys()
+    both = older.keys() & newer.keys()
     for name in Image.SHOWN:
-        if any(older[pk].get(name) != pending_update[pk].get(name) for pk in both):
+        if any(older[pk].get(name) != newer[pk].get(name) for pk in both):
             yield str(Image._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
 
 
@@ -64,12 +64,12 @@ class FieldDiff:
 
     @property
     def pieces(self) -> list[Piece]:
-        """All of it in one."""
+        """All passages in one."""
         return joined([piece for passage in self.passages for piece in passage.pieces])
 
 
 def compare(old: Revision | None, new: Revision) -> list[FieldDiff]:
-    """The fields in which `new` differs from `old`, from headline to tags; with None, all that is not empty."""
+    """The fields in which `new` differs from `old`; with None, all that are not empty."""
     pairs = ((name, _shown(old, name) if old else "", _shown(new, name)) for name in NAMES)
     return [FieldDiff(name, _label(name), passages(before, after)) for name, before, after in pairs if before != after]
 

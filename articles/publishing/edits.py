@@ -1,4 +1,4 @@
-"""Changing what an article says, without overwriting what somebody else changed meanwhile."""
+"""Editing articles, with an optimistic lock against overwriting other users' changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
 from articles.publishing.revisions import newest, pinned, put_into_columns, renumber
 from articles.publishing.schedules import checked_time, refuse_empty_span, refuse_past_times
-from articles.publishing.submissions import judge_again
+from articles.publishing.submissions import review_text_again
 from articles.publishing.transitions import lock, position_at, refuse_impossible, store
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock, retried
@@ -43,7 +43,7 @@ IN_REVIEW = Article.Status.in_review()
 def create(article: Article, *, by: Actor, tags: Collection[Tag] = ()) -> None:
     """Store a new draft and its first revision.
 
-    Raises `NotAllowed`, `TooLong`, `InvalidSchedule`, and what `refuse_pictures` raises.
+    Raises `NotAllowed`, `TooLong`, `InvalidSchedule`, and what `refuse_images` raises.
     """
     require("articles.add_article", by)
     if article.author_id not in (None, by.pk):
@@ -53,7 +53,7 @@ def create(article: Article, *, by: Actor, tags: Collection[Tag] = ()) -> None:
     _refuse_form({"body": article.body, "cover_mode": article.cover_mode})
     refuse_empty_span(article)
     refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())
-    article.pk, article._state.adding = None, True  # also where a transaction that stored it was taken back
+    article.pk, article._state.adding = None, True  # also after a transaction that stored it was rolled back
     with unrecorded():
         article.save(revise=False)
     article.tags.set(tags)
@@ -73,16 +73,16 @@ def edit(
     correction: str = "",
     written_by: Collection[int] = (),
 ) -> None:
-    """Write `changes` (field name to value) to an article; where it stands is not among them.
+    """Write `changes` (field name to value) to an article; its status cannot be among them.
 
-    Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers. Whoever wrote it
-    besides `by` is `written_by`. If the article's text was approved already, the new one is a draft beside it.
-    `seen` is the `changed_at` the editor started from. Raises `StaleEdit` if somebody saved the article since; the text
-    that comes too late is kept as a revision then, unless the caller's own transaction takes that back. Raises
+    Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers; `written_by` are its
+    writers besides `by`. If the article's text was approved already, the new one is the draft of an update.
+    `seen` is the `changed_at` the editor started from. Raises `EditConflict` if the article was saved since; the
+    rejected text is then stored as a revision, unless the caller's own transaction rolls that back. Raises
     `NotAllowed` if `by` may not change it (or, once it is approved, its times or author; or its embargo),
-    `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for times that make no sense, `TimePast` for new ones
-    in the past, `WrongState` for a new time or embargo of something already out, `BelongsToRelease` for a new time of a
-    member, and what `refuse_pictures` raises.
+    `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for contradictory times, `TimePast` for new ones in the
+    past, `WrongState` for a new time or embargo of a live article, `BelongsToRelease` for a new time of a member, and
+    what `refuse_images` raises.
     """
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
@@ -102,11 +102,11 @@ def _edit(
     correction: str,
     written_by: Collection[int],
 ) -> bool:
-    """As `edit`; False if the text came too late and was put aside, which an error would take back."""
+    """As `edit`; False on a conflict, whose text is stored as a revision: an error would roll that back."""
     lock(article)
     require_edit(article, by, {**changes, "correction": correction} if correction else changes)
     if seen is not None and article.changed_at != seen:
-        _put_aside(article, changes, by)
+        _store_rejected(article, changes, by)
         return False
     if changes or correction:
         _write(article, changes, by, note=note, correction=correction, written_by=written_by)
@@ -114,16 +114,16 @@ def _edit(
 
 
 @retried
-def keep_aside(article_id: int, *, by: Actor, changes: Mapping[str, Any]) -> None:
-    """Keep text that came too late as a revision nobody goes on with; once, however often it is sent."""
+def store_rejected_edit(article_id: int, *, by: Actor, changes: Mapping[str, Any]) -> None:
+    """Store the text of a conflicting edit as a revision of its own; once, however often it is sent."""
     article = Article(pk=article_id)
     lock(article)
     require_edit(article, by, changes)
-    _put_aside(article, changes, by)
+    _store_rejected(article, changes, by)
 
 
 def restore_revision(article: Article, *, number: int, by: Actor) -> None:
-    """Go on with the text of an older revision: it becomes the newest, and needs its approval as any other.
+    """Make the text of an older revision the newest, which needs approval as any other.
 
     Raises `RevisionGone` and what `edit` raises.
     """
@@ -136,8 +136,8 @@ def restore_revision(article: Article, *, number: int, by: Actor) -> None:
     edit(article, by=by, changes=changes, note=note, written_by=writers(article, revision))
 
 
-def take_in(article: Article, *, changes: Mapping[str, Any], note: str) -> None:
-    """Text of a locked article that came from elsewhere, as an edit of nobody's; a killed article stays as it is."""
+def apply_import(article: Article, *, changes: Mapping[str, Any], note: str) -> None:
+    """Write imported text to a locked article, without an author; a retracted article is not changed."""
     if article.status == Article.Status.RETRACTED:
         return
     with unrecorded():
@@ -152,15 +152,15 @@ def _write(
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
     _check_times(article, others, by)
     with recorded(EDIT, article, by=by) as notes:
-        was_by = article.author_id
+        old_author = article.author_id
         for name, value in others.items():
             setattr(article, name, value)
         refuse_empty_span(article)
         notes.details["changed"] = sorted(article.changed_fields())
         if written_by:
             notes.details["written_by"] = sorted(written_by)
-        if article.author_id != was_by:
-            notes.details["author"] = [was_by, article.author_id]
+        if article.author_id != old_author:
+            notes.details["author"] = [old_author, article.author_id]
         _write_text(article, text, by, notes, note=note, correction=correction)
         store(article)
         renumber(article)
@@ -175,35 +175,35 @@ def _write_text(
         return
     refuse_images(text, before=old)
     if article.status == Article.Status.RETRACTED:
-        raise WrongState(_("The article was killed; revive it first."))
+        raise WrongState(_("The article is retracted; undo the retraction first."))
     revision = Revision.objects.add(article, text, author=by, note=note, correction=correction)
     notes.revision = revision.number
     notes.details["changed"] += sorted(changes)
     if article.status in Article.Status.passed():
-        _go_on_beside(article, revision)
+        _write_update(article, revision)
     else:
         put_into_columns(article, revision)
         if article.status in IN_REVIEW:
-            judge_again(article, revision)
+            review_text_again(article, revision)
 
 
-def _go_on_beside(article: Article, revision: Revision) -> None:
-    """The approved text stays in the columns; this one is the draft of the update."""
+def _write_update(article: Article, revision: Revision) -> None:
+    """Store the text as the draft of an update; the approved text stays in the article's columns."""
     update = article.pending_update or Update(article=article)
     was_in_review = update.draft is not None and update.status in IN_REVIEW
     update.draft = revision
     if was_in_review:
-        judge_again(update, revision)
+        review_text_again(update, revision)
     else:
         update.status = Article.Status.DRAFT
     update.save()
 
 
-def _put_aside(article: Article, changes: Mapping[str, Any], by: Actor) -> None:
+def _store_rejected(article: Article, changes: Mapping[str, Any], by: Actor) -> None:
     text = pinned(article).text if article.pending_update is None else newest(article).text
     text = text.changed({name: value for name, value in changes.items() if name in Text.NAMES})
     if not article.revisions.filter(digest=text.digest).exists():
-        note = _("Not saved over the newer text of somebody else")
+        note = _("Not saved: another user had changed the article")
         Revision.objects.add(article, text, author=by, note=note)
 
 
@@ -222,14 +222,14 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> Non
     if times and article.status not in Article.Status.unapproved():
         require(TRANSITIONS[Transition.SCHEDULE].permission, by)
     now = read_database_clock()
-    stands = position_at(article, now)
-    if "publish_at" in times and stands.article in (Article.Status.PUBLISHED, Article.Status.UNPUBLISHED):
+    current = position_at(article, now)
+    if "publish_at" in times and current.article in (Article.Status.PUBLISHED, Article.Status.UNPUBLISHED):
         raise WrongState(_("The article has been published; its time can no longer be changed."))
     if "unpublish_at" in times and article.is_over_at(now):
-        raise WrongState(_("The article has been taken off already."))
+        raise WrongState(_("The article has been unpublished already."))
     if times.get("publish_at") is not None:
         refuse_held(Transition.SCHEDULE, [article.pk])
     if times.get("embargo_until", article.embargo_until) != article.embargo_until:
         require(TRANSITIONS[Transition.SET_EMBARGO].permission, by)
-        refuse_impossible(Transition.SET_EMBARGO, stands)
+        refuse_impossible(Transition.SET_EMBARGO, current)
     refuse_past_times({name: value for name, value in times.items() if value != getattr(article, name)}, now)

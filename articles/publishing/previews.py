@@ -1,4 +1,4 @@
-"""Making and revoking links by which outsiders read a text before it is published."""
+"""Preview links: reading a text before it is published, without an account."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from articles.publishing.transitions import lock
 from scheduling.services import database_now, read_database_clock, retried
 
 LINK, UNLINK = "preview_link", "preview_revoked"
-"""What the audit record calls the two."""
+"""The actions in the audit log."""
 
 LONGEST = timedelta(days=30)
 
 
 class LastsTooLong(ArticleError):
-    """A link must end."""
+    """The link would last too long."""
 
     code = "lasts_too_long"
     message = _("A preview link lasts for 30 days at most.")
@@ -36,7 +36,7 @@ def make_preview_link(
     is_following: bool = False,
     note: str = "",
 ) -> PreviewLink:
-    """A link to one `revision`, the newest unless told otherwise, or to the newest text whatever it becomes.
+    """Create a link to one `revision`, by default the newest, or (`is_following`) always to the newest text.
 
     Raises `NotAllowed`, `LastsTooLong` and `RevisionGone`.
     """
@@ -64,22 +64,22 @@ def _shown(article: Article, number: int | None) -> Revision:
 
 
 def open_link(token: str) -> PreviewLink | None:
-    """The link whose address ends in `token`, with its text; None if it leads nowhere now."""
+    """The valid link whose address ends in `token`, with its text; None without one."""
     link = PreviewLink.objects.signed(token).open_at(database_now()).with_text().select_related("created_by").first()
-    return link if link is not None and is_backed(link) else None
+    return link if link is not None and is_creator_authorised(link) else None
 
 
-def is_backed(link: PreviewLink) -> bool:
-    """Whether its maker still works here and may still write the article; approval alone takes that from no link."""
-    maker = link.created_by
-    if maker is None or not (maker.is_active and maker.is_staff and maker.has_perm(CHANGE)):
+def is_creator_authorised(link: PreviewLink) -> bool:
+    """Whether its creator is still active staff who may edit the article; approval of the text does not matter."""
+    creator = link.created_by
+    if creator is None or not (creator.is_active and creator.is_staff and creator.has_perm(CHANGE)):
         return False
-    return maker.has_perm(EDIT_ANY) or link.article.author_id == maker.pk
+    return creator.has_perm(EDIT_ANY) or link.article.author_id == creator.pk
 
 
 @retried
 def revoke_preview_link(link: PreviewLink, *, by: Actor) -> None:
-    """From now on it leads nowhere; revoking twice changes nothing. Raises `NotAllowed`."""
+    """Make the link invalid; revoking twice changes nothing. Raises `NotAllowed`."""
     require(CHANGE, by, link.article)
     now = read_database_clock()
     if PreviewLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=now):

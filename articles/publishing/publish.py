@@ -1,4 +1,4 @@
-"""Putting articles out and taking them off: by hand, and many at once when their time has come."""
+"""Publishing, unpublishing and retracting articles: on request, and in bulk when they are due."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from articles.exceptions import InvalidSchedule, RetractionNoticeMissing
 from articles.models import Article, due_at, not_over_at, over_at
 from articles.publishing.revisions import date_corrections, drop_update
 from articles.publishing.schedules import refuse_embargo
-from articles.publishing.transitions import Actor, move, transition
+from articles.publishing.transitions import Actor, move, performs, transition
 from articles.workflow import Transition
 from scheduling.services import database_now, lock_by_ids, retried
 
@@ -24,29 +24,35 @@ Status = Article.Status
 RETRACTION_NOTICE_LENGTH = 500
 
 
+@performs(Transition.PUBLISH_NOW)
 @retried
 def publish_now(article: Article, *, by: Actor) -> None:
-    """Put an approved article out at this instant. Raises `UnderEmbargo`, and `InvalidSchedule` past its end."""
+    """Publish an approved article at this instant.
+
+    Raises `UnderEmbargo`, and `InvalidSchedule` if its time to be unpublished is past.
+    """
     with transition(Transition.PUBLISH_NOW, article, by=by) as taken:
         refuse_embargo(article, taken.now)
         if article.unpublish_at and article.unpublish_at <= taken.now:
-            raise InvalidSchedule(_("The article's time to be taken off is past; change that first."))
+            raise InvalidSchedule(_("The article’s time to be unpublished is past; change that first."))
         move(Transition.PUBLISH_NOW, article)
         article.publish_at = article.published_at = article.text_changed_at = taken.now
         emit(ArticlesPublished([article.pk]))
 
 
+@performs(Transition.UNPUBLISH)
 @retried
 def unpublish(article: Article, *, by: Actor) -> None:
-    """Take a published article off; readers cannot see it from now on."""
+    """Unpublish an article: readers cannot see it from now on."""
     with transition(Transition.UNPUBLISH, article, by=by):
         move(Transition.UNPUBLISH, article)
         emit(ArticlesUnpublished([article.pk]))
 
 
+@performs(Transition.REPUBLISH)
 @retried
 def republish(article: Article, *, by: Actor) -> None:
-    """Put a withdrawn article out again, with its old date; a time to be taken off that is past is forgotten."""
+    """Publish an unpublished article again, with its old date; a past time to be unpublished is cleared."""
     with transition(Transition.REPUBLISH, article, by=by) as taken:
         now = taken.now
         refuse_embargo(article, now)
@@ -60,27 +66,28 @@ def republish(article: Article, *, by: Actor) -> None:
         emit(ArticlesPublished([article.pk]))
 
 
+@performs(Transition.RETRACT)
 @retried
 def retract(article: Article, *, by: Actor, notice: str) -> None:
-    """Take an article out of the world: no schedule, no newer text, and its readers are told `notice` instead.
+    """Retract an article: it loses its schedule and its update, and readers see `notice` instead.
 
-    Raises `NoticeMissing` without one. Its revisions stay, and the audit log names those of the newer text.
+    Raises `RetractionNoticeMissing` without one. Its revisions stay, and the audit log names those of the update.
     """
     if not notice.strip():
         raise RetractionNoticeMissing
     with transition(Transition.RETRACT, article, by=by) as taken:
-        was_out = article.status == Status.PUBLISHED
+        was_live = article.status == Status.PUBLISHED
         move(Transition.RETRACT, article)
         article.retraction_notice = taken.notes.details["notice"] = notice.strip()[:RETRACTION_NOTICE_LENGTH]
         article.publish_at = article.publish_at if article.published_at else None
         taken.notes.details |= _discarded(article)
         drop_update(article)
-        if was_out:
+        if was_live:
             emit(ArticlesUnpublished([article.pk]))
 
 
 def _discarded(article: Article) -> dict[str, Any]:
-    """What the audit log says of newer text that is dropped with its time."""
+    """The details of the audit entry about an update that is dropped."""
     pending_update = article.pending_update
     if pending_update is None:
         return {}
@@ -89,9 +96,10 @@ def _discarded(article: Article) -> dict[str, Any]:
     return {"discarded": numbers, **planned}
 
 
+@performs(Transition.UNDO_RETRACTION)
 @retried
 def undo_retraction(article: Article, *, by: Actor) -> None:
-    """Take a kill back: the article is withdrawn then, and can be restored."""
+    """Undo a retraction: the article is unpublished then, and can be republished."""
     with transition(Transition.UNDO_RETRACTION, article, by=by):
         move(Transition.UNDO_RETRACTION, article)
         article.retraction_notice = ""
@@ -99,20 +107,20 @@ def undo_retraction(article: Article, *, by: Actor) -> None:
 
 @dataclass
 class Outcome:
-    """What became of a batch of articles at the instant `at`, by the database's clock."""
+    """The results of a task for several articles at the instant `at`, by the database's clock."""
 
     at: datetime | None = None
     done: dict[int, Any] = field(default_factory=dict)  #: articles, or rows with their `pk`, `title` and `author_id`
     early: list[int] = field(default_factory=list)  #: in the right status, but its time has not come
-    void: dict[int, str] = field(default_factory=dict)  #: nothing to do, and why
-    busy: set[int] = field(default_factory=set)  #: somebody else holds the row
+    invalid: dict[int, str] = field(default_factory=dict)  #: nothing to do, and why
+    busy: set[int] = field(default_factory=set)  #: locked by another transaction
 
 
 def publish_due(article_ids: Collection[int]) -> Outcome:
     """Publish those of these articles whose time has come, in the caller's transaction.
 
-    A few statements for any number, with the audit record and the notices. Never waits for an article that somebody is
-    editing.
+    A few statements for any number, audit entries and notifications included. Never waits for an article
+    that another transaction holds.
     """
     now = database_now()
     outcome = _take(article_ids, Status.waiting(), due_at(now) & not_over_at(now))
@@ -124,7 +132,7 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
 
 
 def unpublish_due(article_ids: Collection[int]) -> Outcome:
-    """Withdraw those of these articles whose time to be taken off has come; otherwise as `publish_due`."""
+    """Unpublish those of these articles that are due; otherwise as `publish_due`."""
     outcome = _take(article_ids, Status.visible(), over_at(database_now()))
     if outcome.done:
         record_due(UNPUBLISHED, outcome.done, becoming=Status.UNPUBLISHED)
@@ -134,7 +142,7 @@ def unpublish_due(article_ids: Collection[int]) -> Outcome:
 
 
 def _take(article_ids: Collection[int], statuses: Collection[Status], condition: Q) -> Outcome:
-    """Lock those that are free and sort all of them by what can be done with them."""
+    """Lock those that are free, and sort all by what can be done."""
     outcome = Outcome()
     is_due = ExpressionWrapper(condition, output_field=BooleanField())
     free = lock_by_ids(Article, article_ids, skip_locked=True)
@@ -144,7 +152,7 @@ def _take(article_ids: Collection[int], statuses: Collection[Status], condition:
         missing.discard(article.pk)
         outcome.at = article.now
         if article.status not in statuses:
-            outcome.void[article.pk] = f"the article is {Status(article.status).name.lower()}"
+            outcome.invalid[article.pk] = f"the article is {Status(article.status).name.lower()}"
         elif article.is_due:
             outcome.done[article.pk] = article
         else:
@@ -157,4 +165,4 @@ def sort_missing(missing: Iterable[int], outcome: Outcome) -> None:
     """Those that could not be locked are busy or deleted."""
     if missing:
         outcome.busy = set(Article.objects.filter(pk__in=missing).values_list("pk", flat=True))
-        outcome.void |= dict.fromkeys(set(missing) - outcome.busy, "the article was deleted")
+        outcome.invalid |= dict.fromkeys(set(missing) - outcome.busy, "the article was deleted")

@@ -1,8 +1,8 @@
-"""Keeping an article's tasks true.
+"""Reconciling articles with their tasks.
 
 An approved article with a time has exactly one pending task to publish it, due at that time or at the end of its
-embargo if that is later; an article that is out, or will be, has exactly one to take it off if it has a time for
-that. An article whose approved newer text has a time has exactly one to put that in its place. All others have none.
+embargo if that is later. An article that is or will be live and has a time to be unpublished has exactly one task for
+that, and an approved update with a time exactly one to publish it. All others have none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scheduling.services import (
 )
 
 RECONCILE_WINDOW = timedelta(minutes=10)
-"""How far ahead `mend_tasks` looks; the engine's preload window (5 minutes) must fit into it with room to spare."""
+"""How far ahead `reconcile_tasks` looks: well over the engine's preload window of 5 minutes."""
 
 _PAGE = 1000  # articles in one statement
 _COLUMNS = ("status", "publish_at", "embargo_until", "unpublish_at", "update__approved", "update__publish_at")
@@ -34,10 +34,10 @@ Times = dict[str, datetime]
 
 
 def sync_tasks(article_ids: Collection[int]) -> None:
-    """Make the tasks of these articles what they should be, from what is stored, in the caller's transaction.
+    """Bring the tasks of these articles in line with their rows, in the caller's transaction.
 
-    The caller has saved, inserted or locked the rows in that transaction, so that nobody changes them meanwhile.
-    Cheap when the tasks are right already: a task that needs no change is not written.
+    The caller has saved, inserted or locked the rows in that transaction, so they cannot change meanwhile. Tasks that
+    need no change are not written.
     """
     for page in _pages(article_ids):
         wanted = _wanted(page)
@@ -47,16 +47,16 @@ def sync_tasks(article_ids: Collection[int]) -> None:
 
 
 def cancel_all_tasks(article_ids: Collection[int]) -> None:
-    """Take back every task of these articles, in the caller's transaction."""
+    """Cancel every task of these articles, in the caller's transaction."""
     for task_type in OF_ARTICLES:
         cancel_keys(task_type, [str(pk) for pk in article_ids])
 
 
 def reconcile_tasks() -> int:
-    """Find articles whose time is near but whose task is missing or wrong, and set it right; returns how many.
+    """Repair missing or wrong tasks of articles that are due soon; returns the number of articles.
 
-    `QuerySet.update`, `bulk_create` and other programs bypass `Article.save()`. An article somebody is editing is
-    passed over: its own save sets the tasks right.
+    `QuerySet.update`, `bulk_create` and other programs bypass `Article.save()`. A locked article is skipped: the save
+    of its editor syncs the tasks.
     """
     return sum(_reconcile(page) for page in _pages(_near(read_database_clock() + RECONCILE_WINDOW)))
 
@@ -71,16 +71,16 @@ def _reconcile(page: Sequence[int]) -> int:
     return len(wrong)
 
 
-def _near(horizon: datetime) -> list[int]:
-    """Articles that go live or leave before `horizon`, or are updated, by scans of an index each."""
-    waiting = Article.objects.filter(status__in=Article.Status.waiting(), publish_at__lte=horizon)
-    leaving = Article.objects.filter(status__in=Article.Status.visible(), unpublish_at__lte=horizon)
-    updates = Update.objects.filter(approved__isnull=False, publish_at__lte=horizon).values_list("article", flat=True)
+def _near(until: datetime) -> list[int]:
+    """Articles that go live, are updated or are unpublished until then, by one index scan each."""
+    waiting = Article.objects.filter(status__in=Article.Status.waiting(), publish_at__lte=until)
+    leaving = Article.objects.filter(status__in=Article.Status.visible(), unpublish_at__lte=until)
+    updates = Update.objects.filter(approved__isnull=False, publish_at__lte=until).values_list("article", flat=True)
     return sorted({*waiting.values_list("pk", flat=True), *leaving.values_list("pk", flat=True), *updates})
 
 
 def _suspects(page: Sequence[int]) -> list[int]:
-    """Those of the articles that lack a task or have one at another time."""
+    """Those of the articles that have no task, or one at a wrong time."""
     wanted = _wanted(page)
     return sorted({int(key) for task_type in OF_ARTICLES for key in _wrong(task_type, wanted[task_type])})
 
@@ -93,7 +93,7 @@ def _wrong(task_type: str, wanted: Times) -> set[str]:
 def _wanted(page: Sequence[int]) -> dict[str, Times]:
     """Task type to article key to due time, for those articles that should have such a task.
 
-    A time outside all calendars, which a `QuerySet.update` may have set for "never", stops no task of others.
+    Times that no task can have, such as a `QuerySet.update` may have set for "never", are left out.
     """
     rows = Article.objects.filter(pk__in=page).values_list("pk", *_COLUMNS)
     wanted: dict[str, Times] = {task_type: {} for task_type in OF_ARTICLES}

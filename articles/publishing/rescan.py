@@ -1,7 +1,7 @@
-"""Reviews that nobody waits for: of long texts, and of everything approved when words change.
+"""Background reviews: of long texts, and of everything approved when sensitive words change.
 
-They are errands: read in a thread beside the one that publishes, so that no article goes live late because another
-is being read. What is left undone all the same is found by `mend_reviews`, which `refresh` calls.
+They are at-least-once tasks, which run beside the thread that publishes, so that a long review never delays an
+article. `reconcile_reviews` finds reviews that were lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from articles.audit import PULLED_BACK, REVIEWED, Source, recorded, source
 from articles.exceptions import ArticleGone
 from articles.models import Article, Review, Revision, Text, Update, WordListVersion, due_at
 from articles.notifications import speaking_to
-from articles.publishing.revisions import fold_in, pinned, under_review
+from articles.publishing.revisions import merge_update, pinned, under_review
 from articles.publishing.run_review import decide
 from articles.publishing.submissions import settle
 from articles.publishing.transitions import TransitionContext, lock
@@ -35,10 +35,10 @@ Status = Article.Status
 _PAGE = 200  # articles
 
 
-def conclude(article_id: int, *, needs_reviewer: bool = False) -> None:
-    """Review a submitted text and do what follows; whatever goes wrong, a person decides."""
+def review_submitted(article_id: int, *, needs_reviewer: bool = False) -> None:
+    """Review a submitted text and store the result; if the review fails, a reviewer decides."""
     try:
-        while not _conclude(article_id, needs_reviewer=needs_reviewer):
+        while not _review_submitted(article_id, needs_reviewer=needs_reviewer):
             logger.info("article %d or the words changed during its review; once more", article_id)
     except DatabaseError:
         raise  # the task is tried again
@@ -47,13 +47,13 @@ def conclude(article_id: int, *, needs_reviewer: bool = False) -> None:
         give_to_reviewer(article_id)
 
 
-def _conclude(article_id: int, *, needs_reviewer: bool) -> bool:
-    """Review what is submitted now; False if the text or the words changed meanwhile."""
+def _review_submitted(article_id: int, *, needs_reviewer: bool) -> bool:
+    """Review the text that is submitted now; False if the text or the words changed meanwhile."""
     revision = _submitted(article_id)
     if revision is None:
         return True
     stamp = WordListVersion.current()
-    with _speaking_to_the_author(article_id):
+    with _in_language_of_author(article_id):
         opinion = review(Subject.of(revision.text, revision.correction))
     return _write_if_unchanged(article_id, revision, stamp, opinion, needs_reviewer=needs_reviewer)
 
@@ -74,15 +74,15 @@ def _write_if_unchanged(
 
 @retried
 def give_to_reviewer(article_id: int) -> None:
-    """A text whose review failed is neither stuck nor passed."""
-    with source(Source.WORKER), _speaking_to_the_author(article_id):
+    """Leave a text whose automatic review failed to a reviewer."""
+    with source(Source.WORKER), _in_language_of_author(article_id):
         if _submitted(article_id) is not None:
             _write(article_id, Opinion(Verdict.UNSURE, _("The automatic review failed.")), needs_reviewer=True)
 
 
 @contextmanager
-def _speaking_to_the_author(article_id: int) -> Iterator[None]:
-    """What a review finds is kept in words: they are those of the author, who waits for them."""
+def _in_language_of_author(article_id: int) -> Iterator[None]:
+    """Use the author's language: findings are stored as text for the author."""
     article = Article.objects.select_related("author").only("author").filter(pk=article_id).first()
     with speaking_to(article.author if article else None):
         yield
@@ -115,12 +115,12 @@ def _write(article_id: int, opinion: Opinion, *, needs_reviewer: bool) -> None:
 
 
 def review_again_soon() -> None:
-    """Words have changed: have everything that waits to be published reviewed again, after this transaction."""
+    """Have everything that waits to be published reviewed again with changed words, after this transaction."""
     add_task(REVIEW_AGAIN, execute_time=read_database_clock(), parameters={}, key="all")
 
 
 def review_again() -> int:
-    """Pull back whatever waits and has a word that its approval did not know; returns how many those are."""
+    """Revoke approvals of waiting texts that contain new words; returns the number of articles."""
     stamp = WordListVersion.current()
     with source(Source.WORKER):
         pulled = sum(_pull_back(article.pk) for article in _waiting() if _is_suspect(article))
@@ -130,7 +130,7 @@ def review_again() -> int:
 
 
 def _waiting() -> Iterator[Article]:
-    """Articles whose text, or newer text, is approved and not out, a page at a time."""
+    """Articles with an approved text or update that is not live yet, a page at a time."""
     approved = Q(status__in=Status.waiting()) & ~due_at(database_now())
     chosen = Article.objects.filter(approved | Q(update__approved__isnull=False)).order_by("pk")
     chosen = chosen.select_related("update__approved").prefetch_related("tags")
@@ -141,7 +141,7 @@ def _waiting() -> Iterator[Article]:
 
 
 def _is_suspect(article: Article) -> bool:
-    """Whether any of its texts has a word at all; looked at without a lock."""
+    """Whether any of its texts contains a word; checked without a lock."""
     subjects, pending_update = [Subject.of(Text.of(article))], article.pending_update
     if pending_update and pending_update.approved:
         subjects.append(Subject.of(pending_update.approved.text, pending_update.approved.correction))
@@ -150,21 +150,21 @@ def _is_suspect(article: Article) -> bool:
 
 @retried
 def _pull_back(article_id: int) -> bool:
-    """Take the approval of an article, or of its newer text, back if it has a new word; the chosen time stays."""
-    with suppress(ArticleGone), _speaking_to_the_author(article_id):
+    """Revoke the approval of an article or its update if it contains a new word; the chosen time stays."""
+    with suppress(ArticleGone), _in_language_of_author(article_id):
         article = _locked(article_id)
-        pending_update, fell = article.pending_update, False
+        pending_update, changed = article.pending_update, False
         if pending_update and pending_update.approved and (opinion := _objection(pending_update.approved)):
             _pull_back_update(pending_update, opinion)
-            fell = True
+            changed = True
         if article.is_waiting and not article.is_out_at(read_database_clock()):
-            fell |= _pull_back_article(article)
-        return fell
+            changed |= _pull_back_article(article)
+        return changed
     return False
 
 
 def _objection(revision: Revision) -> Opinion | None:
-    """What the words say against a text, beyond what the reviewer who approved it knew."""
+    """The opinion about words in a text that the reviewer who approved it did not know; None without any."""
     review = Review.objects.filter(revision=revision).first()
     accepted = {Finding.stored(values).identity for values in review.findings} if review else set()
     found = review_words(Subject.of(revision.text, revision.correction)).findings
@@ -179,13 +179,13 @@ def _pull_back_article(article: Article) -> bool:
             return False
         notes.revision = revision.number
         decide(article, revision, opinion)
-        fold_in(article)
+        merge_update(article)
         article.save(revise=False)
     return True
 
 
 def _pull_back_update(update: Update, opinion: Opinion) -> None:
-    """The newer text becomes a draft again, unless somebody writes a still newer one."""
+    """The update becomes a draft again, unless it has a newer draft."""
     with recorded(PULLED_BACK, update.article, by=None) as notes:
         revision, update.approved = update.approved, None
         assert revision is not None  # noqa: S101 (the caller found an objection to it)
@@ -198,7 +198,7 @@ def _pull_back_update(update: Update, opinion: Opinion) -> None:
 
 
 def reconcile_reviews() -> int:
-    """Find what was given up: submitted texts that no task will review, words that were not applied to the end."""
+    """Repair lost reviews: submitted texts without a task, and words that were not applied completely."""
     if WordListVersion.objects.exclude(applied=F("stamp")).exists() and not pending_times(REVIEW_AGAIN, ["all"]):
         review_again_soon()
     texts = Article.objects.filter(status=Status.SUBMITTED).values_list("pk", flat=True)

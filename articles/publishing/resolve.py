@@ -1,4 +1,4 @@
-"""The channels, tags and people that texts name: found, or made where a name is enough to make one."""
+"""Resolving names of channels, tags and users; missing channels and tags are created."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from scheduling.services import delete_by_ids
 
 
 def channels_named(wanted: Mapping[str, Mapping[str, str]]) -> dict[str, Channel]:
-    """The channel of each name; a missing one is made with the slug and description given, and put last."""
+    """The channel of each name; a missing one is created with the slug and description given, as the last."""
     return {name: Channel.objects.filter(name=name).first() or _new_channel(name, **wanted[name]) for name in wanted}
 
 
 def tags_named(names: Iterable[str]) -> dict[str, Tag]:
-    """The tag of each name; one that is missing is made."""
+    """The tag of each name; a missing one is created."""
     wanted = set(names)
     found = {tag.name: tag for tag in Tag.objects.filter(name__in=wanted)}
-    # Whether two names are the same is for the database's collation to say: ask again before making one.
+    # The database's collation decides whether two names are equal: query again before creating one.
     for name in sorted(wanted - found.keys()):
         found[name] = Tag.objects.filter(name=name).first() or Tag.objects.create(name=name, slug=_free_slug(Tag, name))
     return found
@@ -41,7 +41,7 @@ def tag_all(names_of: Mapping[int, Collection[str]], tags: Mapping[str, Tag] | N
 
 
 def users_named(names: Iterable[str]) -> dict[str, AbstractBaseUser]:
-    """The users with these names or e-mail addresses, by the name given; an address of two users is nobody's."""
+    """The users with these names or e-mail addresses, by the name given; an address that two users share is ignored."""
     wanted = set(names)
     all_users = get_user_model()._default_manager.annotate(address=Lower("email"))
     users = list(all_users.filter(Q(username__in=wanted) | Q(address__in={name.lower() for name in wanted})))
@@ -60,6 +60,6 @@ def _new_channel(name: str, *, slug: str, description: str) -> Channel:
 def _free_slug(model: type[Channel | Tag], name: str) -> str:
     longest = model._meta.get_field("slug").max_length - 8  # type: ignore[operator]
     base = slugify(name, allow_unicode=True)[:longest] or "x"
-    # Whether two slugs are the same is for the database's collation to say, too.
+    # The database's collation decides whether two slugs are equal.
     tried = (f"{base}-{n}" if n > 1 else base for n in count(1))
     return next(slug for slug in tried if not model.objects.filter(slug=slug).exists())

@@ -1,4 +1,4 @@
-"""Who is on an article that waits for a reviewer, so that no two read the same."""
+"""Soft locks: a reviewer claims an article, so that no two review the same one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scheduling.services import delete_by_ids, read_database_clock, retried
 
 @retried
 def soft_lock(article: Article, *, by: Actor) -> None:
-    """Take an article that waits for a reviewer; others leave it alone for `REVIEW_SOFT_LOCK`.
+    """Claim an article that needs review, for `REVIEW_SOFT_LOCK`.
 
     Raises `LockedByAnother`, `WrongState` when no reviewer is needed, and what `require` raises.
     """
@@ -24,30 +24,30 @@ def soft_lock(article: Article, *, by: Actor) -> None:
         raise WrongState(
             _("No reviewer is needed: the article is “%(status)s”.") % {"status": article.get_status_display()}
         )
-    _refuse_rival(article, by)
+    _refuse_other_reviewer(article, by)
     now = read_database_clock()
     SoftLock.objects.update_or_create(article=article, defaults={"user": by, "locked_at": now})  # type: ignore[misc]
 
 
 @retried
 def release_soft_lock(article: Article, *, by: Actor) -> None:
-    """Let others have the article; any reviewer may do so for one who has gone home."""
+    """Unclaim an article; any reviewer may do so for another."""
     require(TRANSITIONS[Transition.APPROVE].permission, by)
-    _forget(article)
+    _delete(article)
 
 
 def end_soft_lock(article: Article, by: Actor) -> None:
-    """Whoever decides is done with it. Raises `LockedByAnother` if somebody else is; the caller holds the article."""
-    _refuse_rival(article, by)
-    _forget(article)
+    """Unclaim a locked article after a decision. Raises `LockedByAnother` if another user has claimed it."""
+    _refuse_other_reviewer(article, by)
+    _delete(article)
 
 
-def _forget(article: Article) -> None:
+def _delete(article: Article) -> None:
     delete_by_ids(SoftLock, [article.pk])
     article._state.fields_cache.pop("soft_lock", None)
 
 
-def _refuse_rival(article: Article, by: Actor) -> None:
+def _refuse_other_reviewer(article: Article, by: Actor) -> None:
     found = SoftLock.objects.select_related("user").filter(article=article).first()
     if found and found.user_id != by.pk and found.counts_at(read_database_clock()):
         raise LockedByAnother(_("%(user)s is reviewing this article.") % {"user": named(found.user)})

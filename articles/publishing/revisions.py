@@ -1,4 +1,4 @@
-"""Keeping what was said: every text a revision, and the approved one in the article's columns."""
+"""Revisions: storing every text, and copying the approved one to the article's columns."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from scheduling.services import lock_by_ids, retried
 def pinned(article: Article) -> Revision:
     """The revision of the text in the columns of a locked article.
 
-    Text that was written behind our back (`QuerySet.update`, another program) becomes a revision here. It has no
-    writer, unless tags alone are called otherwise: whoever wrote the text remains its writer then.
+    Text that was written without a revision (`QuerySet.update`, another program) becomes one here. It has no author,
+        unless only names of tags differ: then the author of the text stays.
     """
     text = Text.of(article)
     found = article.revisions.filter(number=article.revision).first()
@@ -46,7 +46,7 @@ def pinned(article: Article) -> Revision:
 
 
 def pin_all(articles: Sequence[Article]) -> None:
-    """The same for many: a few statements, unless there was something behind our back."""
+    """As `pinned` for many articles: a few statements, unless texts were written without a revision."""
     prefetch_related_objects(articles, "tags")
     rows = Revision.objects.filter(article__in=articles, number=F("article__revision"))
     digests = dict(rows.values_list("article", "digest"))
@@ -71,17 +71,17 @@ def add_revisions(
 
 
 def newest(article: Article) -> Revision:
-    """The text that editors go on writing: the draft of the update, its approved text, or that of the columns."""
+    """The text that editors continue: the draft of the update, its approved text, or that of the columns."""
     pending_update = article.pending_update
     return (pending_update and (pending_update.draft or pending_update.approved)) or pinned(article)
 
 
 def under_review(article: Article) -> tuple[Article | Update, Revision]:
-    """What is submitted, approved and refused, and its text: the draft of the update, or the article itself.
+    """The subject of a review and its text: the draft of the update, or the article itself.
 
-    What readers are shown with the text is part of it: if that was changed since, the text becomes a new revision,
-    which has the same writer. So the number of a revision stands for all that a reviewer read, and nobody changes any
-    of it until the caller's transaction ends.
+    What readers see with the text is part of it: if that has changed, the text becomes a new revision by the same
+    author. So a revision's number stands for everything that a reviewer read, and all of it stays locked until the
+    caller's transaction ends.
     """
     _lock_images_and_tags(article)
     pending_update = article.pending_update
@@ -98,7 +98,7 @@ def under_review(article: Article) -> tuple[Article | Update, Revision]:
 
 
 def _lock_images_and_tags(article: Article) -> None:
-    """Whoever changes what is said of them asks first whether the article is approved, and so waits for the answer."""
+    """A change of an image or tag first checks whether the article is approved, and waits for these locks."""
     pending_update = article.pending_update
     shown = (pending_update.draft.text if pending_update and pending_update.draft else Text.of(article)).shown
     if ids := [pk for pk in map(as_id, shown) if pk]:
@@ -108,10 +108,10 @@ def _lock_images_and_tags(article: Article) -> None:
 
 
 def _with_context(article: Article, revision: Revision) -> Revision:
-    """A revision, or a new one of its text, that was saved with what is shown with it now."""
+    """The revision itself or, if its context has changed, a new one of the same text."""
     if revision.context == context_of(article, revision.text, article.pending_update):
         return revision
-    note = _("The same text, with other times, author or texts of pictures")
+    note = _("The same text, with other times, author or image texts")
     text, author = revision.text, revision.author
     new = Revision.objects.add(article, text, author=author, note=note, correction=revision.correction)
     for review in Review.objects.filter(revision=revision):
@@ -120,7 +120,7 @@ def _with_context(article: Article, revision: Revision) -> Revision:
 
 
 def renumber(article: Article) -> None:
-    """After a change of a locked article: what a reviewer has before him has a new number, if it is shown otherwise."""
+    """After a change of a locked article, give a text in review a new revision if its context has changed."""
     pending_update = article.pending_update
     status = pending_update.status if pending_update and pending_update.draft else article.status
     if status in Article.Status.in_review():
@@ -128,7 +128,7 @@ def renumber(article: Article) -> None:
 
 
 def for_review(article: Article) -> Revision:
-    """What a reviewer is to read: as `under_review`, for an article that is not locked."""
+    """The revision for a reviewer to read: as `under_review`, for an article that is not locked."""
     pending_update = article.pending_update
     draft = pending_update and pending_update.draft
     found = draft or article.revisions.filter(number=article.revision).first()
@@ -145,7 +145,7 @@ def _found_locked(article: Article) -> Revision:
 
 
 def last_approved(article: Article) -> Revision | None:
-    """The newest text that was ever approved; None for an article that never was."""
+    """The newest text that was ever approved; None without one."""
     pending_update = article.pending_update
     if pending_update and pending_update.approved:
         return pending_update.approved
@@ -181,18 +181,18 @@ def adopt(update: Update, *, at: datetime) -> Revision:
 
 
 def is_seen(article: Article, before: Text, revision: Revision) -> bool:
-    """Whether readers notice, now or when the article is out, that `revision` takes the place of the text `before`."""
+    """Whether readers notice, now or when the article is live, that `revision` replaces the text `before`."""
     is_other = bool(revision.correction) or not before.looks_like(revision.text)
     return is_other and article.status in Article.Status.visible()
 
 
 def date_corrections(article: Article, *, at: datetime) -> None:
-    """What was mended while a locked article was off, readers see from the instant `at` at which it is out again."""
+    """Date corrections made while a locked article was unpublished to `at`, when it is live again."""
     article.corrections.filter(published_at__gt=article.modified_at).update(published_at=at)
 
 
 def keep_or_drop(update: Update) -> None:
-    """Save an update, or delete it when nothing of it is left."""
+    """Save an update, or delete it if it is empty."""
     if update.draft or update.approved:
         update.save()
         return
@@ -201,14 +201,14 @@ def keep_or_drop(update: Update) -> None:
 
 
 def drop_update(article: Article) -> None:
-    """Drop all newer text of a locked article; its revisions stay."""
+    """Drop the update of a locked article; its revisions stay."""
     if (update := article.pending_update) is not None:
         update.draft = update.approved = None
         keep_or_drop(update)
 
 
-def fold_in(article: Article) -> None:
-    """The text of a locked article is not approved any more: editors go on with the newest in its own columns."""
+def merge_update(article: Article) -> None:
+    """Move the newest text of a locked article, which is no longer approved, to its columns."""
     if article.pending_update is not None:
         put_into_columns(article, newest(article))
         drop_update(article)

@@ -1,4 +1,4 @@
-"""Standing in line for articles that somebody holds, so that those who take turns with one starve nobody."""
+"""Queueing for locked articles, so that editors who take turns with one cannot starve a worker."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.db import OperationalError, connection, transaction
 from articles.models import Article
 from scheduling.services import lock_by_ids
 
-_TURN = 0.25  # seconds that one waits for busy articles while one holds no others
+_TURN = 0.25  # seconds to wait for locked articles while holding no others
 _STATEMENT_TIMEOUT = 1969
 
 
-def stand_in_line(article_ids: Collection[int]) -> bool:
-    """Lock these articles, for `_TURN` at most; False if it took longer, or cannot be said to MySQL."""
+def wait_for_rows(article_ids: Collection[int]) -> bool:
+    """Lock these articles, for `_TURN` at most; False if it took longer. Only MariaDB can do that."""
     if connection.vendor != "mysql" or not connection.mysql_is_mariadb:  # type: ignore[attr-defined]
         return True
     select, parameters = lock_by_ids(Article, article_ids).values_list("pk").query.sql_with_params()

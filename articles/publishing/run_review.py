@@ -1,4 +1,4 @@
-"""Asking the automatic review about a text, and writing down what it says."""
+"""Running the automatic review of a text and storing its opinion."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from scheduling.services import add_task, read_database_clock
 Status = Article.Status
 
 
-def judge(subject: Article | Update, revision: Revision, *, needs_reviewer: bool = False) -> None:
+def review_text(subject: Article | Update, revision: Revision, *, needs_reviewer: bool = False) -> None:
     """Give `subject` the status that the review of its text leads to: at once, or in the background if it is long.
 
-    With `ask_a_person` the machine may refuse the text, but not let it pass. The caller holds the article and saves.
+    With `needs_reviewer` it may reject the text, but not approve it. The caller has locked the article, and saves.
     """
     text = Subject.of(revision.text, revision.correction)
     if takes_long(text):
@@ -27,17 +27,18 @@ def judge(subject: Article | Update, revision: Revision, *, needs_reviewer: bool
         key = str(revision.article_id)
         add_task(REVIEW, execute_time=read_database_clock(), parameters=parameters, key=key)
         return
-    WordListVersion.hold()  # words that change from here on find this article approved, and review it again
+    WordListVersion.hold()  # words changed after this find the article approved, and review it again
     decide(subject, revision, review(text), needs_reviewer=needs_reviewer)
 
 
-def judge_again(subject: Article | Update, revision: Revision) -> None:
-    """A text that a reviewer has before him was changed: the machine may refuse it, but the reviewer decides."""
-    judge(subject, revision, needs_reviewer=True)
+def review_text_again(subject: Article | Update, revision: Revision) -> None:
+    """Review a changed text that is in review: it may be rejected, but only the reviewer approves."""
+
+    review_text(subject, revision, needs_reviewer=True)
 
 
 def decide(subject: Article | Update, revision: Revision, opinion: Opinion, *, needs_reviewer: bool = False) -> None:
-    """Set the status and reason that follow from an opinion, and keep its findings; the caller saves `subject`."""
+    """Set the status and reason that follow from an opinion, and store its findings; the caller saves `subject`."""
     subject.status, subject.status_reason = VERDICTS[opinion.verdict], opinion.short_reason
     if opinion.verdict is Verdict.PASSED:
         objection = "" if needs_reviewer else _objection(subject)
@@ -48,20 +49,20 @@ def decide(subject: Article | Update, revision: Revision, opinion: Opinion, *, n
 
 
 def _objection(subject: Article | Update) -> str | None:
-    """Why the machine may not approve what it finds nothing in, which may go without saying; None if it may.
+    """Why a text without findings may not be approved automatically ("" without a reason to show); None if it may.
 
-    It never makes public at a time what the one who chose that time may not schedule, unless the newsroom wants that.
+    A time chosen by a user without the permission to schedule needs a reviewer, unless the policy says otherwise.
     """
     machine = ReviewPolicy.chosen()
     if machine == ReviewPolicy.Machine.NEVER:
         return ""
     if machine == ReviewPolicy.Machine.TEXTS and isinstance(subject, Article) and not _is_scheduled_by_right(subject):
-        return _("Its time was chosen without the right to schedule, so a person decides.")
+        return _("Its time was chosen without permission to schedule, so a reviewer decides.")
     return None
 
 
 def _is_scheduled_by_right(article: Article) -> bool:
-    """Whether the article has no time, or one that somebody chose who may schedule."""
+    """Whether the article has no time, or one chosen by a user who may schedule."""
     if article.publish_at is None:
         return True
     entries = AuditEntry.objects.of(article).filter(new_time=article.publish_at)

@@ -1,4 +1,4 @@
-"""Giving an approved article its time, moving it and taking it away."""
+"""Scheduling, rescheduling and unscheduling articles, and embargoes."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ from articles.models import Article
 from articles.publishing.holds import refuse_held
 from articles.publishing.reconcile import sync_tasks
 from articles.publishing.revisions import renumber
-from articles.publishing.transitions import Actor, require, transition
+from articles.publishing.transitions import Actor, performs, require, transition
 from articles.text import spoken_exactly
 from articles.workflow import TRANSITIONS, WAITING, Transition
 from scheduling.exceptions import NaiveTime, TimeOutOfRange
 from scheduling.services import EARLIEST, LATEST, lock_by_ids, read_database_clock, retried
 
 GRACE = timedelta(minutes=1)
-"""A time that is past by no more than this was "now" when the person chose it; an older one is taken for a slip."""
+"""A time that is past by no more than this was "now" when it was chosen; an older one counts as a mistake."""
 
 PAST: Mapping[str, str | Promise] = {
     "publish_at": gettext_lazy("This time is past; choose a later one, or publish now."),
-    "unpublish_at": gettext_lazy("This time is past; to take the article off now, withdraw it."),
+    "unpublish_at": gettext_lazy("This time is past; to remove the article from the site now, unpublish it."),
     "embargo_until": gettext_lazy("This time is past; to end the embargo now, lift it."),
 }
-"""What to do instead of giving one of these times of an article a value that is past."""
+"""The error for each time of an article that is past."""
 
 
+@performs(Transition.SCHEDULE)
 @retried
 def schedule(article: Article, *, publish_at: datetime, by: Actor, at_once: bool = True) -> None:
-    """Have an approved article go live at `publish_at`; a time that is past means at once, see `refuse_past`.
+    """Have an approved article go live at `publish_at`.
 
-    Raises `InvalidSchedule` for a time without a zone, one no database stores, or one at or after its end.
+    A past time means at once, see `refuse_past`. Raises `InvalidSchedule` for a time without a zone, one that no
+    database stores, or one at or after the time to be unpublished.
     """
     moment = checked_time(publish_at)
     with transition(Transition.SCHEDULE, article, by=by) as taken:
@@ -50,9 +52,9 @@ def schedule(article: Article, *, publish_at: datetime, by: Actor, at_once: bool
 
 
 def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Actor, at_once: bool = True) -> int:
-    """Have all of these that are approved go live at `publish_at`, in a few statements; returns how many those are.
+    """Have all of these that are approved go live at `publish_at`, in a few statements; returns their number.
 
-    Articles in another status are left as they are. Raises as `schedule` does, or `BelongsToRelease`, and then changes
+    Articles in another status are not changed. Raises as `schedule` does, or `BelongsToRelease`, and then changes
     none.
     """
     moment = checked_time(publish_at)
@@ -61,10 +63,10 @@ def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Acto
 
 
 def reschedule_many(articles: Iterable[Article], *, shift: timedelta, by: Actor, at_once: bool = False) -> int:
-    """Move the times of all of these, later or (with a negative `shift`) earlier; returns how many those are.
+    """Move the times of all of these, later or (with a negative `shift`) earlier; returns their number.
 
-    All or none, in a few statements. Raises `NotMoved`, naming each that does not exist, waits for no time, or would go
-    live by the move itself, unless that may happen `at_once` and `by` may publish. Raises as `schedule` does, too.
+    All or none, in a few statements. Raises `NotRescheduled`, naming each that does not exist, has no time, or would go
+    live at once, unless that is allowed by `at_once` and `by` may publish. Raises as `schedule` does, too.
     """
 
     def moved(old: datetime | None) -> datetime | None:
@@ -79,6 +81,12 @@ def reschedule_many(articles: Iterable[Article], *, shift: timedelta, by: Actor,
     return _retime(Transition.RESCHEDULE, ids, by, moved, F("publish_at") + shift, at_once=at_once)
 
 
+@performs(Transition.RESCHEDULE)
+def reschedule(article: Article, *, minutes: int, by: Actor) -> None:
+    """Move the time of one article, as `reschedule_many` does."""
+    reschedule_many([article], shift=timedelta(minutes=minutes), by=by)
+
+
 @retried
 def _retime(
     transition: Transition,
@@ -89,11 +97,11 @@ def _retime(
     *,
     at_once: bool = True,
 ) -> int:
-    """Give those of these articles that wait new times; `expression` is `new_time` in SQL. A move takes all of them."""
+    """Set new times for the waiting ones of these articles, or for all or none; `expression` is `new_time` in SQL."""
     require(TRANSITIONS[transition].permission, by)
     found = list(lock_by_ids(Article, article_ids).only("title", *StateSnapshot.COLUMNS))
     now = read_database_clock()
-    rows = [row for row in found if _keeps_waiting(row, now) is None]
+    rows = [row for row in found if _not_waiting_reason(row, now) is None]
     if transition is Transition.RESCHEDULE:
         rows = found
         _refuse_unmovable(article_ids, found, now)
@@ -113,30 +121,30 @@ def _retime(
     return len(ids)
 
 
-def _keeps_waiting(article: Article, now: datetime) -> str | None:
-    """Why the time of this article cannot be chosen any more, or not yet; None if it can."""
+def _not_waiting_reason(article: Article, now: datetime) -> str | None:
+    """Why the time of this article cannot be changed any more, or not yet; None if it can."""
     if article.is_out_at(now):
-        return _("“%(title)s” is out already.") % {"title": article.title}
+        return _("“%(title)s” is live already.") % {"title": article.title}
     if article.status not in WAITING:
         words = {"title": article.title, "status": article.get_status_display()}
-        return _("“%(title)s” is “%(status)s” and waits for no time.") % words
+        return _("“%(title)s” is “%(status)s” and cannot have a time.") % words
     return None
 
 
 def _refuse_unmovable(wanted: Collection[int], found: Iterable[Article], now: datetime) -> None:
-    """Raise `NotMoved` unless all `wanted` were found, wait, and have a time that can be moved."""
+    """Raise `NotRescheduled` unless all `wanted` were found, wait, and have a time that can be moved."""
     problems = dict.fromkeys(sorted(wanted), _("There is no such article."))
     for article in found:
-        problem = _keeps_waiting(article, now)
+        problem = _not_waiting_reason(article, now)
         if problem is None and article.publish_at is None:
-            problem = _("“%(title)s” has no time that could be moved.") % {"title": article.title}
+            problem = _("“%(title)s” has no time to reschedule.") % {"title": article.title}
         problems[article.pk] = problem or ""
     if problems := {pk: problem for pk, problem in problems.items() if problem}:
         raise NotRescheduled(problems)
 
 
 def _refuse_live(articles: Iterable[Article], now: datetime) -> None:
-    """Raise `NotMoved` for those that their new times would put out at this instant."""
+    """Raise `NotRescheduled` for those that their new times would publish at once."""
     sentence = _("“%(title)s” would go live at once: %(time)s is past.")
     times = ((article, article.goes_live_at) for article in articles)
     late = {
@@ -148,11 +156,12 @@ def _refuse_live(articles: Iterable[Article], now: datetime) -> None:
         raise NotRescheduled(late, code=TimePast.code)
 
 
+@performs(Transition.SET_EMBARGO)
 @retried
 def set_embargo(article: Article, *, until: datetime | None, by: Actor) -> None:
-    """Nobody sees or publishes the article before `until`; None lifts the embargo.
+    """Keep an article from being seen or published before `until`; null lifts the embargo.
 
-    A schedule is kept: the article goes live at its time, or at the end of the embargo if that is later.
+    A schedule stays: the article goes live at its time, or at the end of the embargo if that is later.
     """
     moment = until and checked_time(until)
     with transition(Transition.SET_EMBARGO, article, by=by) as taken:
@@ -162,9 +171,10 @@ def set_embargo(article: Article, *, until: datetime | None, by: Actor) -> None:
         renumber(article)
 
 
+@performs(Transition.UNSCHEDULE)
 @retried
 def unschedule(article: Article, *, by: Actor) -> None:
-    """Take the time away: the article keeps its text and its approval, and does not go live."""
+    """Remove the time to go live; the article keeps its text and its approval."""
     with transition(Transition.UNSCHEDULE, article, by=by):
         article.publish_at = None
 
@@ -183,9 +193,9 @@ def checked_time(value: datetime) -> datetime:
 
 
 def refuse_past(moment: datetime, now: datetime, *, by: Actor, at_once: bool = False) -> None:
-    """Raise `TimePast` for a time that is past, and not just by `GRACE`, unless `by` wishes it `at_once`.
+    """Raise `TimePast` for a time that is past, and not just by `GRACE`, unless it may go live `at_once`.
 
-    Whoever does so publishes, and needs the right to. Raises `NotAllowed`.
+    That publishes, and needs the permission to. Raises `NotAllowed`.
     """
     if moment >= now - GRACE:
         return
@@ -211,7 +221,7 @@ def refuse_embargo(article: Article, moment: datetime) -> None:
 
 
 def refuse_empty_span(article: Article) -> None:
-    """Raise `InvalidSchedule` when the article would be taken off before it goes live."""
+    """Raise `InvalidSchedule` when the article would be unpublished before it goes live."""
     begin, end = article.goes_live_at, article.unpublish_at
     if begin is not None and end is not None and end <= begin:
-        raise InvalidSchedule(_("“%(title)s” would be taken off before it goes live.") % {"title": article.title})
+        raise InvalidSchedule(_("“%(title)s” would be unpublished before it goes live.") % {"title": article.title})

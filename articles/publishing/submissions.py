@@ -1,4 +1,4 @@
-"""Handing a text in, and what the reviewers say."""
+"""Submitting a text for review, approving and rejecting it."""
 
 from __future__ import annotations
 
@@ -10,40 +10,42 @@ from django.utils.translation import gettext as _
 from articles.audit import has_writer
 from articles.exceptions import NotAllowed, ReasonMissing, RevisionChanged, RevisionMissing, WrongState
 from articles.models import Article, ReleaseMember, Revision, Update
-from articles.publishing.comparison import what_changed
+from articles.publishing.comparison import changed_fields
 from articles.publishing.holds import held
 from articles.publishing.review_locks import end_soft_lock
 from articles.publishing.revisions import adopt, under_review
-from articles.publishing.run_review import judge
-from articles.publishing.run_review import judge_again as judge_again
-from articles.publishing.transitions import Actor, TransitionContext, lock, move, transition
+from articles.publishing.run_review import review_text
+from articles.publishing.run_review import review_text_again as review_text_again
+from articles.publishing.transitions import Actor, TransitionContext, lock, move, performs, transition
 from articles.workflow import Transition
 from scheduling.services import retried
 
 Status = Article.Status
 
 AUTOMATIC_REVIEW = "automatic review"
-"""What the audit log calls the machine, where it approved."""
+"""The name of the approver in the audit log when the automatic review approved."""
 
 
+@performs(Transition.SUBMIT)
 @retried
 def submit(article: Article, *, by: Actor) -> None:
-    """Hand the newest text in; the automatic review says whether it passes, is blocked or goes to a person."""
+    """Submit the newest text; the automatic review approves it, rejects it or leaves it to a reviewer."""
     with transition(Transition.SUBMIT, article, by=by) as taken:
         subject, revision = under_review(article)
         if not revision.title.strip():
             raise WrongState(_("An article without a headline cannot be submitted."))
         move(Transition.SUBMIT, subject)
-        judge(subject, revision)
+        review_text(subject, revision)
         settle(subject, taken, revision)
 
 
+@performs(Transition.APPROVE)
 def approve(article: Article, *, by: Actor, revision: Revision | int, override: str | None = None) -> None:
-    """A person lets the text pass; an article that has a time is scheduled with that.
+    """Approve the text under review; an article that has a time is scheduled by that.
 
-    `revision` (or its number) is what was read. Raises `RevisionChanged` if the text, or what readers are shown with
-    it, is another by now. Nobody approves what they contributed to, or a text without a writer, but an administrator
-    who says why: with `override`, which is recorded.
+    `revision` (or its number) is what was read. Raises `RevisionChanged` if the text, or what readers see with it, has
+    changed since. Contributors may not approve their own text, nor anyone a text without a writer, except an
+    administrator who gives a reason as `override`, which is recorded.
     """
     if override is not None:
         _refuse_override(by, override)
@@ -66,16 +68,20 @@ def _approve(article: Article, by: Actor, revision: Revision | int, override: st
         settle(subject, taken, newest)
 
 
+@performs(Transition.REJECT)
 def reject(article: Article, *, by: Actor, reason: str, revision: Revision | int | None = None) -> None:
-    """A person sends the text back; `revision` as in `approve`. Raises `ReasonMissing` without a reason."""
+    """Reject the text under review, with feedback to its author.
+
+    `revision` as in `approve`. Raises `ReasonMissing` without a reason.
+    """
     if not reason.strip():
         raise ReasonMissing
     with _numbering(article):
-        _refuse(article, by, reason, revision)
+        _reject(article, by, reason, revision)
 
 
 @retried
-def _refuse(article: Article, by: Actor, reason: str, revision: Revision | int | None) -> None:
+def _reject(article: Article, by: Actor, reason: str, revision: Revision | int | None) -> None:
     with transition(Transition.REJECT, article, by=by) as taken:
         subject, newest = under_review(article)
         end_soft_lock(article, by)
@@ -88,7 +94,7 @@ def _refuse(article: Article, by: Actor, reason: str, revision: Revision | int |
 
 @retried
 def require_newest(article: Article, revision: int | None) -> None:
-    """Hold the article, and raise `RevisionChanged` (or `RevisionMissing`) unless this is the revision under review."""
+    """Lock the article, and raise `RevisionChanged` (or `RevisionMissing`) unless this is the revision under review."""
     if revision is None:
         raise RevisionMissing
     lock(article)
@@ -96,7 +102,7 @@ def require_newest(article: Article, revision: int | None) -> None:
 
 
 def settle(subject: Article | Update, taken: TransitionContext, revision: Revision) -> None:
-    """Note which revision it was about and whether the machine approved it, and store where an update stands now."""
+    """Add the revision and the automatic approval to the audit entry, and store the status of an update."""
     taken.notes.revision = revision.number
     if subject.status == Status.APPROVED:
         taken.notes.details["approved_by"] = AUTOMATIC_REVIEW
@@ -109,7 +115,7 @@ def settle(subject: Article | Update, taken: TransitionContext, revision: Revisi
 
 
 def _approve_update(update: Update, taken: TransitionContext) -> None:
-    """Its text waits for its time, or its release, if readers see the article; otherwise it replaces what they will."""
+    """The text waits for its time or release if the article is live; otherwise it replaces the article's text."""
     article = update.article
     update.approved, update.draft, update.status = update.draft, None, Status.DRAFT
     waits = update.publish_at is not None or article.is_out_at(taken.now)
@@ -119,14 +125,14 @@ def _approve_update(update: Update, taken: TransitionContext) -> None:
         update.save()
 
 
-def barred_from(revision: Revision) -> str:
-    """Why nobody may approve this revision without an override; empty if somebody may."""
+def approval_obstacle(revision: Revision) -> str:
+    """Why this revision cannot be approved without an override; empty if it can."""
     return "" if has_writer(revision) else _no_writer()
 
 
 @contextmanager
 def _numbering(article: Article) -> Iterator[None]:
-    """If what was read is not what stands there now, that has a number afterwards by which it can be approved."""
+    """On `RevisionChanged`, make sure that the changed text has a revision number by which it can be approved."""
     try:
         yield
     except RevisionChanged:
@@ -141,12 +147,12 @@ def _number(article: Article) -> None:
 
 
 def _refuse_other(newest: Revision, read: Revision | int) -> None:
-    """Raise `RevisionChanged`, which says what has changed, when what was read is not the newest text."""
+    """Raise `RevisionChanged`, naming the changed fields, unless the revision read is the newest."""
     number = read.number if isinstance(read, Revision) else read
     if number == newest.number:
         return
     older = Revision.objects.filter(article=newest.article_id, number=number).first()
-    if changes := what_changed(older, newest) if older else []:
+    if changes := changed_fields(older, newest) if older else []:
         text = _("This has been changed since you read it: %(changes)s. Read revision %(number)d before you decide.")
         raise RevisionChanged(text % {"changes": _(", ").join(changes), "number": newest.number})
     raise RevisionChanged
@@ -155,10 +161,10 @@ def _refuse_other(newest: Revision, read: Revision | int) -> None:
 def _refuse_override(by: Actor, reason: str) -> None:
     """Raise `NotAllowed` unless `by` is an administrator, and `ReasonMissing` without a reason."""
     if not getattr(by, "is_superuser", False):
-        raise NotAllowed(_("Only an administrator may override the rule that another person approves."))
+        raise NotAllowed(_("Only an administrator may override the rule that another user approves."))
     if not reason.strip():
-        raise ReasonMissing(_("Say why it is approved although the rule forbids it."))
+        raise ReasonMissing(_("Enter a reason for approving it although the rule forbids it."))
 
 
 def _no_writer() -> str:
-    return _("Nobody is known to have written this text: send it back, and have an editor submit it again.")
+    return _("The writer of this text is unknown: reject it, and have an editor submit it again.")

@@ -1,4 +1,4 @@
-"""Changing tags: readers see them with every article that carries them."""
+"""Renaming and deleting tags, which readers see with every article that has them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from articles.models import Article, Tag
 from scheduling.services import lock_by_ids, retried
 
 RENAME_TAG, DELETE_TAG = "rename_tag", "delete_tag"
-"""What the audit log calls these."""
+"""The actions in the audit log."""
 
-NO_APPROVAL = _("Approved articles carry this tag; only who may approve articles can change it.")
+NO_APPROVAL = _("Approved articles have this tag; only users who may approve articles can change it.")
 
 
 @retried
 def rename_tag(tag: Tag, *, name: str, slug: str, by: Actor) -> None:
-    """Call a tag otherwise. Raises `NotAllowed` if approved articles carry it and `by` may not approve any."""
+    """Rename a tag. Raises `NotAllowed` if approved articles have it and `by` may not approve articles."""
     require("articles.change_tag", by)
     stored = lock_by_ids(Tag, [tag.pk]).get()
     _require_approval(stored, by)
@@ -28,7 +28,7 @@ def rename_tag(tag: Tag, *, name: str, slug: str, by: Actor) -> None:
 
 @retried
 def delete_tag(tag: Tag, *, by: Actor) -> None:
-    """Take a tag from every article. Raises `NotAllowed` as `rename_tag` does."""
+    """Delete a tag, also from its articles. Raises `NotAllowed` as `rename_tag` does."""
     require("articles.delete_tag", by)
     _require_approval(lock_by_ids(Tag, [tag.pk]).get(), by)
     record_beside(DELETE_TAG, title=tag.name, by=by)
@@ -36,12 +36,12 @@ def delete_tag(tag: Tag, *, by: Actor) -> None:
 
 
 def may_change(tag: Tag, by: Actor) -> bool:
-    """Whether `by` may change what readers see of a tag."""
+    """Whether `by` may change the name of a tag."""
     return _is_free(tag) or by.has_perm(REVIEW)  # type: ignore[union-attr]
 
 
 def _is_free(tag: Tag) -> bool:
-    """Whether no approved article carries it."""
+    """Whether no approved article has it."""
     return not tag.articles.exclude(status__in=Article.Status.unapproved()).exists()
 
 

@@ -1,11 +1,13 @@
-"""What every step of an article has in common: lock it, then ask whether this person may take the step."""
+"""Performing transitions: lock the article, authorise the actor, apply, record and commit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from inspect import getdoc
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -13,19 +15,48 @@ from django.utils.translation import gettext as _
 from articles.audit import Actor as Actor
 from articles.audit import Notes, recorded
 from articles.audit import require as require
-from articles.exceptions import ArticleGone, WrongState
+from articles.exceptions import ArticleGone, InvalidSchedule, RevisionMissing, WrongState
 from articles.models import Article, Update
 from articles.publishing.holds import held_transitions, refuse_held
 from articles.publishing.reconcile import sync_tasks
-from articles.workflow import TRANSITIONS, Position, Subject, Transition, is_possible, transitions_from
+from articles.workflow import TRANSITIONS, Input, Position, Subject, Transition, is_possible, transitions_from
 from scheduling.services import lock_by_ids, read_database_clock
 
 Status = Article.Status
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FUNCTIONS: dict[Transition, Callable[..., Any]] = {}
+
+
+def performs(transition: Transition) -> Callable[[F], F]:
+    """Register a function as the one that performs `transition`."""
+
+    def register(function: F) -> F:
+        _FUNCTIONS[transition] = function
+        return function
+
+    return register
+
+
+def perform(transition: Transition, article: Article, *, by: Actor, **given: Any) -> None:
+    """Perform `transition` with those of the given arguments that it needs. Raises `ArticleError`."""
+    needed = TRANSITIONS[transition].input
+    if needed is Input.TIME and given.get("publish_at") is None:
+        raise InvalidSchedule(_("Choose the time at which the article goes live."))
+    if needed is Input.REVISION and given.get("revision") is None:
+        raise RevisionMissing
+    arguments = {name: given[name] for name in needed.value if name in given}
+    _FUNCTIONS[transition](article, by=by, **arguments)
+
+
+def description_of(transition: Transition) -> str:
+    """The first line of the docstring of the function that performs `transition`."""
+    return (getdoc(_FUNCTIONS[transition]) or "").partition("\n")[0]
 
 
 @dataclass(frozen=True)
 class TransitionContext:
-    """A step that is being taken: the database's instant, and what the audit record will add."""
+    """A transition in progress: the database's time, and the details for the audit entry."""
 
     now: datetime
     notes: Notes
@@ -35,11 +66,10 @@ class TransitionContext:
 def transition(
     transition: Transition, article: Article, *, by: Actor, overriding: bool = False
 ) -> Iterator[TransitionContext]:
-    """Lock `article`, load it again and check that `by` may take `step`; save and commit when the block ends.
+    """Lock and reload `article` and check that `by` may perform `transition`; save and commit when the block ends.
 
-    When `overriding`, the permission is enough, whichever article it is. Changes made to the instance before are
-    dropped: what is stored counts. Raises `NotAllowed`, `ArticleGone`, `WrongState` or, when a release keeps the step
-    for itself, `BelongsToRelease`.
+    When `overriding`, the permission is enough, whichever article it is. Unsaved changes of the instance are dropped.
+    Raises `NotAllowed`, `ArticleGone`, `WrongState` or, for a member of a pending release, `BelongsToRelease`.
     """
     require(TRANSITIONS[transition].permission, by)
     with transaction.atomic():
@@ -47,7 +77,7 @@ def transition(
         require(TRANSITIONS[transition].permission, by, None if overriding else article)
         now = read_database_clock()
         if TRANSITIONS[transition].subject is Subject.ARTICLE:
-            _believe_the_clock(article, now)
+            _publish_if_due(article, now)
         refuse_impossible(transition, position(article))
         refuse_held(transition, [article.pk])
         with recorded(transition, article, by=by) as notes:
@@ -61,11 +91,11 @@ def lock(article: Article) -> None:
         article.refresh_from_db(from_queryset=lock_by_ids(Article, [article.pk]))
     except Article.DoesNotExist as error:
         raise ArticleGone from error
-    article._state.adding = False  # `Article(pk=...)` is enough to lock, and is no new article now
+    article._state.adding = False  # `Article(pk=...)` is enough to lock, and now stands for a stored row
 
 
 def store(article: Article) -> None:
-    """Save a locked article if it was changed. Its update may have been in any case, so the tasks are set right."""
+    """Save a locked article if it was changed, and in any case bring its tasks in line: its update may have changed."""
     if article.changed_fields():
         article.save(revise=False)
     else:
@@ -73,14 +103,14 @@ def store(article: Article) -> None:
 
 
 def move(transition: Transition, subject: Article | Update) -> None:
-    """Set the status the step leads to."""
+    """Set the status that the transition leads to."""
     target = TRANSITIONS[transition].target
     if target is not None:
         subject.status = target
 
 
 def position(article: Article) -> Position:
-    """Where the article, the draft of its update and the approved update stand."""
+    """The statuses of the article, the draft of its update and its approved update."""
     pending_update = article.pending_update
     return Position(
         article.status,
@@ -90,33 +120,34 @@ def position(article: Article) -> Position:
 
 
 def position_at(article: Article, now: datetime) -> Position:
-    """The same by the clock: approved and due is published, even if no worker has noted it yet."""
+    """The same by the clock: approved and due counts as published, even if no worker has stored it yet."""
     found = position(article)
     return replace(found, article=Status.PUBLISHED) if article.is_waiting and article.is_out_at(now) else found
 
 
 def possible_transitions(article: Article, now: datetime) -> list[Transition]:
-    """The steps that are possible with this article at `now`, in the order of the table; it is not changed."""
-    kept = held_transitions(article)
-    return [transition for transition in transitions_from(position_at(article, now)) if transition not in kept]
+    """The transitions possible for this article at `now`, in the order of the table; it is not changed."""
+    held = held_transitions(article)
+    return [transition for transition in transitions_from(position_at(article, now)) if transition not in held]
 
 
 def refuse_impossible(transition: Transition, found: Position) -> None:
-    """Raise `WrongState` unless an article that stands so can take the step."""
+    """Raise `WrongState` unless an article in this position can take the transition."""
     if is_possible(transition, found):
         return
     status = found.of(TRANSITIONS[transition].subject)
     if status is None:
         raise WrongState(
-            _("“%(step)s” is not possible: there is no newer text.") % {"step": TRANSITIONS[transition].label}
+            _("“%(transition)s” is not possible: there is no pending update.")
+            % {"transition": TRANSITIONS[transition].label}
         )
     raise WrongState(
-        _("“%(step)s” is not possible: the article is “%(status)s”.")
-        % {"step": TRANSITIONS[transition].label, "status": Status(status).label}
+        _("“%(transition)s” is not possible: the article is “%(status)s”.")
+        % {"transition": TRANSITIONS[transition].label, "status": Status(status).label}
     )
 
 
-def _believe_the_clock(article: Article, now: datetime) -> None:
-    """An approved article whose time has come is published, even if no worker has noted it yet."""
+def _publish_if_due(article: Article, now: datetime) -> None:
+    """An approved article whose time has come is published, even if no worker has stored it yet."""
     if article.is_waiting and article.is_out_at(now):
         article.status, article.published_at = Status.PUBLISHED, article.goes_live_at

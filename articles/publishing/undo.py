@@ -1,4 +1,4 @@
-"""Putting an article back where it stood before a step, if nobody has changed it since."""
+"""Undoing a transition of an article that has not been changed since."""
 
 from __future__ import annotations
 
@@ -16,33 +16,20 @@ from scheduling.services import read_database_clock, retried
 
 Status = Article.Status
 
-UNDOABLE = frozenset(
-    {
-        Transition.SUBMIT,
-        Transition.APPROVE,
-        Transition.SCHEDULE,
-        Transition.RESCHEDULE,
-        Transition.UNSCHEDULE,
-        Transition.UNPUBLISH,
-        Transition.REPUBLISH,
-    }
-)
-"""The steps that can be put back. What was published at once is withdrawn instead: readers have seen it."""
-
 
 @retried
-def put_back(article: Article, *, transition: Transition, before: StateSnapshot, entry: int, by: Actor) -> None:
-    """Have `article` stand as it did `before` somebody took `step`, of which the audit record tells in `entry`.
+def undo_transition(article: Article, *, transition: Transition, before: StateSnapshot, entry: int, by: Actor) -> None:
+    """Restore the state of `article` `before` a transition, whose audit entry is `entry`.
 
-    Takes the right that the step took. Raises `ChangedSince`, `WrongState` when it concerned a newer text or the
-    article is out by now, and `InvalidSchedule` when the time it had is past.
+    Needs the permission of the transition. Raises `ChangedSince`, `WrongState` when it concerned an update or the
+    article is live by now, and `InvalidSchedule` when the time it had is past.
     """
     require(TRANSITIONS[transition].permission, by)
     lock(article)
     require(TRANSITIONS[transition].permission, by, article)
     now = read_database_clock()
     _refuse_if_changed(article, entry)
-    _refuse_if_out(article, transition, now)
+    _refuse_if_live(article, transition, now)
     _refuse_past(transition, before, now)
     was_published = article.status == Status.PUBLISHED
     with recorded(UNDONE, article, by=by) as notes:
@@ -74,18 +61,18 @@ def _refuse_if_changed(article: Article, entry: int) -> None:
     ):
         raise ChangedSince
     if "update" in newest.details:
-        raise WrongState(_("It concerned the newer text of the article, which is not put back."))
+        raise WrongState(_("It concerned the pending update of the article, which is not undone."))
 
 
-def _refuse_if_out(article: Article, transition: Transition, now: datetime) -> None:
+def _refuse_if_live(article: Article, transition: Transition, now: datetime) -> None:
     if article.is_waiting and article.is_out_at(now):
         raise WrongState(_("The article has gone live."))
 
 
 def _refuse_past(transition: Transition, before: StateSnapshot, now: datetime) -> None:
-    """A time that is past would put the article out, or take it off, this instant."""
+    """A past time would publish or unpublish the article at once."""
     goes_live = Article(publish_at=before.publish_at, embargo_until=before.embargo_until).goes_live_at
     if before.status in Status.waiting() and goes_live is not None and goes_live <= now:
         raise InvalidSchedule(_("The time it had is past."))
     if before.status in Status.visible() and before.unpublish_at is not None and before.unpublish_at <= now:
-        raise InvalidSchedule(_("The time at which it was to be taken off is past."))
+        raise InvalidSchedule(_("The time at which it was to be unpublished is past."))

@@ -1,4 +1,4 @@
-"""The approved newer text of an article: its time, and taking the place of what readers see."""
+"""Updates of articles: their time, and going live."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from articles.models import Article, Correction, Revision, Text, Update
 from articles.publishing.publish import Outcome, sort_missing
 from articles.publishing.resolve import tag_all
 from articles.publishing.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
-from articles.publishing.row_queue import stand_in_line
+from articles.publishing.row_queue import wait_for_rows
 from articles.publishing.schedules import checked_time, refuse_past
-from articles.publishing.transitions import Actor, transition
+from articles.publishing.transitions import Actor, performs, transition
 from articles.search import index
 from articles.workflow import Transition
 from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
 
 
+@performs(Transition.SCHEDULE_UPDATE)
 @retried
 def schedule_update(article: Article, *, publish_at: datetime, by: Actor, at_once: bool = True) -> None:
-    """Have the newer text, once it is approved, take the place of the present one at `publish_at`.
+    """Have the update, once it is approved, go live at `publish_at`.
 
     A past time means at once, see `refuse_past`. Raises `InvalidSchedule` for a time without a zone or one no database
     stores.
@@ -37,24 +38,27 @@ def schedule_update(article: Article, *, publish_at: datetime, by: Actor, at_onc
         _set_time(article, moment)
 
 
+@performs(Transition.UNSCHEDULE_UPDATE)
 @retried
 def unschedule_update(article: Article, *, by: Actor) -> None:
-    """Take the update's time away: an approved newer text keeps its approval, and waits."""
+    """Remove the update's time; an approved update stays approved."""
     with transition(Transition.UNSCHEDULE_UPDATE, article, by=by):
         _set_time(article, None)
 
 
+@performs(Transition.PUBLISH_UPDATE)
 @retried
 def publish_update(article: Article, *, by: Actor) -> None:
-    """The approved newer text takes the place of the present one at this instant."""
+    """Publish the approved update at this instant."""
     with transition(Transition.PUBLISH_UPDATE, article, by=by) as taken:
         taken.notes.revision = adopt(article.update, at=taken.now).number
         emit(ArticlesPublished([article.pk]))
 
 
+@performs(Transition.DISCARD_UPDATE)
 @retried
 def discard_update(article: Article, *, by: Actor) -> None:
-    """Drop the draft of a newer text or, if there is none, the approved one; its revisions stay in the history."""
+    """Discard the draft of an update or, without one, its approved text; the revisions stay in the history."""
     with transition(Transition.DISCARD_UPDATE, article, by=by):
         update = article.update
         if update.draft is not None:
@@ -65,18 +69,18 @@ def discard_update(article: Article, *, by: Actor) -> None:
 
 
 _busy: set[int] = set()
-"""The articles that somebody held when this process tried them last; a mere hint."""
+"""The articles that were locked when this process last tried them; only a hint."""
 
 
 def update_due(article_ids: Collection[int]) -> Outcome:
-    """Let approved newer texts whose time has come replace the present ones, in the caller's transaction.
+    """Publish the updates that are due, in the caller's transaction.
 
-    A few statements for any number. Waits for no article that somebody is editing but those that were in use the last
-    time, for a moment and before others are held, or editors who take turns would keep the newer text from readers.
+    A few statements for any number. Does not wait for locked articles, except briefly, before locking any others, for
+    those that were locked the last time: editors who take turns must not delay an update for ever.
     """
     if again := _busy.intersection(article_ids):
         _busy.difference_update(again)
-        stand_in_line(again)
+        wait_for_rows(again)
     now = read_database_clock()
     outcome = Outcome(at=now)
     locked = {article.pk: article for article in lock_by_ids(Article, article_ids, skip_locked=True)}
@@ -85,7 +89,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     due = [update for update in updates.values() if update.publish_at and update.publish_at <= now]
     outcome.done = {update.article_id: locked[update.article_id] for update in due}
     outcome.early = sorted(updates.keys() - outcome.done.keys())
-    outcome.void = dict.fromkeys(locked.keys() - updates.keys(), "no approved update waits")
+    outcome.invalid = dict.fromkeys(locked.keys() - updates.keys(), "no approved update waits")
     sort_missing(set(article_ids) - locked.keys(), outcome)
     _busy.update(outcome.busy)
     if due:
@@ -98,7 +102,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
 
 
 def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datetime) -> None:
-    """As `adopt` for many locked articles. Not by `save()`, whose hook would take back the tasks that are running."""
+    """As `adopt` for many locked articles. Not by `save()`, whose receivers would cancel the tasks that are running."""
     pin_all(list(articles.values()))
     texts = {update.article_id: cast(Revision, update.approved) for update in due}
     pending_update = Update.objects.filter(article=OuterRef("pk"))

@@ -1,4 +1,4 @@
-"""The dry run of a release: the same code, and everything taken back."""
+"""The dry run of a release: the same code, rolled back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from articles.audit import Actor, require
 from articles.models import Release, ReleaseMember
-from articles.releases.effects import put_out
+from articles.releases.effects import apply_release
 from articles.releases.manage import RIGHT, lock_members, lock_release
 from articles.releases.preflight_checks import Problem, find_problems, loaded_members
 from scheduling.services import read_database_clock, retried
@@ -17,7 +17,7 @@ from scheduling.services import read_database_clock, retried
 
 @dataclass(frozen=True)
 class Effect:
-    """What would become of one member."""
+    """The effect on one member."""
 
     member: ReleaseMember
     before: str
@@ -26,14 +26,14 @@ class Effect:
 
 @dataclass(frozen=True)
 class DryRun:
-    """What would happen: the effects, or the problems that stand in the way."""
+    """The effects of a release, or its blocking issues."""
 
     problems: list[Problem]
     effects: list[Effect] = field(default_factory=list)
 
 
 def dry_run_release(release: Release, *, by: Actor) -> DryRun:
-    """Run the release as it would run at its time, say what it did, and take everything back."""
+    """Run the release as at its time, describe the effects, and roll back."""
     require(RIGHT, by)
     dry_run = _dry_run(release, by)
     release.refresh_from_db()
@@ -55,7 +55,7 @@ def _outcome(release: Release, by: Actor) -> DryRun:
         return DryRun(problems)
     before = [_described(member) for member in members]
     release.publish_at = moment
-    put_out(release, members, at=moment, by=by)
+    apply_release(release, members, at=moment, by=by)
     after = [_described(member) for member in loaded_members(release)]
     return DryRun([], [Effect(*values) for values in zip(members, before, after, strict=True)])
 

@@ -1,4 +1,4 @@
-"""What a release does to its members, and what undoes it. The caller holds the release and all its articles."""
+"""The effects of a release on its members, and rolling them back. The caller has locked all of them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Action = ReleaseMember.Action
 Status = Article.Status
 
 TAKEN_BACK = "taken_back"
-"""What the audit record calls it when a roll-back puts an article where it stood before."""
+"""The action in the audit log for an article that a roll-back restored."""
 
 
-def put_out(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Actor | None) -> None:
-    """Let every member take effect at the instant `at`; each remembers how it stood before.
+def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Actor | None) -> None:
+    """Apply the action of every member at the instant `at`, and store its earlier state in the member.
 
-    Not by `save()`, whose hook would take back the very task that may be running.
+    Not by `save()`, whose receivers would cancel the task that may be running.
     """
     for action, (effect, name) in _EFFECTS.items():
         chosen = [member for member in members if member.action == action]
@@ -46,7 +46,7 @@ def put_out(release: Release, members: Sequence[ReleaseMember], *, at: datetime,
 
 def article_of(member: ReleaseMember) -> Article:
     """The article of a member that has passed the preflight."""
-    assert member.article is not None  # noqa: S101 (a deleted one is a problem that stops the release)
+    assert member.article is not None  # noqa: S101 (a deleted one is a blocking issue)
     return member.article
 
 
@@ -76,7 +76,7 @@ def _unpublish(release: Release, members: Sequence[ReleaseMember], at: datetime)
     for member in members:
         article = article_of(member)
         member.old_status, member.title = Status.PUBLISHED, article.title
-        published_at = article.published_at or article.goes_live_at  # a worker may not have noticed that it is out
+        published_at = article.published_at or article.goes_live_at  # a worker may not have stored that it is live
         article.status, article.published_at = Status.UNPUBLISHED, published_at
         Article.objects.filter(pk=article.pk).update(status=Status.UNPUBLISHED, published_at=published_at)
     emit(ArticlesUnpublished([article_of(member).pk for member in members]))
@@ -87,13 +87,13 @@ _EFFECTS: Mapping[ReleaseMember.Action, tuple[Callable[[Release, Sequence[Releas
     Action.UPDATE: (_update, UPDATED),
     Action.UNPUBLISH: (_unpublish, UNPUBLISHED),
 }
-"""Action to what it does and what the audit record calls it."""
+"""Action to its function and its name in the audit log."""
 
 
-def take_back(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Actor) -> None:
-    """Put every member where it stood before the release. What was killed, deleted or lost its approval stays so.
+def roll_back(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Actor) -> None:
+    """Restore the state of every member before the release, except of those retracted, deleted or no longer approved.
 
-    Raises `UnderEmbargo` for a taken-off article that readers may not see now.
+    Raises `UnderEmbargo` for an unpublished article that readers may not see now.
     """
     gone = {member.article_id for member in members if member.action == Action.PUBLISH and member.article_id}
     ping_of_vanishing(gone)
@@ -115,13 +115,13 @@ def _undo_publish(release: Release, member: ReleaseMember, article: Article, at:
 
 
 def _undo_update(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
-    """The text of before comes back. The one that went out, or a still newer one, waits as an approved update."""
-    out = pinned(article)
+    """Restore the earlier text. The released one, or a newer one, stays as an approved update."""
+    live = pinned(article)
     before = article.revisions.get(number=member.old_revision or 0)
-    if before.digest == out.digest:
+    if before.digest == live.digest:
         return
     update = article.pending_update or Update(article=article)
-    update.approved, update.publish_at = update.approved or out, None
+    update.approved, update.publish_at = update.approved or live, None
     update.save()
     put_into_columns(article, before)
     article.text_changed_at = at

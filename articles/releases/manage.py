@@ -1,4 +1,4 @@
-"""What people do with releases: preparing, scheduling, publishing, cancelling and rolling back.
+"""Transitions of releases: preparing, scheduling, publishing, cancelling and rolling back.
 
 Each is one transaction that locks the release first and then its articles, in the order of their ids.
 """
@@ -23,7 +23,7 @@ from articles.exceptions import (
 from articles.models import MAX_MEMBERS, Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release
 from articles.publishing import checked_time, lock, membership, refusal_of, refuse_past, store
-from articles.releases.effects import put_out, take_back
+from articles.releases.effects import apply_release, roll_back
 from articles.releases.preflight_checks import find_problems, loaded_members, spoken_problems
 from articles.workflow import RELEASE_TRANSITIONS, TO_COME, ReleaseTransition
 from scheduling.services import lock_by_ids, read_database_clock, retried
@@ -34,12 +34,12 @@ Status = Article.Status
 RIGHT = "articles.schedule_release"
 NAME_LENGTH = 120
 CREATED, JOINED, LEFT = "create_release", "joined_release", "left_release"
-"""What the audit record calls it when a release is made, when an article comes into it, and when it is taken out."""
+"""The actions in the audit log for creating a release, and for adding and removing an article."""
 
 
 @retried
 def create_release(*, name: str, by: Actor) -> Release:
-    """A new, empty release. Raises `NotAllowed`, and `WrongState` without a name."""
+    """Create an empty release. Raises `NotAllowed`, and `WrongState` without a name."""
     require(RIGHT, by)
     release = Release(name=_checked_name(name), created_by_id=by.pk)
     release.save()
@@ -49,21 +49,21 @@ def create_release(*, name: str, by: Actor) -> Release:
 
 @retried
 def rename_release(release: Release, *, name: str, by: Actor) -> None:
-    """Give it another name."""
-    with _taking(ReleaseTransition.CHANGE, release, by=by):
+    """Rename the release."""
+    with _transition(ReleaseTransition.CHANGE, release, by=by):
         old_name, release.name = release.name, _checked_name(name)
         record_release(ReleaseTransition.CHANGE, release, by=by, old_time=release.publish_at, old_name=old_name)
 
 
 @retried
 def add_member(release: Release, *, article: Article, action: str = "", by: Actor) -> ReleaseMember:
-    """Have the article published, updated or taken off with the others; from now on it has no time of its own.
+    """Have the article published, updated or unpublished with the release; from now on it has no time of its own.
 
-    Without an `action`, that which fits: an article that is not out is published, one that is out gets its newer text.
-    An article that is in the release already gets the action. Raises `BelongsToRelease` if it is in another release
+    The default `action` is to publish an article that is not live, and to publish the update of one that is. An article
+    that is in the release already gets the action. Raises `BelongsToRelease` if it is in another release
     that is pending, and `WrongState` if the action makes no sense for it or the release is full.
     """
-    with _taking(ReleaseTransition.CHANGE, release, by=by) as now:
+    with _transition(ReleaseTransition.CHANGE, release, by=by) as now:
         lock(article)
         _refuse_other_release(release, article)
         chosen = _checked_action(article, action, now)
@@ -73,7 +73,7 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Acto
             is_new = member.pk is None
             member.action, member.title, member.holds = chosen, article.title, True
             member.save()
-            _take_its_time(article, chosen, now)
+            _clear_time(article, chosen, now)
         if is_new and release.members.count() > MAX_MEMBERS:
             raise WrongState(_("A release has %(most)d articles at most.") % {"most": MAX_MEMBERS})
     return member
@@ -81,8 +81,8 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Acto
 
 @retried
 def remove_member(release: Release, *, member: ReleaseMember, by: Actor) -> None:
-    """Take an article out; it keeps its text and approval, and has no time. Raises `NotAMember`."""
-    with _taking(ReleaseTransition.CHANGE, release, by=by):
+    """Remove an article, which keeps its text and approval, but has no time. Raises `NotAMember`."""
+    with _transition(ReleaseTransition.CHANGE, release, by=by):
         found = release.members.filter(pk=member.pk).first()
         if found is None:
             raise NotAMember
@@ -93,76 +93,76 @@ def remove_member(release: Release, *, member: ReleaseMember, by: Actor) -> None
 
 @retried
 def schedule_release(release: Release, *, publish_at: datetime, by: Actor, at_once: bool = True) -> None:
-    """Have the release go out at `publish_at`, or move it there; a time that is past means at once.
+    """Schedule or reschedule the release for `publish_at`; a past time means at once.
 
-    What its members lack then may still be mended until then. Raises `InvalidSchedule` as `schedule` does, and
+    Blocking issues can still be fixed until then. Raises `InvalidSchedule` as `schedule` does, and
     `ReleaseNotReady` for an empty one.
     """
     moment = checked_time(publish_at)
-    with _taking(ReleaseTransition.SCHEDULE, release, by=by) as now:
+    with _transition(ReleaseTransition.SCHEDULE, release, by=by) as now:
         if not at_once:
             refuse_past(moment, now, by=by)
         if not release.members.exists():
-            raise ReleaseNotReady(_("There is nothing in the release."))
+            raise ReleaseNotReady(_("The release is empty."))
         release.publish_at, release.reason = moment, ""
 
 
 @retried
 def publish_release_now(release: Release, *, by: Actor) -> None:
     """Put all members out at this instant. Raises `ReleaseNotReady`, naming what is wrong, and then does nothing."""
-    with _taking(ReleaseTransition.PUBLISH, release, by=by):
+    with _transition(ReleaseTransition.PUBLISH, release, by=by):
         members = lock_members(release)
         now = read_database_clock()
         if problems := find_problems(members, now):
             raise ReleaseNotReady(spoken_problems(problems))
         release.publish_at = release.published_at = now
         release.reason = ""
-        put_out(release, members, at=now, by=by)
+        apply_release(release, members, at=now, by=by)
         notify_of_release(Notification.Kind.PUBLISHED, release, by=by)
 
 
 @retried
 def cancel_release(release: Release, *, by: Actor) -> None:
-    """It does not go out; its members are free again, and have no times."""
-    with _taking(ReleaseTransition.CANCEL, release, by=by):
+    """Cancel the release; its members are free again, and have no times."""
+    with _transition(ReleaseTransition.CANCEL, release, by=by):
         release.reason = ""
 
 
 @retried
 def reopen_release(release: Release, *, by: Actor) -> None:
     """Prepare a cancelled or rolled back release again. Raises `BelongsToRelease` if a member is in another by now."""
-    with _taking(ReleaseTransition.REOPEN, release, by=by) as now:
+    with _transition(ReleaseTransition.REOPEN, release, by=by) as now:
         for member in lock_members(release):
             if member.article is not None:
                 _refuse_other_release(release, member.article)
                 with recorded(JOINED, member.article, by=by, release=release):
-                    _take_its_time(member.article, Action(member.action), now)
+                    _clear_time(member.article, Action(member.action), now)
         release.publish_at = release.published_at = None
 
 
 @retried
 def roll_back_release(release: Release, *, by: Actor) -> None:
-    """Every member stands again where it stood before the release, in one commit.
+    """Restore the state of every member before the release, in one commit.
 
-    What was killed, deleted or lost its approval since then stays so. Raises `UnderEmbargo`.
+    Members that were retracted, deleted or lost their approval since are not changed. Raises `UnderEmbargo`.
     """
-    with _taking(ReleaseTransition.ROLL_BACK, release, by=by) as now:
-        take_back(release, lock_members(release), at=now, by=by)
+    with _transition(ReleaseTransition.ROLL_BACK, release, by=by) as now:
+        roll_back(release, lock_members(release), at=now, by=by)
         notify_of_release(Notification.Kind.ROLLED_BACK, release, by=by)
 
 
 @retried
 def delete_release(release: Release, *, by: Actor) -> None:
-    """Delete a release that never went out; its members are free again."""
-    with _taking(ReleaseTransition.DELETE, release, by=by):
+    """Delete a release that was never published; its members are free again."""
+    with _transition(ReleaseTransition.DELETE, release, by=by):
         pass
     release.delete()
 
 
 def lock_members(release: Release) -> list[ReleaseMember]:
-    """The members of a locked release; their articles and they are locked, too, in the order of a deletion.
+    """Lock the articles and then the members of a locked release; returns the members.
 
-    None can join meanwhile, and one whose article is just being deleted is read again without it.
+    No member can be added meanwhile, and one whose article is just being deleted is loaded without it.
     """
     ids = list(release.members.filter(article__isnull=False).values_list("article", flat=True))
     list(lock_by_ids(Article, ids).values_list("pk"))
@@ -179,20 +179,20 @@ def lock_release(release: Release) -> None:
 
 
 @contextmanager
-def _taking(transition: ReleaseTransition, release: Release, *, by: Actor) -> Iterator[datetime]:
-    """Lock the release and check that `by` may take `step`; set its status, save, record and commit at the end.
+def _transition(transition: ReleaseTransition, release: Release, *, by: Actor) -> Iterator[datetime]:
+    """Lock the release and check that `by` may perform `transition`; set its status and commit at the end.
 
-    Gives the database's instant. Raises `NotAllowed`, `ReleaseGone` or `WrongState`.
+    Yields the database's time. Raises `NotAllowed`, `ReleaseGone` or `WrongState`.
     """
     require(RIGHT, by)
     with transaction.atomic():
         lock_release(release)
-        way, old_time = RELEASE_TRANSITIONS[transition], release.publish_at
-        if release.status not in way.sources:
-            values = {"step": way.label, "status": release.get_status_display()}
-            raise WrongState(_("“%(step)s” is not possible: the release is “%(status)s”.") % values)
+        rule, old_time = RELEASE_TRANSITIONS[transition], release.publish_at
+        if release.status not in rule.sources:
+            values = {"transition": rule.label, "status": release.get_status_display()}
+            raise WrongState(_("“%(transition)s” is not possible: the release is “%(status)s”.") % values)
         yield read_database_clock()
-        release.status = way.target or release.status
+        release.status = rule.target or release.status
         release.save()
         if transition is not ReleaseTransition.CHANGE:
             record_release(transition, release, by=by, old_time=old_time)
@@ -206,17 +206,17 @@ def _checked_name(name: str) -> str:
 
 
 def _checked_action(article: Article, action: str, now: datetime) -> ReleaseMember.Action:
-    is_out = article.status == Status.PUBLISHED or article.is_out_at(now)
-    fitting = Action.UPDATE if is_out and article.pending_update else Action.PUBLISH
+    is_live = article.status == Status.PUBLISHED or article.is_out_at(now)
+    fitting = Action.UPDATE if is_live and article.pending_update else Action.PUBLISH
     chosen = Action(action) if action else fitting
     if article.status in (Status.UNPUBLISHED, Status.RETRACTED):
-        text = _("“%(article)s” is “%(status)s”: restore it first.")
+        text = _("“%(article)s” is “%(status)s”: republish it first.")
         raise WrongState(text % {"article": article, "status": article.get_status_display()})
-    if chosen == Action.PUBLISH and is_out:
-        text = _("“%(article)s” is out already: a release can put out a newer text of it, or take it off.")
+    if chosen == Action.PUBLISH and is_live:
+        text = _("“%(article)s” is live already: a release can publish its update, or unpublish it.")
         raise WrongState(text % {"article": article})
-    if chosen != Action.PUBLISH and not is_out and not (article.is_waiting and article.publish_at):
-        raise WrongState(_("“%(article)s” is not out: a release can only publish it.") % {"article": article})
+    if chosen != Action.PUBLISH and not is_live and not (article.is_waiting and article.publish_at):
+        raise WrongState(_("“%(article)s” is not live: a release can only publish it.") % {"article": article})
     return chosen
 
 
@@ -226,8 +226,8 @@ def _refuse_other_release(release: Release, article: Article) -> None:
         raise BelongsToRelease(refusal_of(found))
 
 
-def _take_its_time(article: Article, action: ReleaseMember.Action, now: datetime) -> None:
-    """The release's commit alone decides from now on. What is out keeps its date: the preflight says that it is out."""
+def _clear_time(article: Article, action: ReleaseMember.Action, now: datetime) -> None:
+    """Clear the article's own time, or its update's. A live article keeps its date; the preflight check reports it."""
     if action == Action.PUBLISH and article.status in TO_COME and not article.is_out_at(now):
         article.publish_at = None
     elif (

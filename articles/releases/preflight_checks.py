@@ -1,4 +1,4 @@
-"""What stands in the way of a release: each fault with its article, in words that say how to mend it."""
+"""Preflight checks of a release: its blocking issues, each with its article and what to do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Status = Article.Status
 
 @dataclass(frozen=True)
 class Problem:
-    """One reason why a release would fail."""
+    """A blocking issue."""
 
     code: str
     message: str
@@ -33,19 +33,19 @@ _NEWER = ("article__update__draft", "article__update__approved")
 _BODIES = [f"{owner}__body" for owner in ("article", *_NEWER)]
 
 BlockingIssue = tuple[str, str]
-"""A code for programs and a sentence for people."""
+"""A code for programs and a sentence for users."""
 
 
 def preflight(release: Release) -> list[Problem]:
-    """What would fail at the release's time, or now if that is past or not chosen yet."""
+    """The blocking issues at the release's time, or now if that is past or not chosen yet."""
     now = read_database_clock()
     return find_problems(members_without_texts(release), max(release.publish_at or now, now))
 
 
 def find_problems(members: Sequence[ReleaseMember], moment: datetime) -> list[Problem]:
-    """What would fail at `moment`."""
+    """The blocking issues at `moment`."""
     if not members:
-        return [Problem("empty", _("There is nothing in the release."))]
+        return [Problem("empty", _("The release is empty."))]
     return [Problem(code, text, member) for member in members for code, text in _issues(member, moment)]
 
 
@@ -55,12 +55,12 @@ def spoken_problems(problems: Sequence[Problem]) -> str:
 
 
 def loaded_members(release: Release) -> list[ReleaseMember]:
-    """Its members with their articles and newer texts, in the order of the articles' ids."""
+    """Its members with their articles and updates, in the order of the articles' ids."""
     return list(_members(release))
 
 
 def members_without_texts(release: Release) -> list[ReleaseMember]:
-    """The same for looking at them: five hundred long texts would be read for nothing."""
+    """The same without the long texts, for display."""
     return list(_members(release).defer(*_BODIES))
 
 
@@ -70,33 +70,33 @@ def _members(release: Release) -> QuerySet[ReleaseMember]:
 
 def _issues(member: ReleaseMember, moment: datetime) -> Iterator[BlockingIssue]:
     if member.article is None:
-        yield "deleted", _("It was deleted. Take it out of the release.")
+        yield "deleted", _("It was deleted. Remove it from the release.")
     else:
         yield from _CHECKS[Action(member.action)](member.article, moment)
 
 
 def _cannot_go_live(article: Article, moment: datetime) -> Iterator[BlockingIssue]:
     if not article.is_waiting or article.is_out_at(moment):
-        yield _UNREADY.get(article.status, _out_already)()
+        yield _UNREADY.get(article.status, _live_already)()
     if article.embargo_until is not None and article.embargo_until > moment:
-        text = _("It is under embargo until %(time)s. Lift the embargo or move the release.")
+        text = _("It is under embargo until %(time)s. Lift the embargo or reschedule the release.")
         yield "under_embargo", text % {"time": spoken_exactly(article.embargo_until)}
     if article.unpublish_at is not None and article.unpublish_at <= moment:
-        text = _("It is to be taken off on %(time)s, before it goes live. Change one of the two times.")
+        text = _("It will be unpublished on %(time)s, before it goes live. Change one of the two times.")
         yield "over", text % {"time": spoken_exactly(article.unpublish_at)}
 
 
 def _cannot_be_updated(article: Article, moment: datetime) -> Iterator[BlockingIssue]:
-    yield from _is_not_out(article, moment)
+    yield from _is_not_live(article, moment)
     pending_update = article.pending_update
     if pending_update is None:
-        yield "no_newer_text", _("It has no newer text. Write one, or take it out of the release.")
+        yield "no_newer_text", _("It has no pending update. Write one, or remove it from the release.")
     elif pending_update.approved_id is None:
-        text = _("Its newer text is not approved yet: it is “%(status)s”.")
+        text = _("Its pending update is not approved yet: it is “%(status)s”.")
         yield "not_approved", text % {"status": pending_update.get_status_display()}
 
 
-def _is_not_out(article: Article, moment: datetime) -> Iterator[BlockingIssue]:
+def _is_not_live(article: Article, moment: datetime) -> Iterator[BlockingIssue]:
     if not article.is_out_at(moment):
         yield (
             "not_out",
@@ -105,21 +105,21 @@ def _is_not_out(article: Article, moment: datetime) -> Iterator[BlockingIssue]:
         )
 
 
-def _out_already() -> BlockingIssue:
-    return "already_out", _("It is out already. Take it out of the release.")
+def _live_already() -> BlockingIssue:
+    return "already_out", _("It is live already. Remove it from the release.")
 
 
 _CHECKS: Mapping[ReleaseMember.Action, Callable[[Article, datetime], Iterator[BlockingIssue]]] = {
     Action.PUBLISH: _cannot_go_live,
     Action.UPDATE: _cannot_be_updated,
-    Action.UNPUBLISH: _is_not_out,
+    Action.UNPUBLISH: _is_not_live,
 }
 
 _UNREADY: Mapping[int, Callable[[], BlockingIssue]] = {
     Status.DRAFT: lambda: ("not_approved", _("It is a draft. Submit it for review.")),
-    Status.SUBMITTED: lambda: ("not_approved", _("It is still being checked.")),
-    Status.REJECTED: lambda: ("not_approved", _("It was sent back. Mend it and submit it again.")),
+    Status.SUBMITTED: lambda: ("not_approved", _("It is still in automatic review.")),
+    Status.REJECTED: lambda: ("not_approved", _("It was rejected. Edit it and submit it again.")),
     Status.MANUAL_REVIEW: lambda: ("not_approved", _("A reviewer has not decided yet.")),
-    Status.UNPUBLISHED: lambda: ("unpublished", _("It was taken off. Take it out of the release and restore it.")),
-    Status.RETRACTED: lambda: ("retracted", _("It was killed. Take it out of the release.")),
+    Status.UNPUBLISHED: lambda: ("unpublished", _("It was unpublished. Remove it from the release and republish it.")),
+    Status.RETRACTED: lambda: ("retracted", _("It was retracted. Remove it from the release.")),
 }

@@ -1,4 +1,4 @@
-"""Keeping the task of a release true: one is pending if, and only if, the release is scheduled, at its time."""
+"""Reconciling releases with their tasks: a scheduled release has one pending task, at its time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from articles.workflow import TO_COME
 from scheduling.services import add_tasks, cancel_keys, lock_by_ids, pending_times, read_database_clock, retried
 
 FAILED = "release_failed"
-"""What the audit record calls it when a release could not go out."""
+"""The action in the audit log for a release that could not be published."""
 
 Action = ReleaseMember.Action
 
 
 def sync_release_tasks(release_ids: Collection[int]) -> None:
-    """Make the tasks of these releases what they should be, from what is stored, in the caller's transaction."""
+    """Bring the tasks of these releases in line with their rows, in the caller's transaction."""
     wanted = _wanted(release_ids)
     add_tasks(
         {"task_type": RELEASE, "execute_time": due, "parameters": {"release_id": int(key)}, "key": key}
@@ -32,18 +32,17 @@ def sync_release_tasks(release_ids: Collection[int]) -> None:
 
 
 def reconcile_releases() -> int:
-    """Set right what bypassed the services; returns how many things that were.
+    """Repair rows that were changed without the services; returns their number.
 
-    Releases whose time is near but whose task is missing or wrong get it; members that somebody gave a time behind the
-    release's back lose it again.
+    Releases that are due soon get a missing or wrong task; members that were given a time of their own lose it.
     """
-    horizon = read_database_clock() + RECONCILE_WINDOW
-    near = list(Release.objects.scheduled().filter(publish_at__lte=horizon).values_list("pk", flat=True))
-    return sum(_reconcile(pk) for pk in _wrong(near)) + _take_times_away()
+    until = read_database_clock() + RECONCILE_WINDOW
+    near = list(Release.objects.scheduled().filter(publish_at__lte=until).values_list("pk", flat=True))
+    return sum(_reconcile(pk) for pk in _wrong(near)) + _clear_times_of_members()
 
 
 def fail(release: Release, reason: str) -> None:
-    """Note that a locked release could not go out, and tell everybody concerned. Its members stay with it."""
+    """Store that a locked release could not be published, and notify the users concerned. It keeps its members."""
     release.status, release.reason = Release.Status.FAILED, reason
     Release.objects.filter(pk=release.pk).update(status=release.status, reason=reason)
     record_release(FAILED, release)
@@ -71,7 +70,7 @@ def _reconcile(release_id: int) -> bool:
 
 
 @retried
-def _take_times_away() -> int:
+def _clear_times_of_members() -> int:
     members = ReleaseMember.objects.filter(holds=True)
     timed = members.filter(action=Action.PUBLISH, article__publish_at__isnull=False)
     articles = [article for article in _locked_articles(timed) if article.status in TO_COME]

@@ -1,4 +1,4 @@
-"""Releases whose time has come: the clock's way of putting all members out in one transaction, or none."""
+"""Publishing releases that are due: all members in one transaction, or none."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from django.db import transaction
 from articles.audit import record_release
 from articles.models import Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release, speaking_to
-from articles.publishing import stand_in_line
-from articles.releases.effects import put_out
+from articles.publishing import wait_for_rows
+from articles.releases.effects import apply_release
 from articles.releases.preflight_checks import find_problems, loaded_members, spoken_problems
 from articles.releases.reconcile import fail, sync_release_tasks
 from scheduling.registry import Drop, Postpone, Verdict
@@ -23,20 +23,20 @@ from scheduling.services import lock_by_ids, read_database_clock
 logger = logging.getLogger(__name__)
 
 RELEASED = "released"
-"""What the audit record calls it when the clock put a release out."""
+"""The action in the audit log for a release that was published at its time."""
 
-PATIENCE = 0.05  # seconds in all that releases wait for members while they hold others
-_GLANCE = 0.005  # seconds between two looks at members that somebody holds
+PATIENCE = 0.05  # seconds in total that releases wait for members while holding others
+_POLL = 0.005  # seconds between two tries to lock members
 
 _busy: dict[int, set[int]] = {}
-"""The members that each release lacked when this process tried it last; a mere hint."""
+"""The members that were locked when this process last tried each release; only a hint."""
 
 
 def release_due(release_id: int, *, until: float) -> Verdict | None:
-    """Put a release out, in the caller's transaction; None when that is done.
+    """Publish a release, in the caller's transaction; None when that is done.
 
-    While members are held by others, the release waits until that instant of `time.monotonic()` and is postponed as a
-    whole then: the next sweep gives its task out again.
+    While members are locked by others, it waits until that instant of `time.monotonic()`, and is then postponed as a
+    whole: the next sweep requeues its task.
     """
     release = lock_by_ids(Release, [release_id], skip_locked=True).first()
     if release is None:
@@ -47,7 +47,7 @@ def release_due(release_id: int, *, until: float) -> Verdict | None:
     if late < timedelta():
         transaction.on_commit(partial(sync_release_tasks, [release_id]), robust=True)
         return Drop("the release's time has not come")
-    if not _hold_members(release, until):
+    if not _lock_members(release, until):
         return Postpone()
     return _run(release, late, began)
 
@@ -58,21 +58,21 @@ def _run(release: Release, late: timedelta, began: float) -> Drop | None:
         problems = find_problems(members, now)
     if problems:
         fail(release, spoken_problems(problems))
-        return Drop("the release failed; its page says why")  # the reason names headlines, a record is for operators
-    put_out(release, members, at=now, by=None)
+        return Drop("the release failed; its page says why")  # without headlines: operators read this
+    apply_release(release, members, at=now, by=None)
     _close(release, now)
     transaction.on_commit(partial(_log_lateness, len(members), late, began), robust=True)
     return None
 
 
 def _log_lateness(members: int, found_late: timedelta, began: float) -> None:
-    """With all that was waited for since it `began`."""
+    """Log how late it was, counting all waiting since it `began`."""
     late = found_late / timedelta(milliseconds=1) + (time.monotonic() - began) * 1000
     logger.info("released %d articles, late %.0f ms", members, late)
 
 
 def _close(release: Release, now: datetime) -> None:
-    """Not by `save()`, whose hook would take back the very task that is running."""
+    """Not by `save()`, whose receiver would cancel the task that is running."""
     release.status, release.published_at, release.reason = Release.Status.PUBLISHED, now, ""
     values = {name: getattr(release, name) for name in ("status", "published_at", "reason")}
     Release.objects.filter(pk=release.pk).update(**values)
@@ -85,27 +85,27 @@ def _member_ids(release: Release) -> set[int]:
     return set(release.members.filter(article__isnull=False).values_list("article", flat=True))
 
 
-def _hold_members(release: Release, until: float) -> bool:
-    """Lock all members without waiting for anybody; those that are free stay locked while the others are tried.
+def _lock_members(release: Release, until: float) -> bool:
+    """Lock all members; those that are free stay locked while the others are tried.
 
-    A member that was busy the last time is waited for before any other is held, so that those who take turns with it
-    neither starve the release nor hold up the other members.
+    It queues for members that were locked the last time before it locks any other, so that editors who take turns with
+    one neither starve the release nor block the other members.
     """
     first = _busy.pop(release.pk, set())
-    if first and not stand_in_line(first):
+    if first and not wait_for_rows(first):
         return False
-    articles, places = _member_ids(release), set(release.members.values_list("pk", flat=True))
+    articles, rows = _member_ids(release), set(release.members.values_list("pk", flat=True))
     while True:
-        articles -= _taken(Article, articles)
-        places -= _taken(ReleaseMember, places)  # who deletes an article holds its place
-        if not (articles or places):
+        articles -= _locked(Article, articles)
+        rows -= _locked(ReleaseMember, rows)  # a deletion of an article holds its member's row
+        if not (articles or rows):
             return True
         if time.monotonic() > until:
             _busy[release.pk] = articles
             return False
-        time.sleep(_GLANCE)
+        time.sleep(_POLL)
 
 
-def _taken(model: type[Article | ReleaseMember], ids: Collection[int]) -> set[int]:
+def _locked(model: type[Article | ReleaseMember], ids: Collection[int]) -> set[int]:
     """Lock those that are free."""
     return set(lock_by_ids(model, ids, skip_locked=True).values_list("pk", flat=True)) if ids else set()

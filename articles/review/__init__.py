@@ -1,11 +1,11 @@
-"""The automatic review of an article: what it says, in what, and why."""
+"""The automatic review of articles: opinions, findings and plug-in services."""
 
 from articles.review.findings import Finding, Opinion, findings_of, of_findings
 from articles.review.images import MOST_BYTES, MOST_PIXELS, inspect
 from articles.review.pipeline import review, review_words, takes_long
 from articles.review.policy import CHANGE_POLICY, choose_policy
 from articles.review.text import Subject
-from articles.review.wordlist import WordProblem, add_words, fault_of, record_words
+from articles.review.wordlist import WordProblem, add_words, problem_of, record_words
 
 __all__ = [
     "CHANGE_POLICY",
@@ -17,7 +17,7 @@ __all__ = [
     "WordProblem",
     "add_words",
     "choose_policy",
-    "fault_of",
+    "problem_of",
     "findings_of",
     "inspect",
     "of_findings",

@@ -1,4 +1,4 @@
-"""System checks of the review's settings: what would send every article to a person, or none, is named at the start."""
+"""System checks of the review's settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = frozenset({"REVIEW_SERVICES", "REVIEW_TIMEOUT", "REVIEW_AT_ONCE", "REVIE
 
 @register
 def check_review(app_configs: object, **options: Any) -> list[CheckMessage]:
-    """Types and sizes of `REVIEW_*`, and that each service can be asked."""
+    """Check types and ranges of `REVIEW_*`, and that each service can be called."""
     return [*_check_values(), *_check_services(), *_check_spelling()]
 
 
@@ -42,7 +42,7 @@ def _check_services() -> Iterator[CheckMessage]:
         try:
             service = import_string(name)
         except Exception as error:  # whatever a module of the project raises while it is imported
-            hint = "Name a class by its module: until then every article goes to a person."
+            hint = "Name a class by its module: until then every article needs a reviewer."
             yield Error(f"REVIEW_SERVICES: {name} cannot be imported: {error}", hint=hint, id="articles.E006")
         else:
             yield from _check_service(name, service)

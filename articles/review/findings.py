@@ -1,4 +1,4 @@
-"""What a part of the review answers: a verdict with its findings."""
+"""Opinions of the review: a verdict with its findings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from articles.workflow import Verdict
 
 LONGEST_REASON = 500  # characters, as `Article.status_reason` holds
 MOST_FINDINGS = 100
-"""Findings of an article that are kept; a list of more helps nobody."""
+"""Findings of an article that are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A word or fault and its place. A fault has a `message`; a word is `found` in its `context` as it was written."""
+    """A word or problem and its place. A problem has a `message`; a word is `found`, as written, in its `context`."""
 
     field: str
     paragraph: int = 0  #: counted from 1; 0 where there are none
@@ -32,7 +32,7 @@ class Finding:
 
     @classmethod
     def stored(cls, values: dict[str, Any]) -> Self:
-        """As `as_json` gave it."""
+        """The finding that `as_json` gave."""
         return cls(**values)
 
     def as_json(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """Where it is, for the editor."""
+        """Its place, for the editor."""
         label = FIELD_LABELS[Field(self.field)]
         if not self.paragraph:
             return str(label)
@@ -54,19 +54,19 @@ class Finding:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What a reviewer who approves the article has accepted: this word at this level, or this fault."""
+        """What an approval accepts: this word at this level, or this problem."""
         return self.word or self.message, self.level
 
 
 def findings_of(revision: Revision) -> list[Finding]:
-    """What the review found in a revision; nothing in one that was never reviewed."""
+    """The stored findings of a revision."""
     review = Review.objects.filter(revision=revision).first()
     return [Finding.stored(values) for values in review.findings] if review else []
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A typed verdict, why, and what was found."""
+    """A verdict with its reason and findings."""
 
     verdict: Verdict
     reason: str = ""
@@ -74,7 +74,7 @@ class Opinion:
 
     @property
     def short_reason(self) -> str:
-        """The reason in the length that an article keeps."""
+        """The reason, cut to the length of the article's column."""
         return Truncator(self.reason).chars(LONGEST_REASON)
 
 
@@ -82,7 +82,7 @@ PASSED = Opinion(Verdict.PASSED)
 
 
 def strictest(opinions: Iterable[Opinion]) -> Opinion:
-    """One opinion of many: blocked if one blocks, a person if one is unsure, else passed."""
+    """The combined opinion: blocked if one blocks, unsure if one is unsure, else passed."""
     given = list(opinions)
     verdicts = {opinion.verdict for opinion in given}
     verdict = next((v for v in (Verdict.BLOCKED, Verdict.UNSURE) if v in verdicts), Verdict.PASSED)
@@ -93,7 +93,7 @@ def strictest(opinions: Iterable[Opinion]) -> Opinion:
 
 
 def of_findings(findings: Iterable[Finding]) -> Opinion:
-    """The opinion that names these sensitive words with their places."""
+    """The opinion about these sensitive words, with their places."""
     found = tuple(findings)
     if not found:
         return PASSED

@@ -1,7 +1,7 @@
-"""The built-in check of pictures: they decode, have a sane size, are what they say and hide nothing.
+"""The built-in check of images: they decode, have a sane size and the claimed type, and hide no other content.
 
-Headline's own pictures come as files; in a text a picture can be a `data:` address. Pictures of other sites are not
-fetched. What a picture shows is for a service to judge, see `articles.review.pipeline`.
+Images of the library are files; in a text an image can also be a `data:` address. Images of other sites are not
+fetched. What an image shows is for a plug-in service to review, see `articles.review.pipeline`.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ _DATA_ADDRESS = re.compile(r"""\bdata:([\w.+-]+/[\w.+-]+)?((?:;[\w=."+-]+)*),([^
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a picture, and what that means for the article."""
+    """A problem of an image, with its verdict for the article."""
 
     verdict: Verdict
     message: str
 
 
 def review_images(subject: Subject) -> Opinion:
-    """Look at each picture that the body brings along, and at the newsroom's own in cover and body."""
+    """Check each image embedded in the body, and those of the image library in cover and body."""
     faults = [*_faults(subject.body), *(fault for image in subject.images for fault in _faults_of(image))]
     return strictest([PASSED, *map(_opinion, faults)])
 
 
 def inspect(data: bytes, *, claimed: str = "") -> list[Fault]:
-    """The faults of a picture; `claimed` is the media type it is said to have, such as "image/png"."""
+    """The problems of an image; `claimed` is its media type, such as "image/png"."""
     if len(data) > MOST_BYTES:
-        return [Fault(Verdict.UNSURE, _("The picture is larger than %d MB.") % (MOST_BYTES // 1_000_000))]
+        return [Fault(Verdict.UNSURE, _("The image is larger than %d MB.") % (MOST_BYTES // 1_000_000))]
     try:
         with PillowImage.open(io.BytesIO(data), formats=FORMATS) as image:
             return list(_look(image, data, claimed))
@@ -69,33 +69,33 @@ def inspect(data: bytes, *, claimed: str = "") -> list[Fault]:
         PillowImage.DecompressionBombError,
         PillowImage.DecompressionBombWarning,
     ):
-        return [Fault(Verdict.BLOCKED, _("The picture cannot be decoded, or is none."))]
+        return [Fault(Verdict.BLOCKED, _("The image cannot be decoded, or is none."))]
 
 
 def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[Fault]:
     if image.width * image.height > MOST_PIXELS or getattr(image, "n_frames", 1) > MOST_FRAMES:
-        yield Fault(Verdict.UNSURE, _("The picture has more than %d million pixels.") % (MOST_PIXELS // 1_000_000))
+        yield Fault(Verdict.UNSURE, _("The image has more than %d million pixels.") % (MOST_PIXELS // 1_000_000))
         return
     image.load()
     if claimed and claimed not in (image.get_format_mimetype(), PillowImage.MIME.get(image.format or "")):
-        yield Fault(Verdict.BLOCKED, _("The picture is not of the kind it claims to be: %s.") % claimed)
+        yield Fault(Verdict.BLOCKED, _("The image is not of the type it claims to be: %s.") % claimed)
     if _hides_something(image.format or "", data):
-        yield Fault(Verdict.BLOCKED, _("The picture carries other content, such as a script or an archive."))
+        yield Fault(Verdict.BLOCKED, _("The image contains other content, such as a script or an archive."))
     if image.getexif().get_ifd(_GPS) or b"GPSLatitude" in data:
-        yield Fault(Verdict.UNSURE, _("The picture tells where it was taken."))
+        yield Fault(Verdict.UNSURE, _("The image contains the place where it was taken."))
 
 
 def _hides_something(kind: str, data: bytes) -> bool:
-    """Whether the bytes could be run or opened as something else than the picture."""
+    """Whether the bytes could be run or opened as something other than the image."""
     return bool(
         _MARK_UP.search(data)
         or b"%PDF-" in data[:_PDF_WITHIN]
         or zipfile.is_zipfile(io.BytesIO(data))
-        or not _ends_with_the_picture(kind, data)
+        or not _ends_with_image(kind, data)
     )
 
 
-def _ends_with_the_picture(kind: str, data: bytes) -> bool:
+def _ends_with_image(kind: str, data: bytes) -> bool:
     if kind == "WEBP":
         return len(data) <= int.from_bytes(data[4:8], "little") + 8 + 1
     return data.rstrip(b"\0").endswith(_END[kind])
@@ -113,12 +113,12 @@ def _faults(body: str) -> Iterator[Fault]:
 
 
 def _faults_of(image: Image) -> Iterator[Fault]:
-    """Those of a picture of ours; one that the storage lost is for a person to look at."""
+    """The problems of an image in the library; one missing in the storage needs a reviewer."""
     try:
         found = inspect(image.read(), claimed=f"image/{image.format}")
     except Exception:
-        logger.exception("picture %s cannot be read", image.pk)
-        found = [Fault(Verdict.UNSURE, _("The picture cannot be read from the storage."))]
+        logger.exception("image %s cannot be read", image.pk)
+        found = [Fault(Verdict.UNSURE, _("The image cannot be read from the storage."))]
     for fault in found:
         yield Fault(fault.verdict, f"“{image.title}”: {fault.message}")
 

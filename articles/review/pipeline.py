@@ -1,4 +1,4 @@
-"""The automatic review: our own words and pictures first, then the services that a project plugs in.
+"""The automatic review: sensitive words and images first, then plug-in services.
 
 A service is a class with one method, named in the setting `REVIEW_SERVICES`:
 
@@ -7,7 +7,7 @@ A service is a class with one method, named in the setting `REVIEW_SERVICES`:
             ...
 
 It may take its time and fail: one that raises, is silent for `REVIEW_TIMEOUT` seconds or answers anything but an
-`Opinion` sends the article to a person, never through.
+`Opinion` leaves the article to a reviewer.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from articles.workflow import Verdict
 
 logger = logging.getLogger(__name__)
 
-IMAGES_AT_ONCE = 5  # pictures of the newsroom up to which an article is reviewed while the editor waits
+IMAGES_AT_ONCE = 5  # images up to which an article is reviewed while the editor waits
 CONTEXT = 20  # characters shown on each side of a word
 
 
 class Service(Protocol):
-    """What a plug-in does."""
+    """The interface of a plug-in service."""
 
     def review(self, subject: Subject) -> Opinion:
-        """Judge the texts and pictures of an article; called in a thread of its own."""
+        """Review the texts and images of an article; called in a separate thread."""
 
 
 def takes_long(subject: Subject) -> bool:
-    """Whether an editor should not have to wait for the review."""
+    """Whether the review is run in the background."""
     is_long = subject.length > settings.REVIEW_AT_ONCE or len(subject.images) > IMAGES_AT_ONCE
     return bool(settings.REVIEW_SERVICES) or is_long
 
 
 def review(subject: Subject) -> Opinion:
-    """What the machine says about an article. In doubt it asks a person, and never lets one pass."""
+    """The opinion of the automatic review about an article; errors need a reviewer and never pass."""
     try:
         return _review(subject)
     except DatabaseError:
@@ -61,7 +61,7 @@ def review(subject: Subject) -> Opinion:
 
 
 def review_words(subject: Subject) -> Opinion:
-    """What the words alone say, as they are now."""
+    """The opinion by the present sensitive words alone."""
     return of_findings(_find(words.matcher(), subject))
 
 
@@ -98,7 +98,7 @@ def _context(text: str, match: words.Match) -> str:
 
 
 def _ask_services(subject: Subject) -> Iterator[Opinion]:
-    """Ask all services at once and wait for them together."""
+    """Call all services at once and wait for them together."""
     answers = {name: _ask(name, subject) for name in settings.REVIEW_SERVICES}
     deadline = time.monotonic() + settings.REVIEW_TIMEOUT
     for name, answer in answers.items():
@@ -110,7 +110,7 @@ def _ask_services(subject: Subject) -> Iterator[Opinion]:
 
 
 def _ask(name: str, subject: Subject) -> SimpleQueue[Any]:
-    """Ask one service in a thread that nobody has to wait for."""
+    """Call one service in a daemon thread; the queue gets its opinion."""
     answer: SimpleQueue[Any] = SimpleQueue()
 
     def ask() -> None:
@@ -127,7 +127,7 @@ def _ask(name: str, subject: Subject) -> SimpleQueue[Any]:
 
 
 def _checked(name: str, answer: object) -> Opinion:
-    """The answer, if it is one."""
+    """The answer if it is an opinion, else that there is none."""
     if isinstance(answer, Opinion) and isinstance(answer.verdict, Verdict):
         return answer
     if answer is not None:

@@ -1,4 +1,4 @@
-"""The newsroom's choice whether the automatic review may approve."""
+"""The review policy: whether the automatic review may approve."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from articles.models import ReviewPolicy
 from scheduling.services import lock_by_ids, retried
 
 CHANGE_POLICY = "change_review_policy"
-"""What the audit log calls it."""
+"""The action in the audit log."""
 
 PERMISSION = "articles.change_reviewpolicy"
 
 
 @retried
 def choose_policy(machine: str, *, by: Actor) -> None:
-    """Say who approves from now on. Raises `NotAllowed`, and `WrongState` for what is no choice."""
+    """Change the policy. Raises `NotAllowed`, and `WrongState` for an invalid choice."""
     require(PERMISSION, by)
     if machine not in ReviewPolicy.Machine.values:
         raise WrongState

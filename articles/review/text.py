@@ -1,4 +1,4 @@
-"""An article as the review reads it: plain texts, each with the name of its place."""
+"""An article as the review reads it: plain texts, each with its field."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Field(StrEnum):
 
     @property
     def label(self) -> Promise:
-        """As editors call it."""
+        """Its label."""
         return FIELD_LABELS[self]
 
     @property
     def has_paragraphs(self) -> bool:
-        """Whether it helps to say in which line of it something is."""
+        """Whether findings name a paragraph."""
         return self is Field.BODY
 
 
@@ -49,15 +49,17 @@ FIELD_LABELS = {
     Field.BYLINE: _("byline"),
     Field.BODY: _("text"),
     Field.TAGS: _("tags"),
-    Field.CAPTIONS: _("picture descriptions"),
+    Field.CAPTIONS: _("image texts"),
     Field.CORRECTION: _("correction"),
 }
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is reviewed. `body` is HTML; `pictures` are the newsroom's own in cover and body, whose `read()` gives the
-    file; `captions` are what is said of them. `correction` is what readers are told of an update.
+    """The subject of a review.
+
+    `body` is HTML. `images` are those of the library in cover and body, whose `read()` gives the file, and `captions`
+    their texts. `correction` is the public note of an update.
     """
 
     title: str
@@ -71,7 +73,7 @@ class Subject:
 
     @classmethod
     def of(cls, text: Text, correction: str = "") -> Self:
-        """The texts and pictures of a revision, with its correction."""
+        """The texts and images of a revision, with its correction."""
         images = Image.objects.named(text.shown)
         captions = [said for image in images for said in (image.alt, image.caption, image.credit) if said]
         return cls(text.title, text.summary, text.body, text.tags, captions, text.byline, images, correction)
@@ -83,7 +85,7 @@ class Subject:
         return sum(map(len, (*singles, *self.tags, *self.captions)))
 
     def texts(self) -> Iterator[tuple[Field, str]]:
-        """Each plain text with its place; lines part what readers see apart."""
+        """Each plain text with its field; separate parts are separate lines."""
         reader = BodyReader.read(self.body)
         yield Field.TITLE, self.title
         yield Field.SUMMARY, self.summary
@@ -103,7 +105,7 @@ class BodyReader:
 
     @classmethod
     def read(cls, body: str) -> Self:
-        """What readers are shown of `body`, however its HTML is nested, broken or split."""
+        """The visible text of `body`, however its HTML is nested, broken or split."""
         reader = cls()
         parser = _Parser(reader)
         parser.feed(clean_html(body))

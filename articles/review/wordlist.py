@@ -1,4 +1,4 @@
-"""Adding sensitive words, one or tens of thousands, saying of each that cannot be added why, and recording who did."""
+"""Adding sensitive words in bulk, with a report of problems and audit entries."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from scheduling.services import retried
 _PATTERN = re.compile(r"[*\\\[\]{}^]|\.[+?]|\w\?\w|\(.*\|.*\)")
 _SHOWN = 40  # characters of a word that a message repeats
 _BATCH = 1000  # rows in one statement
-_RECORDED = 1000  # words in one entry of the audit record
+_RECORDED = 1000  # words in one audit entry
 
 
 @dataclass(frozen=True, slots=True)
 class WordProblem:
-    """Why the word of a line was not added. A word that is there already has `failed` false: nothing is missing."""
+    """Why the word of a line was not added. `failed` is false for a word that exists already."""
 
     line: int
     word: str
@@ -32,7 +32,7 @@ class WordProblem:
 
 @dataclass
 class WordReport:
-    """How many words of a list came in; blank lines count as nothing."""
+    """The number of words added, and the problems."""
 
     created: int = 0
     skipped: int = 0
@@ -62,7 +62,7 @@ def _add(lines: Sequence[str], level: SensitiveWord.Level) -> WordReport:
 
 
 def record_words(old: Levels, new: Levels) -> None:
-    """Leave in the audit record which words were added, changed or deleted: `old` as they were, `new` as they are."""
+    """Record which words were added, changed or deleted: `old` before, `new` after."""
     if old == new:
         return
     action = CHANGE_WORDS if old and new else DELETE_WORDS if old else ADD_WORDS
@@ -73,22 +73,22 @@ def record_words(old: Levels, new: Levels) -> None:
 
 
 def _pages(levels: Levels) -> list[Levels]:
-    """The same in portions that one entry holds."""
+    """The same in chunks for one entry each."""
     words = iter(levels.items())
     return [dict(page) for page in iter(lambda: list(islice(words, _RECORDED)), [])]
 
 
-def fault_of(text: str) -> str:
-    """Why `text` cannot be a word; empty if it can."""
+def problem_of(text: str) -> str:
+    """Why `text` cannot be a sensitive word; empty if it can."""
     normalised = plain_form(text[: LONGEST_WORD + 1])
     if len(text) > LONGEST_WORD or len(normalised) > LONGEST_WORD:
         return _("longer than %(limit)d characters") % {"limit": LONGEST_WORD}
     if not normalised:
         return _("has neither a letter nor a digit")
     if _PATTERN.search(text):
-        return _("looks like a pattern; write the word itself, its disguises are found by themselves")
+        return _("looks like a pattern; write the word itself, disguised spellings are found automatically")
     if len(normalised) == 1:
-        return _("a single character stands in almost every article")
+        return _("a single character is in almost every article")
     return ""
 
 
@@ -100,7 +100,7 @@ def _new_words(
         if not text:
             continue
         normalised = plain_form(text[: LONGEST_WORD + 1])
-        if fault := fault_of(text):
+        if fault := problem_of(text):
             _refuse(report, number, text, fault, failed=True)
         elif normalised in known:
             _refuse(report, number, text, _repeated(known[normalised], level), failed=known[normalised] != level)
@@ -111,7 +111,7 @@ def _new_words(
 
 def _repeated(there: str, level: SensitiveWord.Level) -> str:
     if there == level:
-        return _("is in the list already, maybe in another spelling")
+        return _("is in the list already, possibly in another spelling")
     return _("is in the list already, as “%(level)s”") % {"level": SensitiveWord.Level(there).label}
 
 

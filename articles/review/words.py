@@ -1,4 +1,4 @@
-"""Finding sensitive words, however they are dressed up, and nothing that only looks like one.
+"""Finding sensitive words, also in disguised spellings, without false positives.
 
 The library's automaton finds every word's skeleton in one pass; what it finds is then judged against the plain forms,
 the ends of the word and what stands between its letters. Rules and limits: docs/review.md.
@@ -18,16 +18,16 @@ from articles.models import SensitiveWord, WordListVersion
 from articles.text import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise
 
 _CLAUSE_ENDS = frozenset("，。；：！？、…—,;:!?“”‘’\"'（）()《》〈〉「」『』【】[]\n\r")
-"""What parts Chinese words in innocent text; anything else between them, even a space, is a disguise."""
+"""Separators between Chinese words in ordinary text; anything else between them, even a space, is a disguise."""
 
 _LETTER_GAPS = frozenset(" \t\u00a0\u3000'’‘`´-‐‑‒–—.,:;!?/\\()[]\"“”&…\n\r")
-"""What parts or joins words in scripts with spaces."""
+"""Separators and joiners of words in scripts with spaces."""
 
 _SENTENCE_ENDS = _CLAUSE_ENDS - set("—'’\"“”()（）\n\r") | {"."}
-"""What no phrase of several words runs across."""
+"""Characters that end a phrase of several words."""
 
 _LONG_NUMBER = 7
-"""Digits from which on a number is a telephone's or an account's, however it is grouped."""
+"""The number of digits from which a number counts as a telephone or account number, however it is grouped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Entry:
 
     @property
     def is_long_number(self) -> bool:
-        """Whether it is a number that nobody uses for anything else."""
+        """Whether it is a number long enough to be unique."""
         return self.plain.isdecimal() and len(self.plain) >= _LONG_NUMBER
 
 
@@ -86,7 +86,7 @@ class Matcher:
         self.judges = bool(levels - {SensitiveWord.Level.ALLOW})
 
     def find(self, text: str) -> list[Match]:
-        """The sensitive words in `text` in order; not those inside an innocent phrase or a longer word found."""
+        """The sensitive words in `text` in order; not those inside an allowed phrase or a longer word found."""
         if not self.judges:
             return []
         found = set(self._matches(normalise(text)))
@@ -103,7 +103,7 @@ class Matcher:
 
 
 def _outermost(matches: Iterable[Match]) -> list[Match]:
-    """Without what an innocent phrase covers, and without a word inside another that is judged at least as hard."""
+    """Drop matches inside allowed phrases, and inside longer matches of the same or a stricter level."""
     kept: list[Match] = []
     reach = dict.fromkeys(map(str, SensitiveWord.Level), 0)
     for match in matches:
@@ -115,7 +115,7 @@ def _outermost(matches: Iterable[Match]) -> list[Match]:
 
 
 def _is(entry: Entry, form: Normalised, first: int) -> bool:
-    """Whether the skeleton found at `first` really is the word."""
+    """Whether the skeleton found at `first` is the word."""
     plain = form.plain[first : first + len(entry.plain)]
     return (
         (plain == entry.plain or _is_disguised(entry, plain))
@@ -176,14 +176,14 @@ def _is_in_one_piece(entry: Entry, form: Normalised, first: int) -> bool:
 
 
 def _is_cut(entry: Entry, index: int, gap: str) -> bool:
-    """Whether this gap often stands between two innocent words, or two sentences."""
+    """Whether this gap is common between two ordinary words, or two sentences."""
     if index in entry.breaks:
         return not _SENTENCE_ENDS.isdisjoint(gap)
     return not (_LETTER_GAPS if entry.is_narrow else _CLAUSE_ENDS).isdisjoint(gap)
 
 
 def _stands_alone(form: Normalised, first: int, last: int) -> bool:
-    """Whether Chinese letters are each set apart, the outer ones too, as in （赌）（博）."""
+    """Whether all Chinese characters are separated, as in （赌）（博）."""
     wide = not is_narrow(form.plain[first])
     return wide and _is_open(form, first) and _is_open(form, last + 1)
 
@@ -193,7 +193,7 @@ def _is_open(form: Normalised, index: int) -> bool:
 
 
 class _Shared:
-    """The matcher of this process, built again when the stamp in the database is another."""
+    """The matcher of this process, rebuilt when the stamp in the database has changed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -201,7 +201,7 @@ class _Shared:
         self._matcher = Matcher([])
 
     def current(self) -> Matcher:
-        """The matcher of the words as they are; costs one small query when nothing has changed."""
+        """The matcher of the present words; costs one small query if nothing has changed."""
         stamp = WordListVersion.current()
         with self._lock:
             if stamp != self._stamp:

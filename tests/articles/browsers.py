@@ -1,4 +1,4 @@
-"""A newsroom full of people: each in a browser of his own, with his role, his language and his zone."""
+"""Several users, each in a separate browser with a role, a language and a time zone."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from articles.desk.confirmation import ASKING
 from articles.models import Article, Preferences
 from articles.roles import Role
+from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 from tests.articles.factories import make_member
 from tests.conftest import Site
@@ -22,7 +22,7 @@ A_BIG_WINDOW = {"width": 1440, "height": 1400}
 
 
 class Newsroom:
-    """Lets people in, all of whom have chosen the same language; a context manager."""
+    """Logs users in, all with the same language; a context manager."""
 
     def __init__(self, browser: Browser, site: Site, *, language: str = "en") -> None:
         self.language = language
@@ -85,15 +85,15 @@ def press_in_body(page: Page, key: str) -> None:
 
 
 def press(button: Locator) -> None:
-    """Click what leads to another page, and wait for that."""
+    """Click a link or button and wait for the next page."""
     with button.page.expect_navigation(wait_until="load"):
         button.click()
 
 
 def take(page: Page, transition: str) -> None:
-    """Press the button of a step."""
+    """Press the button of a transition."""
     press(page.locator(f"[name=_step_{transition}]"))
-    if transition in ASKING:
+    if TRANSITIONS[Transition(transition)].confirmation:
         press(page.locator("#confirm button"))
 
 
@@ -103,7 +103,7 @@ def set_time(page: Page, name: str, moment: datetime, zone: str) -> None:
 
 
 def approve(page: Page, title: str) -> None:
-    """A reviewer finds the text in the queue, reads it and lets it pass."""
+    """A reviewer finds the text in the queue, reads it and approves it."""
     page.goto(QUEUE)
     page.get_by_role("link", name=title, exact=True).click()
     page.locator("#decision [name=approve]").click()
@@ -111,6 +111,6 @@ def approve(page: Page, title: str) -> None:
 
 
 def seen_at(place: Locator, *, timeout: float = 30) -> datetime:
-    """When, by the database's clock, a reader sees this on the page that he has open."""
+    """When, by the database's clock, a reader sees this on the open page."""
     eventually(place.count, timeout, f"not seen: {place}")
     return read_database_clock()

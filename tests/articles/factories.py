@@ -1,4 +1,4 @@
-"""The cast of the newsroom's tests."""
+"""Factories for users, articles and other rows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def make_editor(name: str = "alice") -> User:
 
 
 def make_member(role: Role, name: str = "") -> User:
-    """A member of staff who is in the group of the role and has no other rights."""
+    """A member of staff in the group of the role, without other permissions."""
     user = make_user(name or role.name.lower())
     User.groups.through.objects.create(user=user, group=Group.objects.get(name=role.value))
     return user
@@ -80,23 +80,23 @@ def make_article(title: str = "Harbour bridge reopens", **values: Any) -> Articl
 
 
 def some_user(name: str, *permissions: str) -> User:
-    """A member of staff who is there already, or is made."""
+    """A member of staff, created if missing."""
     return User.objects.filter(username=name).first() or make_user(name, *permissions)
 
 
 def approve(article: Article, *, by: User | None = None) -> None:
-    """A person who did not write it reads what is under review and approves that."""
+    """Approve the text under review, as a user who did not write it."""
     read = for_review(Article.objects.get(pk=article.pk))
     publishing.approve(article, by=by or some_user("reviewer", "review_article"), revision=read)
 
 
 def allow_automatic_approval(machine: str = ReviewPolicy.Machine.ALL) -> None:
-    """The newsroom has chosen that the automatic review approves."""
+    """Set the policy that the automatic review approves."""
     ReviewPolicy.objects.update_or_create(pk=ReviewPolicy.ROW, defaults={"machine": machine})
 
 
 def make_release(*articles: Article, by: User, name: str = "Budget day") -> Release:
-    """A release of these articles in preparation, each with the action that fits it."""
+    """A draft release of these articles, each with its default action."""
     release = releases.create_release(name=name, by=by)
     for article in articles:
         releases.add_member(release, article=article, by=by)
@@ -114,7 +114,7 @@ def publish_tasks(article: Article) -> list[datetime]:
 
 
 def unpublish_tasks(article: Article) -> list[datetime]:
-    """The due times of the article's pending tasks to take it off."""
+    """The due times of the article's pending tasks to unpublish it."""
     return _due_times(UNPUBLISH, article)
 
 

@@ -1,4 +1,4 @@
-"""Pictures made on the spot, and the newsroom's own of them."""
+"""Generated image files, and images of the library."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def image_bytes(
     turned: bool = False,
     **options: Any,
 ) -> bytes:
-    """A picture's file; each has a colour of its own unless told otherwise. `options` are Pillow's for saving."""
+    """An image file, by default with a colour of its own. `options` are Pillow's for saving."""
     image = PillowImage.new("RGB", size, uuid4().int & 0xFFFFFF if colour is None else colour)
     exif = image.getexif()
     if located:
@@ -44,10 +44,10 @@ def sent(data: bytes | None = None, name: str = "harbour.jpg") -> SimpleUploaded
 
 
 def make_image(by: User, alt: str = "Ships in the harbour", **said: str) -> Image:
-    """A picture of the newsroom."""
+    """An image of the library."""
     return image_library.upload(sent(), by=by, alt=alt, **said).image
 
 
 def shown(image: Image) -> str:
-    """A text that shows the picture."""
+    """A text that shows the image."""
     return f'<p>Look:</p><img src="{image.in_texts}" alt="">'

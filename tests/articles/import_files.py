@@ -1,4 +1,4 @@
-"""Helpers of the import's tests: files written on the spot, and the command with its exit code."""
+"""Helpers of the import tests: generated files, and the command with its exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers who look at many addresses again and again, and remember when they saw what."""
+"""Readers that poll many addresses, and record when they saw which texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAUSE = 0.05  # seconds between two looks at an address
 
 @dataclass(frozen=True)
 class Sight:
-    """What was to be seen at an address by a request that lasted from `began` to `ended` (seconds since 1970)."""
+    """What a request to an address from `began` to `ended` (seconds since 1970) showed."""
 
     address: str
     began: float
@@ -82,7 +82,7 @@ def _get(connection: HTTPConnection, path: str) -> tuple[int, str]:
 
 
 def ask_at_once(address: str, number: int, *headers: str, method: str = "GET") -> list[str]:
-    """The answers to so many requests for an address that are sent in the same instant."""
+    """The responses to this many simultaneous requests for an address."""
     url = urlsplit(address)
     crowd = [socket.create_connection((url.hostname, url.port), timeout=30) for _ in range(number)]
     lines = [f"{method} {url.path} HTTP/1.1", f"Host: {url.netloc}", "Connection: close", *headers, "", ""]
@@ -98,7 +98,7 @@ def ask_at_once(address: str, number: int, *headers: str, method: str = "GET") -
 
 
 def _take_what_came(waiting: BaseSelector) -> None:
-    """Whoever has heard all hangs up at once, for gunicorn waits for that."""
+    """Close the connection after the response, because gunicorn waits for that."""
     for key, _events in waiting.select(timeout=30):
         connection: Any = key.fileobj
         part = connection.recv(65536)

@@ -1,4 +1,4 @@
-"""A database that refuses to write the audit log, and a newsroom whose work becomes due meanwhile."""
+"""A database that refuses to write the audit log while tasks become due."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _execute(statement: str) -> None:
 
 @dataclass
 class Work:
-    """Articles that go out, one that leaves, one that is updated and a release, planned for the next day."""
+    """Articles that go live, one that leaves, one that is updated and a release, planned for the next day."""
 
     editor: User
     release: Release

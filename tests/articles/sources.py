@@ -1,4 +1,4 @@
-"""Every door through which the newsroom changes something, each with a stage on which it can."""
+"""Every source of changes, each with the rows that it needs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Status = Article.Status
 
 @dataclass
 class Stage:
-    """Articles in each state, and somebody who may do everything."""
+    """Articles in each status, and a user with all permissions."""
 
     user: User
     client: Client
@@ -63,7 +63,7 @@ class Stage:
 
 
 def found_stage() -> Stage:
-    """Three hundred drafts, so that no index is too small to be of use, and a person with a log-in."""
+    """Three hundred drafts, so that no index is too small to be of use, and a user with a password."""
     if not User.objects.filter(username="root").exists():
         Article.objects.bulk_create(Article(title=f"Draft {number}") for number in range(300))
         make_user("root", is_superuser=True)
@@ -253,7 +253,7 @@ def _words(stage: Stage) -> Act:
 
 
 def _reconcile(stage: Stage) -> Act:
-    """Changes of programs that go around everything."""
+    """Changes that bypass services and receivers."""
     ids = [stage.waiting().pk, stage.out().pk]
     Article.objects.filter(pk__in=ids).update(publish_at=soon(minutes=1), title="Behind our back", updated_at=soon())
     return refresh
@@ -265,7 +265,7 @@ def _reindex(stage: Stage) -> Act:
 
 
 def _work(stage: Stage) -> Act:
-    """Everything that the clock does."""
+    """Everything that is due."""
     due = soon(seconds=-0.1)
     stage.article(APPROVED, publish_at=due)
     stage.article(Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1), unpublish_at=due)
@@ -274,7 +274,7 @@ def _work(stage: Stage) -> Act:
     return lambda: run_due(100)
 
 
-DOORS: Mapping[str, Source] = {
+SOURCES: Mapping[str, Source] = {
     "create": _create,
     "edit": _edit,
     "submit": _transition(publishing.submit, Status.DRAFT),

@@ -59,14 +59,14 @@ def test_each_test_finds_a_new_database(turn: int, transactional_db: None) -> No
     assert not User.objects.exists()
     assert not AuditEntry.objects.exists()
     assert set(Group.objects.values_list("name", flat=True)) == set(ROLES)
-    assert Permission.objects.filter(codename="kill_article", group__name=Role.CHIEF).exists()
+    assert Permission.objects.filter(codename="retract_article", group__name=Role.CHIEF).exists()
     make_article()
     make_editor()
     assert AuditEntry.objects.exists()
     with connection.cursor() as cursor, pytest.raises(DatabaseError, match="never changed or deleted"):
         cursor.execute("DELETE FROM articles_auditentry")
     Group.objects.get(name=Role.CHIEF).delete()
-    Permission.objects.get(codename="kill_article").delete()
+    Permission.objects.get(codename="retract_article").delete()
 
 
 def test_manage_works_on_the_test_database(manage: Manage) -> None:

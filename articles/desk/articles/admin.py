@@ -19,7 +19,7 @@ from articles.desk.articles.forms import ArticleForm
 from articles.desk.articles.history import HistoryScreens
 from articles.desk.audit.admin import history
 from articles.desk.autocomplete import ChoosingScreens
-from articles.desk.confirmation import ASKING, Unconfirmed, ask_first, question
+from articles.desk.confirmation import Unconfirmed, ask_first, question
 from articles.desk.editor.assets import marked, told
 from articles.desk.editor.autosave import KeepingScreens, restored, unsaved_work, window_of
 from articles.desk.editor.edit_conflict import merge_shown, taking_over
@@ -28,7 +28,6 @@ from articles.desk.editor.time_hints import TimingScreens
 from articles.desk.parse_int import whole_number
 from articles.desk.readonly_form import READING, Row, author_shown
 from articles.desk.transitions import (
-    TAKING_AWAY,
     limits,
     may_take,
     offered,
@@ -36,34 +35,17 @@ from articles.desk.transitions import (
     stage_of,
     state,
     state_of_update,
-    take,
     transition_button,
 )
 from articles.exceptions import ArticleError, EditConflict, RevisionChanged
 from articles.models import Article, named_among_all
 from articles.pages import newest_number, newest_text
 from articles.publishing import TIMES, Actor, drop_autosave, for_review, held_transitions, position
-from articles.workflow import TRANSITIONS, Transition, is_possible
+from articles.workflow import TRANSITIONS, Input, Subject, Transition, is_possible
 from scheduling.services import read_database_clock
 
 Status = Article.Status
 
-ICONS = {
-    Transition.SUBMIT: "send",
-    Transition.APPROVE: "check",
-    Transition.REJECT: "block",
-    Transition.SCHEDULE: "schedule",
-    Transition.UNSCHEDULE: "event_busy",
-    Transition.PUBLISH_NOW: "bolt",
-    Transition.UNPUBLISH: "visibility_off",
-    Transition.REPUBLISH: "undo",
-    Transition.RETRACT: "cancel",
-    Transition.UNDO_RETRACTION: "undo",
-    Transition.SCHEDULE_UPDATE: "update",
-    Transition.UNSCHEDULE_UPDATE: "event_busy",
-    Transition.PUBLISH_UPDATE: "bolt",
-    Transition.DISCARD_UPDATE: "delete",
-}
 _SETTING = {"publish_at": Transition.SCHEDULE, "update_at": Transition.SCHEDULE_UPDATE}
 """The step that setting a time amounts to."""
 
@@ -148,7 +130,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         except ArticleError as refusal:
             request.refusal = refusal  # type: ignore[attr-defined]
             if isinstance(refusal, EditConflict) and object_id:
-                publishing.keep_aside(int(object_id), by=request.user, changes=refusal.changes)
+                publishing.store_rejected_edit(int(object_id), by=request.user, changes=refusal.changes)
                 taken = taking_over(request.POST, int(object_id), refusal.changes)
                 request.POST = taken  # type: ignore[assignment]  # a form asks no more of it than of the original
             return super().changeform_view(request, object_id, form_url, extra_context)
@@ -160,6 +142,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         article = context.get("original") or Article()
         now = read_database_clock()
         transitions = offered(article, request.user, now) if article.pk else [Transition.SUBMIT]
+        inputs = {TRANSITIONS[transition].input for transition in transitions}
         may_save = _may_write(article if article.pk else None, request.user) or bool(
             _settable_times(article, request.user)
         )
@@ -174,8 +157,8 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             "standing_of_newer": state_of_update(article),
             "shown_number": newest_number(article) if article.pending_update else None,
             "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
-            "may_refuse": Transition.REJECT in transitions,
-            "may_kill": Transition.RETRACT in transitions,
+            "may_refuse": Input.REASON in inputs,
+            "may_kill": Input.NOTICE in inputs,
             "record": history(article) if article.pk else [],
             "actions_submit_line": [_button(transition) for transition in transitions],
             "show_save_and_add_another": False,
@@ -205,9 +188,8 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         if "update_at" in form.changed_data and Transition.SCHEDULE_UPDATE not in pressed(request):
             _set_update_time(obj, typed["update_at"], request.user)
         for transition in pressed(request):
-            time = typed.get("update_at" if transition is Transition.SCHEDULE_UPDATE else "publish_at")
-            read = for_review(obj).number if transition is Transition.APPROVE else None
-            take(transition, obj, by=request.user, publish_at=time, reason=typed["reason"], revision=read)
+            given = _given(transition, obj, typed)
+            publishing.perform(transition, obj, by=request.user, **given)
         drop_autosave(window_of(request), by=request.user)
         ask_first(request, obj, before, form.changed_data)
         if Transition.SUBMIT in pressed(request) and (lacking := _lacking(obj)):
@@ -280,16 +262,26 @@ def _set_update_time(article: Article, moment: datetime | None, by: Actor) -> No
 
 def _button(transition: Transition) -> UnfoldAction:
     """A button that saves the form and takes the step; `save_model` looks for its name."""
-    label = f"{TRANSITIONS[transition].label}…" if transition in ASKING else str(TRANSITIONS[transition].label)
+    rule = TRANSITIONS[transition]
+    label = f"{rule.label}…" if rule.confirmation else str(rule.label)
     return UnfoldAction(
-        transition_button(transition), method=cast(Any, None), description=label, path="", icon=ICONS[transition]
+        transition_button(transition), method=cast(Any, None), description=label, path="", icon=rule.icon
     )
+
+
+def _given(transition: Transition, article: Article, typed: dict[str, Any]) -> dict[str, Any]:
+    """The input of a transition, from the fields of the form."""
+    rule = TRANSITIONS[transition]
+    time = typed.get("publish_at" if rule.subject is Subject.ARTICLE else "update_at")
+    given = {"publish_at": time, "at_once": False, "reason": typed["reason"], "notice": typed["reason"]}
+    return {**given, "revision": for_review(article).number} if rule.input is Input.REVISION else given
 
 
 def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
     """Whether nothing is written, and readers are shown nothing that this person has not seen."""
     transitions = pressed(request)
-    return bool(transitions) and TAKING_AWAY.issuperset(transitions) and not form.edits()
+    only_removes = all(TRANSITIONS[transition].is_removal for transition in transitions)
+    return bool(transitions) and only_removes and not form.edits()
 
 
 def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:

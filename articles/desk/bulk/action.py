@@ -1,4 +1,4 @@
-"""Taking a step with many articles at once, from the list."""
+"""Bulk actions of the list of articles."""
 
 from __future__ import annotations
 
@@ -10,34 +10,23 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import format_lazy
 
-from articles.desk.bulk.screens import FORMS, begin
+from articles.desk.bulk.screens import asks_first, begin
 from articles.models import Article
 from articles.workflow import TRANSITIONS, Transition
 
 Action = Callable[[Any, HttpRequest, QuerySet[Article]], HttpResponse]
 
-OFFERED = (
-    Transition.SUBMIT,
-    Transition.APPROVE,
-    Transition.SCHEDULE,
-    Transition.RESCHEDULE,
-    Transition.UNSCHEDULE,
-    Transition.PUBLISH_NOW,
-    Transition.UNPUBLISH,
-    Transition.REPUBLISH,
-)
-
 
 def for_each(transition: Transition) -> Action:
-    """An action that takes `step` with each chosen article; one that asks first says so by its dots."""
+    """An action that performs `transition` with each chosen article; its label ends in dots if it asks first."""
 
     def action(screen: ModelAdmin[Article], request: HttpRequest, chosen: QuerySet[Article]) -> HttpResponse:
         return begin(request, transition, chosen)
 
     action.__name__ = transition.value
     label = TRANSITIONS[transition].label
-    action.short_description = format_lazy("{}…", label) if transition in FORMS else label  # type: ignore[attr-defined]
+    action.short_description = format_lazy("{}…", label) if asks_first(transition) else label  # type: ignore[attr-defined]
     return action
 
 
-BULK_ACTIONS: list[Action] = [for_each(transition) for transition in OFFERED]
+BULK_ACTIONS: list[Action] = [for_each(transition) for transition, rule in TRANSITIONS.items() if rule.is_bulk_action]

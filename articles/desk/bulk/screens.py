@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -20,39 +20,26 @@ from articles.desk.articles.forms import RescheduleForm, ScheduleForm
 from articles.exceptions import ArticleError
 from articles.models import BulkAction, BulkActionItem, Revision
 from articles.publishing import (
-    UNDOABLE,
     advance_bulk_action,
     gather_articles,
     may_be_undone,
     start_bulk_action,
     undo_bulk_action,
 )
-from articles.workflow import TRANSITIONS, Transition
+from articles.workflow import TRANSITIONS, Input, Transition
 from scheduling.services import read_database_clock
 
 SHOWN = 200  # refused articles on the screen; the others are counted
 NAMED = 10  # chosen articles that are named before the step is taken
 KEPT = 20  # batches in the list of one's own
 
-FORMS: dict[Transition, type[Form]] = {
-    Transition.APPROVE: Form,
-    Transition.SCHEDULE: ScheduleForm,
-    Transition.RESCHEDULE: RescheduleForm,
-    Transition.PUBLISH_NOW: Form,
-    Transition.UNPUBLISH: Form,
-    Transition.REPUBLISH: Form,
-}
-"""The steps that ask before they are taken, and what for: `APPROVE` shows what is approved, and what readers notice at
-once asks at all.
-"""
+_FORMS: dict[Input, type[Form]] = {Input.TIME: ScheduleForm, Input.MINUTES: RescheduleForm}
 
-WARNINGS = {
-    Transition.PUBLISH_NOW: gettext_lazy(
-        "Readers will see them at once; this cannot be undone, but they can be withdrawn."
-    ),
-    Transition.UNPUBLISH: gettext_lazy("Readers will not see them from that moment on."),
-    Transition.REPUBLISH: gettext_lazy("Readers will see them again at once, with the dates they had."),
-}
+
+def asks_first(transition: Transition) -> bool:
+    """Whether it needs input or a confirmation before it starts."""
+    rule = TRANSITIONS[transition]
+    return rule.input is not Input.NONE or rule.bulk_confirmation is not None
 
 
 def begin(request: HttpRequest, transition: Transition, articles: Any) -> HttpResponse:
@@ -64,7 +51,7 @@ def begin(request: HttpRequest, transition: Transition, articles: Any) -> HttpRe
     except ArticleError as refusal:
         messages.error(request, str(refusal))
         return redirect("admin:articles_article_changelist")
-    if transition not in FORMS:
+    if not asks_first(transition):
         start_bulk_action(bulk_action)
     return redirect("desk_bulk_action", bulk_action.pk)
 
@@ -75,7 +62,9 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     bulk_action = _mine(request, pk)
     if bulk_action.started_at is not None:
         return _page(request, bulk_action, "bulk_action", _state(bulk_action))
-    form = FORMS.get(Transition(bulk_action.transition), Form)(request.POST if request.method == "POST" else None)
+    form = _FORMS.get(TRANSITIONS[Transition(bulk_action.transition)].input, Form)(
+        request.POST if request.method == "POST" else None
+    )
     if form.is_valid():
         try:
             start_bulk_action(bulk_action, **form.cleaned_data)
@@ -146,20 +135,17 @@ def _mine(request: HttpRequest, pk: int) -> BulkAction:
 
 
 def _chosen(bulk_action: BulkAction) -> dict[str, Any]:
-    count, items, transition = (
-        bulk_action.items.count(),
-        bulk_action.items.order_by("pk"),
-        Transition(bulk_action.transition),
-    )
-    if transition is Transition.APPROVE:
-        return {**_to_approve(items), "count": count, "button": TRANSITIONS[transition].label}
+    count, items = bulk_action.items.count(), bulk_action.items.order_by("pk")
+    rule = TRANSITIONS[Transition(bulk_action.transition)]
+    if rule.input is Input.REVISION:
+        return {**_to_approve(items), "count": count, "button": rule.label}
     return {
         "chosen": list(items[:NAMED]),
         "count": count,
         "more": max(count - NAMED, 0),
-        "button": TRANSITIONS[transition].label,
-        "warning": WARNINGS.get(transition),
-        "may_be_undone": transition in UNDOABLE,
+        "button": rule.label,
+        "warning": rule.bulk_confirmation,
+        "may_be_undone": rule.is_undoable,
     }
 
 

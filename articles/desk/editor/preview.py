@@ -27,7 +27,7 @@ from articles.desk.articles.forms import ArticleForm
 from articles.exceptions import ArticleError
 from articles.models import Article, Autosave, PreviewLink, Text
 from articles.pages import newest_text, page_of_text, preview
-from articles.publishing import is_backed, make_preview_link, revoke_preview_link
+from articles.publishing import is_creator_authorised, make_preview_link, revoke_preview_link
 from scheduling.services import read_database_clock
 
 BLANK = Text(title="", slug="", summary="", body="", byline="", channel_id=None, tags=())
@@ -153,7 +153,7 @@ def _listed(request: HttpRequest, article: Article) -> list[dict[str, Any]]:
     return [
         {
             "link": link,
-            "is_open": link.is_open_at(now) and is_backed(link),
+            "is_open": link.is_open_at(now) and is_creator_authorised(link),
             "address": request.build_absolute_uri(link.get_absolute_url()),
         }
         for link in links

@@ -1,4 +1,4 @@
-"""Look at the audit record, or hand it to somebody; see docs/roles.md."""
+"""List or export the audit log; see docs/roles.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from articles.text import spoken_exactly
 LISTED = 50
 FIELDS = [field.name for field in AuditEntry._meta.concrete_fields]
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""How cells begin that spreadsheets calculate; https://owasp.org/www-community/attacks/CSV_Injection."""
+"""First characters of cells that spreadsheets calculate; https://owasp.org/www-community/attacks/CSV_Injection."""
 
 FILTERS: Mapping[str, str] = {
     "article": "article_id",
@@ -36,12 +36,12 @@ FILTERS: Mapping[str, str] = {
 
 
 class Command(BaseCommand):
-    """Reads only: nothing changes the record."""
+    """Only reads; the audit log cannot be changed."""
 
-    help = "List the audit record, or export it as JSON Lines or CSV."
+    help = "List the audit log, or export it as JSON Lines or CSV."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the two verbs and what narrows them."""
+        """Declare the two subcommands and their filters."""
         verbs = parser.add_subparsers(dest="verb", required=True)
         shown = verbs.add_parser("list", help="the latest entries, one a line")
         shown.add_argument("--limit", type=whole_number, default=LISTED, help=f"entries at most (default {LISTED})")
@@ -57,7 +57,7 @@ class Command(BaseCommand):
             verb.add_argument("--until", type=moment, metavar="TIME")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do what the verb says."""
+        """Run the subcommand."""
         wanted = {FILTERS[name]: options[name] for name in FILTERS if options[name] is not None}
         entries = AuditEntry.objects.filter(**wanted)
         if options["verb"] == "list":
@@ -86,7 +86,7 @@ class Command(BaseCommand):
 
 
 def _private(name: str, flags: int) -> int:
-    """Opens a file for its owner's eyes alone, also one that is there already."""
+    """Opens a file that only its owner may read, also if it exists already."""
     descriptor = os.open(name, flags, 0o600)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.fchmod(descriptor, 0o600)
@@ -105,7 +105,7 @@ def _row(entry: AuditEntry) -> Row:
 
 def _write_lines(file: TextIO, rows: Iterable[Row]) -> int:
     count = 0
-    for count, row in enumerate(rows, start=1):  # noqa: B007 (how many there were is wanted)
+    for count, row in enumerate(rows, start=1):  # noqa: B007 (the count is used)
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
     return count
 
@@ -113,13 +113,13 @@ def _write_lines(file: TextIO, rows: Iterable[Row]) -> int:
 def _write_table(file: TextIO, rows: Iterable[Row]) -> int:
     table, count = csv.DictWriter(file, FIELDS), 0
     table.writeheader()
-    for count, row in enumerate(rows, start=1):  # noqa: B007 (how many there were is wanted)
+    for count, row in enumerate(rows, start=1):  # noqa: B007 (the count is used)
         table.writerow({name: _cell(value) for name, value in row.items()})
     return count
 
 
 def _cell(value: Any) -> Any:
-    """As a spreadsheet shows it: it would run as a formula what somebody wrote into a headline."""
+    """Escape cells that a spreadsheet would run as a formula."""
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
     return f"'{text}" if isinstance(text, str) and text.startswith(FORMULAS) else text
 

@@ -1,4 +1,4 @@
-"""Fill an empty newsroom so that there is something to see; on a filled one, only show the log-ins."""
+"""Create the demo newsroom in an empty database, or show its log-ins."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ PASSWORD = "headline"  # noqa: S105 (public on purpose, and refused outside debu
 
 
 class Command(NewsroomCommand):
-    """Idempotent: what is there stays as it is, and nothing is scheduled twice."""
+    """Idempotent: existing rows are not changed, and nothing is scheduled twice."""
 
-    help = "Fill an empty newsroom: channels, people in each role, and articles in every state, some about to go live."
+    help = "Fill an empty newsroom: channels, users in each role, and articles in every state, some about to go live."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the password."""
-        parser.add_argument("--password", help="of everybody in the newsroom; required when DJANGO_DEBUG is off")
+        parser.add_argument("--password", help="of all users of the newsroom; required when DJANGO_DEBUG is off")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Found the newsroom if there is none, then tell who can log in and what goes live when."""
+        """Create the newsroom if there is none, then print its log-ins and what goes live when."""
         password = options["password"] or (PASSWORD if settings.DEBUG else "")
         if not password:
-            raise CommandError(_("DJANGO_DEBUG is off, so everybody may be listening: choose a --password."))
+            raise CommandError(_("DJANGO_DEBUG is off, so the site may be public: choose a --password."))
         if is_empty():
             found(now=timezone.now(), password=password)
             self._show_users(password)
@@ -45,12 +45,12 @@ class Command(NewsroomCommand):
             self.stdout.write(_("The newsroom has articles of its own already; nothing was added."))
 
     def _show_again(self) -> None:
-        self.stdout.write(_("The demo newsroom is there already; nothing was added."))
+        self.stdout.write(_("The demo newsroom exists already; nothing was added."))
         missed = renew_missed(now=timezone.now())
         if missed:
             text = ngettext(
-                "%(count)d article that nobody was running to publish gets a new time.",
-                "%(count)d articles that nobody was running to publish get new times.",
+                "%(count)d article whose time passed while no worker ran gets a new time.",
+                "%(count)d articles whose time passed while no worker ran get new times.",
                 missed,
             )
             self.stdout.write(text % {"count": missed})
@@ -84,5 +84,5 @@ def _spoken(moment: datetime | None) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns on a terminal: Chinese characters take two."""
+    """The width on a terminal, where Chinese characters take two columns."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)

@@ -20,26 +20,28 @@ from articles.models import Article, ArticleQuerySet, Channel
 from scheduling.services import read_database_clock
 
 NOTHING_WRITTEN = 2
-"""The exit code when there is no file."""
+"""The exit code if no file was written."""
 
 STATUSES = {status.name.lower(): status for status in Article.Status}
 
 
 class Command(BaseCommand):
-    """Reads only, all as of one instant, while the newsroom goes on working."""
+    """Only reads, from one consistent snapshot."""
 
     help = "Export articles as JSON Lines, from which an import makes the same articles, or as WordPress does (WXR)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the file, and what narrows the choice."""
-        parser.add_argument("file", help="is there whole or not at all, for its owner alone; - is the terminal")
+        """Declare the file and the filters."""
+        parser.add_argument(
+            "file", help="written completely or not at all, readable for its owner only; - is the terminal"
+        )
         parser.add_argument("--format", choices=sorted(WRITERS), help="guessed from the file's name when left out")
         parser.add_argument("--channel", action="append", metavar="NAME", help="only those in it; may be repeated")
         parser.add_argument("--status", action="append", choices=STATUSES, help="only those; may be repeated")
-        parser.add_argument("--since", type=moment, metavar="TIME", help="only what was changed since then; ISO 8601")
+        parser.add_argument("--since", type=moment, metavar="TIME", help="only those changed since then; ISO 8601")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the file, and say how many articles are in it."""
+        """Write the file, and print the number of articles."""
         write = WRITERS[options["format"] or _guess_format(options["file"])]
         articles = _chosen(options)
         try:
@@ -56,13 +58,13 @@ class Command(BaseCommand):
             file = sys.stdout if name == TERMINAL else stack.enter_context(replacing(Path(name)))
             for piece in write(export):
                 file.write(piece)
-                reset_queries()  # which Django keeps when debugging, megabytes of them
+                reset_queries()  # stored by Django when debugging, megabytes of them
 
 
 def _guess_format(name: str) -> str:
     found = "jsonl" if name == TERMINAL else WRITTEN.get(Path(name).suffix.lower())
     if found is None:
-        message = _("The format cannot be told from the name “%(name)s”; end it in .jsonl or .xml, or use --format.")
+        message = _("The name “%(name)s” does not show the format; end it in .jsonl or .xml, or use --format.")
         raise CommandError(message % {"name": name}, returncode=NOTHING_WRITTEN)
     return found
 

@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--level", choices=SensitiveWord.Level.values, required=True)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the file and say how many words are in it."""
+        """Write the file, and print the number of words."""
         lines = SensitiveWord.objects.filter(level=options["level"]).as_lines()
         if str(options["file"]) == TERMINAL:
             self.stdout.write(lines, ending="")

@@ -42,7 +42,7 @@ def _site(address: str) -> str:
 
 
 class Command(NewsroomCommand):
-    """Reads the file twice: first to see that it can be read to its end, then to import it."""
+    """Reads the file twice: first to check all of it, then to import it."""
 
     help = "Import articles from JSON Lines, CSV, an export of WordPress (WXR) or Ghost, or a feed. Safe to repeat."
 
@@ -55,10 +55,10 @@ class Command(NewsroomCommand):
             "--past-due",
             choices=[policy.value for policy in PastDue],
             default=PastDue.HOLD.value,
-            help="what becomes of scheduled articles whose time is past: hold makes them drafts (default), publish"
+            help="what to do with scheduled articles whose time is past: hold makes them drafts (default), publish"
             " lets them go live at once, reschedule lets one a minute go live from the next full minute on",
         )
-        parser.add_argument("--channel", metavar="NAME", help="the channel for all articles, made if it is missing")
+        parser.add_argument("--channel", metavar="NAME", help="the channel for all articles, created if it is missing")
         parser.add_argument(
             "--site",
             metavar="ADDRESS",
@@ -92,7 +92,7 @@ class Command(NewsroomCommand):
         total = sum(1 for _record in read(path, **how))
         shown_at = time.monotonic()
         for done in importer.run(read(path, **how)):
-            reset_queries()  # which Django keeps when debugging, megabytes of them
+            reset_queries()  # stored by Django when debugging, megabytes of them
             if done == total or time.monotonic() - shown_at >= PROGRESS_INTERVAL:
                 shown_at = time.monotonic()
                 self.stderr.write(

@@ -31,10 +31,10 @@ class Command(NewsroomCommand):
             "--level",
             choices=SensitiveWord.Level.values,
             required=True,
-            help="block: the article is sent back; review: a person decides; allow: an innocent phrase",
+            help="block: the article is rejected; review: it needs human review; allow: an allowed phrase",
         )
         parser.add_argument("--encoding", default="utf-8", help="of the file (utf-8)")
-        parser.add_argument("--by", metavar="NAME", help="log-in of whoever imports them, for the audit record")
+        parser.add_argument("--by", metavar="NAME", help="username of the importer, for the audit log")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, print the report, and exit with 0, 1 or 2."""

@@ -1,4 +1,4 @@
-"""Make the search index true again after what went around it."""
+"""Rebuild the search index, for example after changes that bypassed it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ EVERY = 50  # pages between two lines of progress
 
 
 class Command(BaseCommand):
-    """Reads every article once; may run, be broken off and be run again at any time."""
+    """Reads every article once; can be interrupted and run again at any time."""
 
     help = "Compare the search index with every article, and set right what differs."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Say how far it is, and how much was wrong."""
+        """Print the progress and the number of corrections."""
         reconciled = 0
         for number, (last, wrong) in enumerate(reindex(), start=1):
             reconciled += wrong

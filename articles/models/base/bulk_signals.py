@@ -1,4 +1,4 @@
-"""Telling of changes to many rows at once, of which no signal of Django's tells."""
+"""A signal for changes of many rows at once, for which Django sends none."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ known) and the `fields` that were written.
 
 
 class SignallingQuerySet(models.QuerySet[M]):
-    """Rows whose changes by one statement are told, as `save()` and `delete()` are."""
+    """Querysets that send `rows_changed` for changes by one statement."""
 
     def update(self, **values: Any) -> int:
-        """Change them, and tell."""
+        """Update the rows, and send the signal."""
         ids = self._named_ids()
         with transaction.atomic(using=self.db, savepoint=False):
             changed = super().update(**values)
@@ -33,13 +33,13 @@ class SignallingQuerySet(models.QuerySet[M]):
     update.alters_data = True  # type: ignore[attr-defined]
 
     def note(self, **values: Any) -> int:
-        """Change what the clock has shown already: nobody is told, for readers see nothing new."""
+        """Update without a signal: store what readers already see by the clock."""
         return super().update(**values)
 
     note.alters_data = True  # type: ignore[attr-defined]
 
     def bulk_create(self, objs: Iterable[M], *args: Any, **options: Any) -> list[M]:
-        """Store many, and tell."""
+        """Insert the rows, and send the signal."""
         with transaction.atomic(using=self.db, savepoint=False):
             created = super().bulk_create(objs, *args, **options)
             if created:

@@ -1,4 +1,4 @@
-"""Saving only what was changed, so that a save never undoes what a worker or another editor did meanwhile."""
+"""Saving only changed fields, so that a save never reverts concurrent changes of others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models.expressions import Combinable
 
 
 class SavesOnlyChanges(models.Model):
-    """A model whose `save()` writes the fields this instance changed since it was loaded, and those alone.
+    """A model whose `save()` writes only the fields changed since the instance was loaded.
 
     Django writes every field. An editor who loaded an article a moment before it went live would then put it back
     to "approved" by correcting a comma.
@@ -20,7 +20,7 @@ class SavesOnlyChanges(models.Model):
         abstract = True
 
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
-        """Write the changed fields and those that change with every save; a new instance is written whole."""
+        """Write the changed fields and those that change with every save; a new instance is written completely."""
         if update_fields is None and not self._state.adding and not options.get("force_insert"):
             update_fields = self.changed_fields() | self._always_saved()
         super().save(*args, update_fields=update_fields, **options)
@@ -29,7 +29,7 @@ class SavesOnlyChanges(models.Model):
 
     @classmethod
     def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **options: Any) -> Self:
-        """Remember what was loaded."""
+        """Store the loaded values."""
         instance = super().from_db(db, field_names, values, **options)
         instance._remember()
         return instance
@@ -40,7 +40,7 @@ class SavesOnlyChanges(models.Model):
         fields: Iterable[str] | None = None,
         from_queryset: models.QuerySet[Self] | None = None,
     ) -> None:
-        """Load again, all or these fields, and remember that; a deferred field comes in by this way too."""
+        """Reload all or these fields, and store their values; deferred fields are loaded by this, too."""
         names = None if fields is None else list(fields)
         super().refresh_from_db(using=using, fields=names, from_queryset=from_queryset)
         self._remember(names)
@@ -58,7 +58,7 @@ class SavesOnlyChanges(models.Model):
         )
 
     def snapshot(self) -> dict[str, Any]:
-        """Its values and what of them is stored, to begin a save again that was taken back."""
+        """Its values and the stored ones, to retry a save that was rolled back."""
         return {**self.__dict__, "_loaded": dict(self.__dict__.get("_loaded", {}))}
 
     def as_loaded(self, name: str) -> Any:
@@ -70,13 +70,13 @@ class SavesOnlyChanges(models.Model):
         return frozenset(field.name for field in cls._meta.concrete_fields if getattr(field, "auto_now", False))
 
     def _forget_expressions(self) -> None:
-        """What the database made of an expression is read when somebody asks for it."""
+        """Defer a field that was set to an expression, so that its value is read on access."""
         for name, value in list(self.__dict__.items()):
             if isinstance(value, Combinable):
                 del self.__dict__[name]
 
     def _remember_as(self, name: str, value: Any) -> None:
-        """This field alone is stored with this value."""
+        """Note that this field is stored with this value."""
         self.__dict__.setdefault("_loaded", {})[name] = value
 
     def _remember(self, fields: Collection[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Adding very many rows in the time that publishing leaves."""
+"""Inserting very many rows by one INSERT … SELECT."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models.expressions import Combinable
 
 
 def insert_for_each(model: type[models.Model], rows: models.QuerySet[Any], **columns: Combinable) -> None:
-    """Store a row for each of `rows` in one statement, whatever their number, in the caller's transaction.
+    """Insert a row for each of `rows` in one statement, in the caller's transaction.
 
     `columns` are expressions over one of them, by the names of the table's columns; nothing fills in defaults.
     """
@@ -17,7 +17,7 @@ def insert_for_each(model: type[models.Model], rows: models.QuerySet[Any], **col
     select, parameters = rows.values_list(*columns.values()).query.get_compiler(connection.alias).as_sql()
     names = ", ".join(map(connection.ops.quote_name, columns))
     with connection.cursor() as cursor:
-        # The statement is the ORM's own, the names are the model's: nothing of it came from outside.
+        # The statement is the ORM's and the names are the model's: no input is interpolated.
         cursor.execute(f"INSERT INTO {connection.ops.quote_name(model._meta.db_table)} ({names}) {select}", parameters)  # noqa: S608
 
 
@@ -29,11 +29,11 @@ class NewId(models.Func):
     template = "UUID()"  # MariaDB has a type of its own for them; MySQL and SQLite keep their hexadecimal digits
 
     def as_mysql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        """As MariaDB and MySQL want it."""
+        """The SQL for MariaDB and MySQL."""
         if not connection.features.has_native_uuid_field:
             extra["template"] = "REPLACE(UUID(), '-', '')"
         return self.as_sql(compiler, connection, **extra)
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        """As SQLite wants it."""
+        """The SQL for SQLite."""
         return self.as_sql(compiler, connection, **extra, template="LOWER(HEX(RANDOMBLOB(16)))")

@@ -1,4 +1,4 @@
-"""Since when readers see what they see of an article."""
+"""The time of the last change that readers see of an article."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ M = TypeVar("M", bound="Dated")
 TIMES = frozenset({"publish_at", "embargo_until"})
 
 SHOWN = Text.NAMES - {"cover_mode"} | TIMES | {"status"}
-"""Fields that readers notice. They do not when it is taken off, before it is, nor how its cover was chosen. The author
-counts where no byline hides him.
+"""Fields that readers notice: not the time to be unpublished, nor how the cover was chosen. The author counts only
+without a byline.
 """
 
-MADE_WITHIN = timedelta(minutes=1)
-"""Between storing an article and the stamp that it gets while it is stored."""
+STAMP_TOLERANCE = timedelta(minutes=1)
+"""The most time between storing an article and its stamp."""
 
 _WRITTEN = frozenset({*Text.COLUMNS, "channel"}) - {"cover_mode"} | TIMES | {"author", "author_id"}
-"""The same for a statement. Not the status: noting that articles are out changes nothing for readers."""
+"""The same for a statement. Not the status: storing that articles are live changes nothing for readers."""
 
 
 class DatedQuerySet(SignallingQuerySet[M]):
-    """Rows whose `text_changed_at` is right, whatever statement writes them."""
+    """Querysets that set `text_changed_at` in every statement."""
 
     def update(self, **values: Any) -> int:
-        """Change them; new text is stamped, unless the caller does."""
+        """Update the rows and, for new text, `text_changed_at` unless it is given."""
         if _WRITTEN & values.keys():
             values.setdefault("text_changed_at", database_now())
         return super().update(**values)
@@ -46,9 +46,9 @@ class DatedQuerySet(SignallingQuerySet[M]):
 
 
 class Dated(SavesOnlyChanges):
-    """What readers are told a time of last change about: that of what they see, not that of a planned taking-off.
+    """A model with the time of its last change that readers see.
 
-    A new name of a channel, tag or author, or another caption of a picture, is no change of the articles that show it.
+    A new name of a channel, tag or author, or another caption of an image, is no change of the articles that show it.
     """
 
     Status: ClassVar[Any]
@@ -70,10 +70,10 @@ class Dated(SavesOnlyChanges):
         abstract = True
 
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
-        """Save, and stamp what is new for readers, by the database's clock, unless the caller did."""
+        """Save, and set `text_changed_at` by the database's clock for new text, unless it is given."""
         fields = self.changed_fields() if update_fields is None else frozenset(update_fields)
         if moment := self._stamp(fields):
-            self.text_changed_at = moment  # an expression: the value is read when somebody asks for it
+            self.text_changed_at = moment  # an expression: the value is read on access
             update_fields = update_fields if update_fields is None else {*fields, "text_changed_at"}
         super().save(*args, update_fields=update_fields, **options)
 
@@ -87,7 +87,7 @@ class Dated(SavesOnlyChanges):
         return self._stamp_of_author() if "author" in fields and not self.byline else None
 
     def _stamp_of_author(self) -> Combinable:
-        """Whoever has entered no name is named to nobody, before or after."""
+        """Whether the author shown to readers changes; authors without a name are not shown."""
         authors = [pk for pk in (self.as_loaded("author_id"), self.author_id) if pk is not None]
         users = get_user_model()._default_manager.filter(pk__in=authors)
         is_named = Exists(users.exclude(first_name="", last_name=""))
@@ -102,22 +102,22 @@ class Dated(SavesOnlyChanges):
 
     @property
     def out_since(self) -> datetime:
-        """When readers first saw it, of an article that is out."""
-        assert self.goes_live_at is not None  # noqa: S101 (what is out has a time)
+        """When readers first saw a live article."""
+        assert self.goes_live_at is not None  # noqa: S101 (a live article has a time)
         return self.goes_live_at
 
     @property
     def modified_at(self) -> datetime:
-        """When readers last saw something new of it, of an article that is out: itself, or another text."""
+        """When readers last saw a change of a live article: its publication or a new text."""
         return max(self.out_since, self.text_changed_at or self.out_since)
 
     @property
     def updated_after_publication(self) -> datetime | None:
-        """When readers last saw something new of an article that was out before; None if they never did.
+        """When readers last saw a change of an article that was live before; None if they never did.
 
         One that is stored with a date in the past was new then, not updated.
         """
         if self.text_changed_at is None or self.goes_live_at is None or self.created_at is None:
             return None
-        is_new = abs(self.text_changed_at - self.created_at) < MADE_WITHIN
+        is_new = abs(self.text_changed_at - self.created_at) < STAMP_TOLERANCE
         return self.text_changed_at if self.text_changed_at > self.goes_live_at and not is_new else None

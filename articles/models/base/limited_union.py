@@ -1,4 +1,4 @@
-"""The heads of many lists at once: one statement, however many lists there are."""
+"""The first rows of many lists in one statement."""
 
 from __future__ import annotations
 

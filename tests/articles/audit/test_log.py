@@ -1,4 +1,4 @@
-"""The audit record: complete, and never changed."""
+"""The audit log: complete and append-only."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def latest() -> AuditEntry:
     return AuditEntry.objects.latest("id")
 
 
-def test_a_step_leaves_who_what_when_and_by_which_door() -> None:
+def test_a_transition_records_actor_action_time_and_source() -> None:
     alice, article = make_editor(), make_article(status=Status.MANUAL_REVIEW, publish_at=soon(hours=1))
     before = soon()
 
@@ -132,7 +132,7 @@ def test_a_save_that_changes_nothing_is_not_recorded() -> None:
     assert latest().action == "create"
 
 
-def test_the_record_outlives_person_and_article() -> None:
+def test_the_audit_log_outlives_user_and_article() -> None:
     alice, article = make_editor(), make_article(status=Status.MANUAL_REVIEW)
     approve(article, by=alice)
     alice_id, article_id = alice.pk, article.pk
@@ -148,7 +148,7 @@ def test_the_record_outlives_person_and_article() -> None:
     assert (deletion.action, deletion.user_name) == ("delete", "bob")
 
 
-def test_the_screens_are_a_door(client: Client) -> None:
+def test_the_admin_is_a_source(client: Client) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     client.force_login(make_editor())
     chosen = {"action": "unschedule", "_selected_action": [article.pk]}
@@ -157,14 +157,14 @@ def test_the_screens_are_a_door(client: Client) -> None:
     assert (latest().action, latest().source, latest().user_name) == ("unschedule", "admin", "alice")
 
 
-def test_a_program_is_a_door() -> None:
+def test_the_api_is_a_source() -> None:
     client = APIClient()
     client.force_authenticate(make_editor())
     client.post("/api/v1/desk/articles/", {"title": "Tram derails"})
     assert (latest().action, latest().source, latest().user_name) == ("create", "api", "alice")
 
 
-def test_a_command_is_a_door() -> None:
+def test_a_command_is_a_source() -> None:
     call_command("demo", password="secret", verbosity=0)
     assert set(AuditEntry.objects.values_list("source", flat=True)) == {"command"}
 
@@ -179,7 +179,7 @@ def test_a_command_is_a_door() -> None:
         lambda entry: AuditEntry.objects.bulk_update([entry], ["user_name"]),
     ],
 )
-def test_django_refuses_to_change_the_record(entry: AuditEntry, attempt: Callable[[AuditEntry], Any]) -> None:
+def test_django_refuses_to_change_the_audit_log(entry: AuditEntry, attempt: Callable[[AuditEntry], Any]) -> None:
     with pytest.raises(AppendOnly):
         attempt(entry)
     assert AuditEntry.objects.get().user_name == entry.user_name
@@ -194,7 +194,7 @@ def test_django_refuses_to_change_the_record(entry: AuditEntry, attempt: Callabl
         " SELECT id, at, action, source, 'nobody', article_title, reason, details FROM articles_auditentry",
     ],
 )
-def test_the_database_refuses_to_change_the_record(entry: AuditEntry, statement: str) -> None:
+def test_the_database_refuses_to_change_the_audit_log(entry: AuditEntry, statement: str) -> None:
     with pytest.raises(DatabaseError, match=MESSAGE), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
     assert AuditEntry.objects.get().user_name == entry.user_name
@@ -213,7 +213,7 @@ def history() -> Article:
     return article
 
 
-def test_the_record_is_exported_as_json_lines(history: Article, tmp_path: Path) -> None:
+def test_the_audit_log_is_exported_as_json_lines(history: Article, tmp_path: Path) -> None:
     call_command("audit", "export", str(tmp_path / "audit.jsonl"), stderr=StringIO())
     created, refused = map(json.loads, (tmp_path / "audit.jsonl").read_text().splitlines())
     assert (created["action"], created["article_id"]) == ("create", history.pk)
@@ -221,7 +221,7 @@ def test_the_record_is_exported_as_json_lines(history: Article, tmp_path: Path) 
     assert datetime.fromisoformat(refused["at"]).tzinfo
 
 
-def test_the_record_is_exported_as_a_table(history: Article, tmp_path: Path) -> None:
+def test_the_audit_log_is_exported_as_a_table(history: Article, tmp_path: Path) -> None:
     call_command("audit", "export", str(tmp_path / "audit.csv"), "--format", "csv", stderr=StringIO())
     with (tmp_path / "audit.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -244,7 +244,7 @@ def test_an_export_is_for_its_owner_s_eyes_alone(history: Article, tmp_path: Pat
 @pytest.mark.parametrize(
     "title", ['=HYPERLINK("https://a.example","x")', "@SUM(1)", "-2+3", "+1", "＝1+1", "＋1", "－1", "＠SUM(1)"]
 )
-def test_no_spreadsheet_calculates_what_somebody_wrote(title: str, tmp_path: Path) -> None:
+def test_no_spreadsheet_calculates_what_a_user_wrote(title: str, tmp_path: Path) -> None:
     make_article(title)
     call_command("audit", "export", str(tmp_path / "audit.csv"), "--format", "csv", stderr=StringIO())
     with (tmp_path / "audit.csv").open(newline="") as file:
@@ -264,7 +264,7 @@ def test_no_spreadsheet_calculates_what_somebody_wrote(title: str, tmp_path: Pat
         (("--limit", "1"), 1),
     ],
 )
-def test_the_record_is_listed(history: Article, narrowed: tuple[str, ...], found: int) -> None:
+def test_the_audit_log_is_listed(history: Article, narrowed: tuple[str, ...], found: int) -> None:
     out = StringIO()
     call_command("audit", "list", *narrowed, stdout=out)
     assert len(out.getvalue().splitlines()) == found
@@ -272,13 +272,13 @@ def test_the_record_is_listed(history: Article, narrowed: tuple[str, ...], found
 
 @pytest.mark.parametrize("limit", ["0", "-1", "many"])
 def test_a_list_of_no_or_fewer_entries_is_refused(limit: str) -> None:
-    with pytest.raises(CommandError, match="is no whole number from 1 up"):
+    with pytest.raises(CommandError, match="is not a positive whole number"):
         call_command("audit", "list", f"--limit={limit}")
 
 
 @pytest.mark.once
 @pytest.mark.parametrize("time", ["nope", "2030-02-29T00:00Z"])
-def test_a_mistyped_time_is_answered_with_a_sentence(manage: Manage, time: str) -> None:
+def test_a_mistyped_time_is_refused_with_a_message(manage: Manage, time: str) -> None:
     refused = manage("audit", "list", "--since", time)
     assert refused.returncode == 2
     assert f"“{time}” does not name one time; write for example 2026-11-21T07:00+08:00." in refused.stderr
@@ -290,7 +290,7 @@ def test_the_screen_shows_the_record_and_changes_nothing(history: Article, clien
     entry = latest()
     shown = client.get(reverse("admin:articles_auditentry_changelist"), {"action": "reject"}).content.decode()
     assert "No second source" in shown
-    assert "Needs a reviewer → Rejected" in shown
+    assert "Needs review → Rejected" in shown
     change = reverse("admin:articles_auditentry_change", args=[entry.pk])
     assert client.get(change).status_code == 200
     assert client.post(change, {"user_name": "nobody"}).status_code == 403
@@ -300,7 +300,7 @@ def test_the_screen_shows_the_record_and_changes_nothing(history: Article, clien
 
 
 def details(client: Client, entry: AuditEntry) -> str:
-    """What the screen of an entry says beyond its columns."""
+    """The details on the page of an entry."""
     page = client.get(f"/admin/articles/auditentry/{entry.pk}/change/").text
     assert "/history/" not in page
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
@@ -314,10 +314,10 @@ def test_the_facts_of_an_entry_are_read_in_words_and_in_ones_own_zone(client: Cl
     article = make_article("Old", status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
     publishing.edit(article, by=editor, changes={"title": "New", "cover_mode": "none", "unpublish_at": end})
     said = details(client, AuditEntry.objects.of(article)[0])
-    assert "changed: take off at, cover, headline" in said
-    assert "take off at: — → 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in said
+    assert "changed: unpublish at, cover, headline" in said
+    assert "unpublish at: — → 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in said
     publishing.submit(article, by=editor)
-    assert "newer text: Needs a reviewer" in details(client, AuditEntry.objects.of(article)[0])
+    assert "newer text: Needs review" in details(client, AuditEntry.objects.of(article)[0])
     publishing.schedule_update(article, publish_at=end, by=editor)
     assert "update at: 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in details(client, AuditEntry.objects.of(article)[0])
     make_preview_link(article, by=editor, lasts=timedelta(days=1))

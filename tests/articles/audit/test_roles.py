@@ -1,4 +1,4 @@
-"""Every right from every door: role × state × action × door, each allowed, or refused with the reason and no effect."""
+"""Every role × status × action × source: allowed, or refused with the reason and no effect."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from rest_framework.test import APIClient
 
 from articles import publishing
 from articles.audit.log import EDIT
-from articles.desk.transitions import take
 from articles.exceptions import ArticleError, NotAllowed, ReasonMissing
 from articles.models import Article, AuditEntry, Notification, Revision, SoftLock
+from articles.publishing import perform
 from articles.roles import ROLES, Role
-from articles.workflow import Transition
+from articles.workflow import TRANSITIONS, Transition
 from scheduling.models import TaskInfo, TaskInfoLog
 from tests.articles.desk.articles.test_admin import is_asked, response_to
 from tests.articles.factories import approve, make_article, make_editor, make_member, make_user, soon
@@ -62,7 +62,6 @@ MAY: Mapping[Role, set[str]] = {
     Role.CHIEF: {*SOURCES},
     Role.OPERATOR: set(),
 }
-PATHS = {Transition.UNSCHEDULE: "unschedule", Transition.PUBLISH_NOW: "publish"}
 REASON = "No second source"
 NEW_TITLE = "Mayor stays"
 
@@ -75,7 +74,7 @@ def by_python(user: User, article: Article, action: str, moment: datetime) -> st
         if action == EDIT:
             publishing.edit(article, by=user, changes={"title": NEW_TITLE})
         else:
-            take(Transition(action), article, by=user, publish_at=moment, reason=REASON, revision=1)
+            perform(Transition(action), article, by=user, publish_at=moment, reason=REASON, notice=REASON, revision=1)
     except ArticleError as refusal:
         return refusal.code
     return DONE
@@ -103,7 +102,7 @@ def by_api(user: User, article: Article, action: str, moment: datetime) -> str:
             Transition.RETRACT: {"notice": REASON},
         }
         body[Transition.APPROVE] = {"revision": 1}
-        response = client.post(f"{address}{PATHS.get(Transition(action), action)}/", body.get(Transition(action)))
+        response = client.post(f"{address}{TRANSITIONS[Transition(action)].path}/", body.get(Transition(action)))
     assert response.status_code in ({200} if "code" not in response.json() else {403, 409})
     return str(response.json().get("code", DONE))
 
@@ -131,7 +130,7 @@ def wall(moment: datetime | None) -> str:
     return timezone.localtime(moment).replace(tzinfo=None).isoformat() if moment else ""
 
 
-DOORS: Mapping[str, Callable[[User, Article, str, datetime], str]] = {
+SOURCES: Mapping[str, Callable[[User, Article, str, datetime], str]] = {
     "python": by_python,
     "command": by_command,
     "api": by_api,
@@ -147,7 +146,7 @@ def article_in(status: Status, author: User) -> Article:
 
 
 def everything(article: Article) -> dict[str, Any]:
-    """All that an action could have left behind: the article whole, and how many rows there are of anything."""
+    """Everything an action could have changed: the article, and the number of rows of each table."""
     models = (Article, Revision, AuditEntry, Notification, TaskInfo, TaskInfoLog)
     counts = {model.__name__: model.objects.count() for model in models}
     tasks = TaskInfo.objects.filter(key=str(article.pk)).order_by("pk").values()
@@ -161,8 +160,8 @@ def expected(role: Role, status: Status, action: str) -> str:
 
 
 @pytest.mark.parametrize("role", Role)
-@pytest.mark.parametrize("source", DOORS)
-def test_each_right_from_each_door(source: str, role: Role) -> None:
+@pytest.mark.parametrize("source", SOURCES)
+def test_each_right_from_each_source(source: str, role: Role) -> None:
     """R5.1 R5.3 R5.5: the table of roles, states and actions."""
     member, other, moment = make_member(role), make_user("other"), soon(hours=3).replace(microsecond=0)
     actions = [action for action in SOURCES if (source, action) != ("command", EDIT)]
@@ -170,7 +169,7 @@ def test_each_right_from_each_door(source: str, role: Role) -> None:
         for status in Status:
             article = article_in(status, member if role == Role.AUTHOR else other)
             before, wanted = everything(article), expected(role, status, action)
-            outcome = DOORS[source](member, article, action, moment)
+            outcome = SOURCES[source](member, article, action, moment)
             case = f"{role} {action} {status.name}"
             if wanted == DONE:
                 entry = AuditEntry.objects.latest("id")
@@ -207,7 +206,7 @@ def claim_by_admin(user: User, article: Article, verb: str) -> bool:
 
 @pytest.mark.parametrize("claim_by", [claim_by_python, claim_by_api, claim_by_admin])
 @pytest.mark.parametrize("role", Role)
-def test_reviewers_claim_what_waits_for_them_from_every_door(
+def test_reviewers_claim_what_waits_for_them_from_every_source(
     role: Role, claim_by: Callable[[User, Article, str], bool]
 ) -> None:
     """R5.3"""
@@ -223,24 +222,24 @@ def test_reviewers_claim_what_waits_for_them_from_every_door(
     assert not claim_by(member, article_in(Status.MANUAL_REVIEW, member), "claim"), "nobody reviews his own"
 
 
-@pytest.mark.parametrize("source", DOORS)
+@pytest.mark.parametrize("source", SOURCES)
 def test_an_author_changes_and_submits_nothing_of_others(source: str) -> None:
     wen, article = make_member(Role.AUTHOR), article_in(Status.DRAFT, make_user("other"))
     before = everything(article)
     for action in (Transition.SUBMIT,) if source == "command" else (Transition.SUBMIT, EDIT):
-        assert DOORS[source](wen, article, action, soon()) in {NotAllowed.code, REFUSED}
+        assert SOURCES[source](wen, article, action, soon()) in {NotAllowed.code, REFUSED}
     assert everything(article) == before
 
 
 @pytest.mark.parametrize("role", [Role.REVIEWER, Role.CHIEF])
-@pytest.mark.parametrize("source", DOORS)
-def test_nobody_reviews_his_own_article(source: str, role: Role) -> None:
+@pytest.mark.parametrize("source", SOURCES)
+def test_no_one_reviews_their_own_article(source: str, role: Role) -> None:
     """R5.3"""
     nadia = make_member(role)
     article = article_in(Status.MANUAL_REVIEW, nadia)
     before = everything(article)
     for action in (Transition.APPROVE, Transition.REJECT):
-        assert DOORS[source](nadia, article, action, soon()) in {NotAllowed.code, REFUSED}
+        assert SOURCES[source](nadia, article, action, soon()) in {NotAllowed.code, REFUSED}
     assert everything(article) == before
 
 
@@ -249,11 +248,11 @@ def test_the_reason_says_why_not() -> None:
     with pytest.raises(NotAllowed, match="your own article"):
         publishing.approve(article_in(Status.MANUAL_REVIEW, nadia), by=nadia, revision=1)
     wen = make_member(Role.AUTHOR)
-    with pytest.raises(NotAllowed, match="somebody else"):
+    with pytest.raises(NotAllowed, match="another user"):
         publishing.submit(article_in(Status.DRAFT, nadia), by=wen)
 
 
-def test_an_author_cannot_write_in_the_name_of_somebody_else() -> None:
+def test_an_author_cannot_write_in_the_name_of_another_user() -> None:
     wen, other = make_member(Role.AUTHOR), make_user("other")
     with pytest.raises(NotAllowed):
         publishing.create(Article(title="Mayor resigns", author=other), by=wen)
@@ -273,7 +272,7 @@ def test_a_publisher_moves_the_time_of_an_article_but_not_its_text() -> None:
 
 @pytest.mark.parametrize("is_superuser", [False, True])
 @pytest.mark.parametrize("rule", [False, True])
-def test_nobody_approves_what_he_has_edited_since_the_last_approval(
+def test_no_one_approves_what_they_have_edited_since_the_last_approval(
     settings: LazySettings, rule: bool, is_superuser: bool
 ) -> None:
     settings.ARTICLES_TWO_PERSON_RULE = rule
@@ -283,7 +282,7 @@ def test_nobody_approves_what_he_has_edited_since_the_last_approval(
     article = article_in(Status.MANUAL_REVIEW, other)
     publishing.edit(article, by=irene, changes={"title": NEW_TITLE})
     publishing.edit(article, by=make_editor(), changes={"title": "Mayor goes"})
-    with pytest.raises(NotAllowed, match="Two people"):
+    with pytest.raises(NotAllowed, match="Two-person"):
         approve(article, by=irene)
     approve(article)
 

@@ -25,7 +25,7 @@ from articles.cache.tags import SITE
 from articles.cache.versions import invalidate
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag
 from articles.publishing.previews import make_preview_link
-from articles.publishing.undo import latest_entry, put_back
+from articles.publishing.undo import latest_entry, undo_transition
 from articles.workflow import Transition
 from tests.articles.factories import (
     APPROVED,
@@ -312,13 +312,13 @@ def withdrawn_changed_and_restored(article: Article, editor: User) -> None:
     publishing.republish(article, by=editor)
 
 
-def withdrawn_and_put_back(article: Article, editor: User) -> None:
+def withdrawn_and_undo_transition(article: Article, editor: User) -> None:
     before = StateSnapshot.of(article)
     publishing.unpublish(article, by=editor)
     Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
     entry = latest_entry(article.pk)
     assert entry
-    put_back(article, transition=Transition.UNPUBLISH, before=before, entry=entry, by=editor)
+    undo_transition(article, transition=Transition.UNPUBLISH, before=before, entry=entry, by=editor)
 
 
 def killed_and_revived(article: Article, editor: User) -> None:
@@ -338,7 +338,7 @@ SEEN: dict[str, Deed] = {
     "a correction": by_a_correction,
     "tags alone": by_tags_alone,
     "withdrawn, changed and restored": withdrawn_changed_and_restored,
-    "withdrawn, and put back": withdrawn_and_put_back,
+    "withdrawn, and put back": withdrawn_and_undo_transition,
     "killed, revived and restored": killed_and_revived,
 }
 

@@ -1,4 +1,4 @@
-"""The newsroom that a newcomer finds."""
+"""The demo newsroom."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BULLETINS = 10
 
 @pytest.fixture(autouse=True)
 def _debugging(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small pictures, for making the sizes of large ones takes its time."""
+    """Small images: renditions of large ones are slow."""
     settings.DEBUG = True
     monkeypatch.setattr(create, "painted", lambda scene: image_bytes(size=(40, 30)))
 
@@ -51,7 +51,7 @@ def test_ten_articles_go_live_one_by_one_within_two_minutes() -> None:
     assert times[0] > soon(seconds=10), "the newcomer needs a moment to open the page"
 
 
-def test_there_is_an_article_in_every_state_a_person_sees() -> None:
+def test_there_is_an_article_in_every_status_a_user_sees() -> None:
     run_demo()
 
     states = set(Article.objects.values_list("status", flat=True))
@@ -66,7 +66,7 @@ def test_every_article_waiting_for_its_time_has_its_task() -> None:
         assert publish_tasks(article) == [article.goes_live_at]
 
 
-def test_a_release_in_both_languages_is_ready_to_go_out() -> None:
+def test_a_release_in_both_languages_is_ready_to_be_published() -> None:
     run_demo()
 
     release = Release.objects.get()
@@ -76,7 +76,7 @@ def test_a_release_in_both_languages_is_ready_to_go_out() -> None:
     assert TaskInfo.objects.get(task_type="articles.release").execute_time == release.publish_at
 
 
-def test_a_release_that_nobody_was_running_to_publish_gets_a_new_time() -> None:
+def test_a_release_that_no_one_was_running_to_publish_gets_a_new_time() -> None:
     run_demo()
     Release.objects.update(publish_at=soon(hours=-1))
     run_demo()
@@ -97,7 +97,7 @@ def test_the_texts_are_a_newsrooms_in_english_and_chinese() -> None:
         assert article.tags.exists()
 
 
-def test_some_articles_have_pictures(client: Client) -> None:
+def test_some_articles_have_images(client: Client) -> None:
     run_demo()
 
     assert ImageUse.objects.values("image").distinct().count() == Image.objects.count() == 3
@@ -105,7 +105,7 @@ def test_some_articles_have_pictures(client: Client) -> None:
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_pictures_are_painted_alike_each_time(scene: str) -> None:
+def test_images_are_the_same_each_time(scene: str) -> None:
     assert hashlib.sha256(painted(scene)).digest() == hashlib.sha256(painted(scene)).digest()
 
 
@@ -147,18 +147,18 @@ def test_running_it_again_changes_nothing() -> None:
 
     printed = run_demo()
 
-    assert "The demo newsroom is there already; nothing was added." in printed
+    assert "The demo newsroom exists already; nothing was added." in printed
     assert re.search(r"^  author +headline +Author$", printed, re.MULTILINE)
     assert list(Article.objects.order_by("pk").values()) == before
 
 
-def test_bulletins_that_nobody_was_running_to_publish_get_new_times() -> None:
-    """The first start was broken off; the second one still shows articles going live."""
+def test_bulletins_that_no_one_was_running_to_publish_get_new_times() -> None:
+    """The first start was interrupted; the second one still shows articles going live."""
     run_demo()
     missed = Article.objects.filter(publish_at__lt=soon(minutes=2), status=Status.APPROVED)
     missed.update(publish_at=F("publish_at") - timedelta(minutes=30))
 
-    assert f"{BULLETINS} articles that nobody was running to publish get new times." in run_demo()
+    assert f"{BULLETINS} articles whose time passed while no worker ran get new times." in run_demo()
 
     times = TaskInfo.objects.filter(execute_time__gt=soon(), execute_time__lt=soon(minutes=2))
     assert times.count() == BULLETINS

@@ -84,7 +84,7 @@ def test_a_step_that_readers_notice_says_what_happens_and_waits(
 def test_publishing_an_update_names_the_time_it_was_planned_for(desk: Client) -> None:
     article = with_update(desk)
     page = ask(desk, article, Transition.PUBLISH_UPDATE)
-    assert "takes the place of the present one" in page.text
+    assert "replaces the live text" in page.text
     assert "It was planned for" in page.text
     assert Article.objects.get().title == "Old"
     desk.post(form_address(article), response_to(page))
@@ -150,7 +150,7 @@ def test_a_confirmation_of_what_has_changed_meanwhile_is_refused(desk: Client) -
     page = ask(desk, article, Transition.PUBLISH_NOW)
     press(desk, article, "_save", title="Newer")
     page = desk.post(form_address(article), response_to(page))
-    assert "Somebody else has changed the article" in page.text
+    assert "Another user has changed the article" in page.text
     assert Article.objects.get().status == APPROVED
 
 
@@ -207,17 +207,17 @@ def test_a_question_is_answered_by_keyboard_with_and_without_scripts(
         page = context.new_page()
         log_in(page)
         page.goto(form_address(article))
-        page.get_by_role("button", name="Withdraw…").click()
-        expect(page.get_by_role("heading", name="Withdraw: “Bridge”?")).to_be_focused()
+        page.get_by_role("button", name="Unpublish…").click()
+        expect(page.get_by_role("heading", name="Unpublish: “Bridge”?")).to_be_focused()
         page.keyboard.press("Tab")
-        expect(page.get_by_role("button", name="Withdraw", exact=True)).to_be_focused()
+        expect(page.get_by_role("button", name="Unpublish", exact=True)).to_be_focused()
         page.keyboard.press("Tab")
         expect(page.get_by_role("link", name="Back", exact=True)).to_be_focused()
         page.keyboard.press("Enter")
         expect(page.get_by_label("Headline")).to_have_value("Bridge")
         assert Article.objects.get().status == Status.PUBLISHED
-        page.get_by_role("button", name="Withdraw…").click()
-        page.get_by_role("button", name="Withdraw", exact=True).press("Enter")
+        page.get_by_role("button", name="Unpublish…").click()
+        page.get_by_role("button", name="Unpublish", exact=True).press("Enter")
         expect(page.get_by_text("Readers no longer see it.").first).to_be_visible()
         assert Article.objects.get().status == Status.UNPUBLISHED
 

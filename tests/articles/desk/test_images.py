@@ -199,7 +199,7 @@ def test_a_used_picture_is_not_deleted_on_the_screen(screens: Client, editor: Us
     assert f'href="/admin/articles/article/{article.pk}/change/">Bridge</a>' in form
     assert "Delete picture" not in form
     response = screens.post(f"{SHELF}{image.pk}/delete/", {"post": "yes"}, follow=True)
-    assert "The picture is used in “Bridge”; take it out there first." in response.content.decode()
+    assert "The image is used in “Bridge”; remove it there first." in response.content.decode()
     article.delete()
     screens.post(f"{SHELF}{image.pk}/delete/", {"post": "yes"})
     assert not Image.objects.exists()
@@ -214,7 +214,7 @@ def test_what_the_services_refuse_comes_back_as_typed(screens: Client, editor: U
     assert "x" * 1001 in response.content.decode()
     cover = {"title": "Ships", "cover_mode": "one", "cover": "nonsense", "_continue": "1"}
     response = screens.post("/admin/articles/article/add/", cover)
-    assert "There is no such picture" in response.content.decode()
+    assert "There is no such image" in response.content.decode()
     assert not Article.objects.exists()
 
 

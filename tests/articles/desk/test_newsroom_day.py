@@ -25,7 +25,7 @@ WHAT_HAPPENED = [
     *("anna create", "anna submit", "anna edit", "anna submit", "rita approve"),
     *("paul schedule", "paul schedule", " published"),
     *("edda edit", "edda submit", "rita approve", "paul schedule_update", " updated"),
-    *("paul withdraw", "paul restore"),
+    *("paul unpublish", "paul republish"),
 ]
 """Who did what; what the clock does has nobody's name."""
 
@@ -61,10 +61,10 @@ ENGLISH = Day(
     correction="Lorries have to wait until May.",
     rejected="Rejected",
     reason="Blocked words: “casino”",
-    in_review="Needs a reviewer",
-    approved="Approved by a person",
+    in_review="Needs review",
+    approved="Approved",
     published="Went live on",
-    unpublished="Withdrawn",
+    unpublished="Unpublished",
 )
 CHINESE = Day(
     language="zh-hans",

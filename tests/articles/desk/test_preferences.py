@@ -119,7 +119,7 @@ def test_what_a_review_in_the_background_finds_is_said_in_the_language_of_the_au
     article = make_article("新赌场开业", author=editor)
     publishing.submit(article, by=editor)
 
-    rescan.conclude(article.pk)
+    rescan.review_submitted(article.pk)
 
     article.refresh_from_db()
     assert article.status_reason == "被拦截的词语：“赌场”（标题）。"

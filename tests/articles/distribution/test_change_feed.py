@@ -1,4 +1,4 @@
-"""Programs that follow the readers' API from checkpoint to checkpoint miss nothing, and hear of nothing unseen."""
+"""The change feed: API clients miss nothing, and get nothing that readers did not see."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Follower:
-    """A program with a copy of what readers see."""
+    """An API client with a copy of what readers see."""
 
     def __init__(self, start: str = BEGINNING, size: int = 3) -> None:
         self.checkpoint, self.size = start, size
@@ -78,7 +78,7 @@ def out(title: str = "Bridge", **values: Any) -> Article:
 
 
 def move_times(article: Article, **times: datetime) -> None:
-    """Let time pass: the clock alone changes what readers see, and nobody writes to the article then."""
+    """Let time pass: the clock alone changes what readers see, without a write."""
     pending = set(PendingChange.objects.values_list("pk", flat=True))
     Article.objects.filter(pk=article.pk).update(**times)
     PendingChange.objects.exclude(pk__in=pending).delete()
@@ -135,7 +135,7 @@ def test_a_removal_is_heard_of_once_with_its_kind(follower: Follower, alice: Use
     assert (follower.articles, follower.poll()) == ({}, [])
 
 
-def test_what_nobody_saw_leaves_no_trace(follower: Follower, alice: User) -> None:
+def test_what_no_one_saw_leaves_no_trace(follower: Follower, alice: User) -> None:
     follower.poll()
     for status in Status:
         article = make_article(f"Secret {status}", status=status, publish_at=soon(hours=1), embargo_until=soon(hours=2))
@@ -146,7 +146,7 @@ def test_what_nobody_saw_leaves_no_trace(follower: Follower, alice: User) -> Non
     assert (follower.poll(), follower.heard, FeedEntry.objects.count()) == ([], [], 0)
 
 
-def test_what_happens_to_a_newer_text_is_heard_of_when_readers_see_it(follower: Follower, alice: User) -> None:
+def test_an_update_is_in_the_feed_when_readers_see_it(follower: Follower, alice: User) -> None:
     article = out("Old")
     follower.poll()
     publishing.edit(article, by=alice, changes={"title": "New"}, correction="It was old.")
@@ -258,12 +258,12 @@ def test_many_changes_are_entered_in_parts(follower: Follower, monkeypatch: pyte
         follower.poll()
     assert set(follower.articles) == {article.pk for article in articles}
     Article.objects.update(summary="New")
-    assert change_feed.keep_up() == 0
+    assert change_feed.catch_up_completely() == 0
     assert not PendingChange.objects.exists()
     assert len(follower.poll()) == 7
 
 
-def test_a_lost_feed_is_written_anew() -> None:
+def test_a_lost_feed_is_rebuilt() -> None:
     article = out()
     Follower().poll()
     for model in (FeedHead, FeedEntry, PendingChange):
@@ -309,7 +309,7 @@ def test_a_transaction_that_ends_late_is_not_missed() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_who_ask_at_once_are_told_the_same(alice: User) -> None:
+def test_simultaneous_requests_get_the_same_response(alice: User) -> None:
     articles = [make_article(f"No. {number}", status=APPROVED, publish_at=soon(seconds=0.2)) for number in range(20)]
     followers = [Follower() for _ in range(4)]
     stop, faults = threading.Event(), []
@@ -359,7 +359,7 @@ DISTANCES = [-3, -2, -1, 0, 3600]
 
 
 class History:
-    """A newsroom in which anything may happen, with two programs that follow it."""
+    """A newsroom in which anything may happen, with two API clients that follow it."""
 
     def __init__(self, editor: User, reviewer: User) -> None:
         self.editor, self.reviewer, self.articles = editor, reviewer, list[int]()

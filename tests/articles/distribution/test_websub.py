@@ -1,4 +1,4 @@
-"""WebSub: a hub, here a real web server, hears of every feed that changed, once the change is committed."""
+"""WebSub: a hub, here a real web server, is pinged about every changed feed after the commit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SITE = "http://127.0.0.1:8000"
 
 
 class Hub(ThreadingHTTPServer):
-    """Takes pings and keeps them; answers with `status`."""
+    """Stores pings; responds with `status`."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), HubHandler)
@@ -80,7 +80,7 @@ def heard(hub: Hub) -> list[str]:
     return [topic for ping in pings for topic in ping["hub.url"]]
 
 
-def test_the_hub_hears_of_publication_update_withdrawal_restoration_and_end(hub: Hub) -> None:
+def test_the_hub_is_pinged_on_publication_update_unpublishing_and_republishing(hub: Hub) -> None:
     """R5.5"""
     alice, article = make_editor(), make_article(status=APPROVED, publish_at=soon(hours=1))
     site = [f"{SITE}/feed/", f"{SITE}/feed/atom/", f"{SITE}/feed/json/"]
@@ -122,7 +122,7 @@ def test_the_hub_hears_that_a_release_was_rolled_back(hub: Hub) -> None:
     assert heard(hub) == told
 
 
-def test_a_batch_that_goes_live_is_one_ping_for_all_its_feeds(hub: Hub) -> None:
+def test_a_group_that_goes_live_is_one_ping_for_all_its_feeds(hub: Hub) -> None:
     ada = User.objects.create_user("ada", first_name="Ada")
     town, sport = make_channel("Town"), make_channel("体育")
     articles = [
@@ -165,8 +165,8 @@ def test_the_hub_hears_nothing_of_what_readers_never_saw(hub: Hub) -> None:
     assert heard(hub) == []
 
 
-def test_the_hub_hears_nothing_of_what_is_done_to_an_article_that_was_taken_off(hub: Hub) -> None:
-    """Whoever follows a feed would learn that the newsroom is at work on it."""
+def test_the_hub_is_not_pinged_about_changes_to_an_article_that_was_unpublished(hub: Hub) -> None:
+    """Otherwise subscribers would learn that the newsroom is editing it."""
     alice, article = make_editor(), make_article(status=APPROVED, publish_at=soon(hours=-1))
     publishing.unpublish(article, by=alice)
     assert heard(hub)
@@ -182,7 +182,7 @@ def test_the_hub_hears_nothing_of_what_is_done_to_an_article_that_was_taken_off(
     assert heard(hub) == []
 
 
-def test_what_is_rolled_back_is_not_told(hub: Hub) -> None:
+def test_the_hub_is_not_pinged_about_what_is_rolled_back(hub: Hub) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     with pytest.raises(RuntimeError), transaction.atomic():
         publishing.publish_now(article, by=make_editor())
@@ -190,7 +190,7 @@ def test_what_is_rolled_back_is_not_told(hub: Hub) -> None:
     assert heard(hub) == []
 
 
-def test_a_hub_that_fails_is_told_again_later(hub: Hub) -> None:
+def test_a_hub_that_fails_is_pinged_again_later(hub: Hub) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     hub.status = HTTPStatus.SERVICE_UNAVAILABLE
     publishing.publish_now(article, by=make_editor())
@@ -200,7 +200,7 @@ def test_a_hub_that_fails_is_told_again_later(hub: Hub) -> None:
     assert "503" in TaskInfoLog.objects.get(task_id=task.task_id).error
 
 
-def test_without_a_hub_nothing_is_told(settings: Any) -> None:
+def test_without_a_hub_nothing_is_pinged(settings: Any) -> None:
     settings.WEBSUB_HUB = ""
     publishing.publish_now(make_article(status=APPROVED, publish_at=soon(hours=1)), by=make_editor())
     assert not TaskInfo.objects.filter(task_type=PING).exists()

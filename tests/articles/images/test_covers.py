@@ -134,7 +134,7 @@ def test_an_import_refuses_an_unknown_image(
     article = Article.objects.get()
     assert (article.title, article.cover) == ("Good", ids(images[:1]))
     assert ImageUse.objects.get().article == article
-    assert "There is no such picture" in capsys.readouterr().out
+    assert "There is no such image" in capsys.readouterr().out
 
 
 def test_readers_get_the_cover_in_every_size(images: list[Image]) -> None:

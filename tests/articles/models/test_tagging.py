@@ -1,4 +1,4 @@
-"""The time that stands beside each tag of an article, by which a tag's page is a short walk along an index."""
+"""The copy of the article's time in its taggings, which indexes a tag's page."""
 
 from __future__ import annotations
 

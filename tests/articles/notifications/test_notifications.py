@@ -1,4 +1,4 @@
-"""Notices: who is told what, in the desk and by mail."""
+"""Notifications in the admin and by mail."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def told(user: User) -> list[tuple[str, str]]:
     return list(Notification.objects.filter(user=user).order_by("at").values_list("kind", "article_title"))
 
 
-def test_an_author_is_told_of_a_refusal_and_why(author: User) -> None:
+def test_an_author_is_notified_of_a_rejection_and_why(author: User) -> None:
     article = make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW)
     publishing.reject(article, by=make_editor(), reason="No second source")
     notification = Notification.objects.get()
@@ -64,18 +64,18 @@ def test_an_author_is_told_of_a_refusal_and_why(author: User) -> None:
     )
 
 
-def test_an_author_is_told_of_an_approval(author: User) -> None:
+def test_an_author_is_notified_of_an_approval(author: User) -> None:
     approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW))
     assert told(author) == [(Kind.APPROVED, "Mayor resigns")]
 
 
-def test_an_author_is_told_that_the_article_is_out(author: User) -> None:
+def test_an_author_is_notified_that_the_article_is_live(author: User) -> None:
     article = make_article("Mayor resigns", author=author, status=APPROVED, publish_at=soon(seconds=-1))
     publish([make_task(1, article)])
     assert told(author) == [(Kind.PUBLISHED, "Mayor resigns")]
 
 
-def test_authors_whose_articles_go_out_together_are_each_told_as_they_chose(author: User) -> None:
+def test_authors_of_articles_published_together_are_each_notified_as_they_chose(author: User) -> None:
     mailed, silent = make_member(Role.AUTHOR, "mei"), make_member(Role.AUTHOR, "sil")
     User.objects.filter(pk=mailed.pk).update(email="mei@example.org")
     NotificationPreference.objects.create(user=mailed, desk=[], mail=[Kind.PUBLISHED])
@@ -97,18 +97,18 @@ def make_task(number: int, article: Article) -> TaskInfo:
     return TaskInfo(task_id=number, parameters={"article_id": article.pk}, execute_time=soon(), promised_at=soon())
 
 
-def test_an_author_is_told_that_an_article_is_pulled_back(author: User) -> None:
+def test_an_author_is_notified_that_an_article_is_pulled_back(author: User) -> None:
     record("pulled_back", article=make_article("Mayor resigns", author=author))
     assert told(author) == [(Kind.PULLED_BACK, "Mayor resigns")]
 
 
-def test_nobody_is_told_what_he_did_himself() -> None:
+def test_no_one_is_notified_of_their_own_action() -> None:
     alice = make_editor()
     publishing.publish_now(make_article(author=alice, status=APPROVED), by=alice)
     assert not Notification.objects.exists()
 
 
-def test_what_is_undone_is_not_told(author: User) -> None:
+def test_what_is_undone_is_not_notified(author: User) -> None:
     article = make_article(author=author, status=Status.MANUAL_REVIEW)
     with transaction.atomic():
         approve(article)
@@ -116,7 +116,7 @@ def test_what_is_undone_is_not_told(author: User) -> None:
     assert not Notification.objects.exists()
 
 
-def test_each_person_chooses_what_comes_in_the_desk_and_what_by_mail(author: User) -> None:
+def test_each_user_chooses_what_comes_in_the_admin_and_what_by_mail(author: User) -> None:
     NotificationPreference.objects.create(user=author, desk=[Kind.REJECTED], mail=[Kind.APPROVED])
     alice = make_editor()
     approve(make_article(author=author, status=Status.MANUAL_REVIEW))
@@ -163,13 +163,13 @@ def test_a_mail_that_could_not_be_sent_is_tried_again(author: User, settings: ob
     assert len(mail.outbox) == 1
 
 
-def test_nobody_is_mailed_without_an_address(author: User) -> None:
+def test_no_one_is_mailed_without_an_address(author: User) -> None:
     User.objects.update(email="")
     publishing.reject(make_article(author=author, status=Status.MANUAL_REVIEW), by=make_editor(), reason="Thin")
     assert not TaskInfo.objects.filter(task_type=MAIL).exists()
 
 
-def test_publishers_and_operators_are_told_once_that_an_article_is_overdue(author: User) -> None:
+def test_publishers_and_operators_are_notified_once_that_an_article_is_overdue(author: User) -> None:
     publisher, operator = make_member(Role.PUBLISHER), make_member(Role.OPERATOR)
     make_article("Mayor resigns", status=APPROVED, publish_at=soon(hours=1))
     TaskInfo.objects.filter(task_type=PUBLISH).update(execute_time=soon(minutes=-1))
@@ -180,7 +180,7 @@ def test_publishers_and_operators_are_told_once_that_an_article_is_overdue(autho
     assert told(author) == []
 
 
-def test_they_are_told_that_publishing_has_failed_and_why() -> None:
+def test_they_are_notified_that_publishing_has_failed_and_why() -> None:
     publisher = make_member(Role.PUBLISHER)
     make_article("Mayor resigns", status=APPROVED, publish_at=soon(hours=1))
     TaskInfo.objects.filter(task_type=PUBLISH).delete()
@@ -193,7 +193,7 @@ def test_they_are_told_that_publishing_has_failed_and_why() -> None:
     assert Notification.objects.get().reason == "OSError: disk full"
 
 
-def test_administrators_are_told_when_there_is_nobody_else() -> None:
+def test_administrators_are_notified_when_there_is_no_one_else() -> None:
     root = make_user("root", is_superuser=True)
     make_article(status=APPROVED, publish_at=soon(hours=1))
     TaskInfo.objects.filter(task_type=PUBLISH).update(execute_time=soon(minutes=-1))
@@ -206,7 +206,7 @@ LIST = "/admin/articles/notification/"
 
 @pytest.fixture
 def desk(author: User) -> Client:
-    """The screens of the author, who has two notices; somebody else has one."""
+    """The admin of the author, who has two notifications; another user has one."""
     alice = make_editor()
     for user in (author, author, make_user("other")):
         article = make_article("Mayor resigns", author=user, status=Status.MANUAL_REVIEW)
@@ -220,7 +220,7 @@ def unread(user: User) -> int:
     return Notification.objects.in_desk_of(user).unread().count()
 
 
-def test_the_desk_shows_one_s_own_notices_and_counts_the_unread(desk: Client, author: User) -> None:
+def test_the_admin_shows_the_user_s_own_notifications_and_counts_the_unread(desk: Client, author: User) -> None:
     page = desk.get(LIST)
     assert page.context["cl"].result_count == 2
     assert "No second source" in page.content.decode()
@@ -229,7 +229,7 @@ def test_the_desk_shows_one_s_own_notices_and_counts_the_unread(desk: Client, au
     assert [item["badge"] for item in items if "badge" in item] == [2]
 
 
-def test_opening_a_notice_marks_it_read_and_leads_to_the_article(desk: Client, author: User) -> None:
+def test_opening_a_notification_marks_it_read_and_leads_to_the_article(desk: Client, author: User) -> None:
     notification = Notification.objects.in_desk_of(author).first()
     assert notification is not None
     response = desk.get(f"{LIST}{notification.pk}/change/")
@@ -237,20 +237,20 @@ def test_opening_a_notice_marks_it_read_and_leads_to_the_article(desk: Client, a
     assert unread(author) == 1
 
 
-def test_nobody_opens_the_notices_of_others(desk: Client, author: User) -> None:
+def test_no_one_opens_the_notifications_of_others(desk: Client, author: User) -> None:
     other = Notification.objects.exclude(user=author).get()
     assert desk.get(f"{LIST}{other.pk}/change/")["Location"] == LIST
     other.refresh_from_db()
     assert other.read_at is None
 
 
-def test_all_notices_are_marked_read_at_once(desk: Client, author: User) -> None:
+def test_all_notifications_are_marked_read_at_once(desk: Client, author: User) -> None:
     assert desk.post(f"{LIST}read/")["Location"] == LIST
     assert unread(author) == 0
     assert Notification.objects.unread().count() == 1
 
 
-def test_a_link_from_elsewhere_marks_no_notice_read(desk: Client, author: User) -> None:
+def test_a_link_from_elsewhere_marks_no_notification_read(desk: Client, author: User) -> None:
     desk.get(f"{LIST}read/")
     forged = Client(enforce_csrf_checks=True)
     forged.force_login(author)
@@ -265,7 +265,7 @@ def test_the_button_for_all_is_offered_as_long_as_something_is_unread(desk: Clie
     assert button not in desk.get(LIST).content.decode()
 
 
-def test_the_notices_somebody_wants_are_chosen_on_a_screen(desk: Client, author: User) -> None:
+def test_notification_preferences_are_chosen_on_a_page(desk: Client, author: User) -> None:
     assert desk.get(f"{LIST}choices/").context["form"]["mail"].value() == by_default_mailed()
     desk.post(f"{LIST}choices/", {"desk": ["failed", "rejected"], "mail": ["published"]})
     choice = NotificationPreference.objects.get(user=author)
@@ -276,11 +276,11 @@ def test_the_article_s_form_shows_what_happened_to_it(desk: Client, author: User
     article = Article.objects.filter(author=author).first()
     assert article is not None
     page = desk.get(f"/admin/articles/article/{article.pk}/change/")
-    assert [entry["name"] for entry in page.context["record"]] == ["Refuse", "Written"]
+    assert [entry["name"] for entry in page.context["record"]] == ["Reject", "Written"]
     assert 'id="record"' in page.content.decode()
 
 
-def test_an_unread_notice_is_marked_new_and_not_ticked(author: User) -> None:
+def test_an_unread_notification_is_marked_new_and_not_ticked(author: User) -> None:
     article = make_article(author=author)
     old, new = (
         Notification.objects.create(
@@ -297,7 +297,7 @@ def test_an_unread_notice_is_marked_new_and_not_ticked(author: User) -> None:
     assert not any("check_small" in cell for cell in cells)
 
 
-def test_a_person_with_a_notice_can_be_deleted_and_the_notice_goes_too(client: Client, author: User) -> None:
+def test_a_user_with_a_notification_can_be_deleted_with_it(client: Client, author: User) -> None:
     """S17"""
     approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
     NotificationPreference.objects.create(user=author)
@@ -309,8 +309,8 @@ def test_a_person_with_a_notice_can_be_deleted_and_the_notice_goes_too(client: C
     assert not Notification.objects.exists()
 
 
-def test_several_people_with_notices_are_deleted_from_the_list(client: Client, author: User) -> None:
-    """S17, by another door"""
+def test_several_users_with_notifications_are_deleted_from_the_list(client: Client, author: User) -> None:
+    """S17, from another source"""
     approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW), by=make_editor())
     client.force_login(make_user("root", is_superuser=True))
     chosen = {"action": "delete_selected", "_selected_action": [author.pk], "post": "yes"}
@@ -318,7 +318,7 @@ def test_several_people_with_notices_are_deleted_from_the_list(client: Client, a
     assert not User.objects.filter(pk=author.pk).exists()
 
 
-def test_what_was_written_for_somebody_just_deleted_is_removed_and_never_mailed(author: User) -> None:
+def test_notifications_for_a_deleted_user_are_removed_and_never_mailed(author: User) -> None:
     """E10"""
     make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW)
     approve(Article.objects.get(), by=make_editor())

@@ -1,4 +1,4 @@
-"""Approving in a real browser on a phone: an override, the choice who approves, and many articles at once."""
+"""Approving in a real browser on a phone: an override, the review policy, and a bulk action."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_an_administrator_overrides_on_purpose_only_and_says_why(phone: Page) ->
 
     phone.get_by_text("Override as an administrator").click()
     override.click()
-    expect(phone.get_by_text("Say why it is approved although the rule forbids it.")).to_be_visible()
+    expect(phone.get_by_text("Enter a reason for approving it although the rule forbids it.")).to_be_visible()
     expect(phone.get_by_text("Confirm that you override the rule.")).to_be_visible()
     assert nothing_is_cut(phone)
     assert Article.objects.get().status == Status.MANUAL_REVIEW

@@ -1,4 +1,4 @@
-"""Steps with many articles: in chunks, with each refusal named, and undone if nobody changed anything since."""
+"""Bulk actions: chunks, refused articles, and undo."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def logged_in(user: User) -> Client:
 
 
 def do(by: User, transition: Transition, *articles: Article, **parameters: Any) -> BulkAction:
-    """Have all of a batch done."""
+    """Run a bulk action to its end."""
     bulk_action = bulk.gather_articles(transition, [(article.pk, article.title) for article in articles], by=by)
     bulk.start_bulk_action(bulk_action, **parameters)
     return finished(bulk_action)
@@ -72,7 +72,9 @@ def states(*articles: Article) -> list[tuple[int, Any]]:
     return list(rows.values_list("status", "publish_at"))
 
 
-def test_a_batch_is_done_in_chunks_and_names_each_refused_article(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bulk_action_is_done_in_chunks_and_names_each_refused_article(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """R0.8"""
     monkeypatch.setattr(bulk, "CHUNK", 2)
     drafts, published = some(), make_article("Out already", status=Status.PUBLISHED)
@@ -99,13 +101,13 @@ def test_each_article_is_authorised_and_recorded_as_if_alone() -> None:
     author = make_member(Role.AUTHOR)
     mine, theirs = make_article("Mine", author=author), make_article("Theirs")
     bulk_action = do(author, Transition.SUBMIT, mine, theirs)
-    assert refusals(bulk_action) == {"Theirs": "This is somebody else's article; you may change your own."}
+    assert refusals(bulk_action) == {"Theirs": "This is another user’s article; you may change your own."}
     entry = AuditEntry.objects.of(mine).first()
     assert entry is not None
     assert (entry.action, entry.source, entry.user_id) == (Transition.SUBMIT, AuditEntry.Source.ADMIN, author.pk)
 
 
-def test_a_right_that_is_taken_away_meanwhile_counts(alice: User) -> None:
+def test_a_permission_that_is_removed_meanwhile_is_missing(alice: User) -> None:
     articles = some(status=APPROVED)
     bulk_action = bulk.gather_articles(Transition.SCHEDULE, [(one.pk, one.title) for one in articles], by=alice)
     bulk.start_bulk_action(bulk_action, publish_at=soon(hours=1))
@@ -113,7 +115,7 @@ def test_a_right_that_is_taken_away_meanwhile_counts(alice: User) -> None:
     assert len(refusals(finished(bulk_action))) == 3
 
 
-def test_whoever_may_not_take_the_step_gathers_nothing() -> None:
+def test_a_user_without_the_permission_creates_no_bulk_action() -> None:
     with pytest.raises(NotAllowed):
         bulk.gather_articles(Transition.SCHEDULE, [], by=make_member(Role.AUTHOR))
 
@@ -133,12 +135,12 @@ def test_a_worker_lets_others_have_their_turn(alice: User, monkeypatch: pytest.M
     monkeypatch.setattr(bulk, "CHUNK", 1)
     bulk_action = bulk.gather_articles(Transition.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
     bulk.start_bulk_action(bulk_action)
-    bulk.carry_on(bulk_action.pk)
+    bulk.run_bulk_action(bulk_action.pk)
     assert bulk_action.counts()["done"] == 1
     assert TaskInfo.objects.filter(task_type=BULK_ACTION, key=f"{bulk_action.pk}:1").exists()
 
 
-def test_a_batch_that_was_done_is_not_done_again(alice: User) -> None:
+def test_a_bulk_action_that_was_done_is_not_done_again(alice: User) -> None:
     bulk_action = do(alice, Transition.SUBMIT, *some())
     entries = AuditEntry.objects.count()
     bulk.start_bulk_action(bulk_action)
@@ -179,7 +181,7 @@ def test_what_was_done_is_undone(
     assert AuditEntry.objects.filter(action="undone", user_id=alice.pk).count() == 3
 
 
-def test_what_somebody_changed_since_is_left_and_named(alice: User) -> None:
+def test_articles_changed_since_are_left_and_named(alice: User) -> None:
     articles = some(status=APPROVED)
     bulk_action = do(alice, Transition.SCHEDULE, *articles, publish_at=soon(hours=1))
     later = soon(hours=5)
@@ -191,7 +193,7 @@ def test_what_somebody_changed_since_is_left_and_named(alice: User) -> None:
     assert [moment for _status, moment in states(*articles)] == [None, later, later]
 
 
-def test_what_went_live_meanwhile_is_not_taken_back(alice: User) -> None:
+def test_what_went_live_meanwhile_is_not_undone(alice: User) -> None:
     article = make_article("Out", status=APPROVED)
     bulk_action = do(alice, Transition.SCHEDULE, article, publish_at=soon(seconds=-1))
     assert refusals(take_back(bulk_action)) == {"Out": "The article has gone live."}
@@ -222,7 +224,7 @@ def test_undoing_is_possible_for_a_while_and_once(alice: User) -> None:
     assert not bulk.may_be_undone(late, soon())
 
 
-def test_nobody_sees_or_drives_the_batches_of_others(alice: User) -> None:
+def test_no_one_sees_or_runs_the_bulk_actions_of_others(alice: User) -> None:
     bulk_action = do(alice, Transition.SUBMIT, *some())
     other = logged_in(make_user("admin", is_superuser=True))
     assert other.get(f"/admin/desk/bulk-actions/{bulk_action.pk}/").status_code == 404
@@ -236,7 +238,7 @@ def test_more_than_can_be_are_refused_at_once(alice: User, monkeypatch: pytest.M
     assert "Choose at most 2 articles at once." in logged_in(alice).post(LIST, chosen, follow=True).text
 
 
-def test_batches_that_nobody_asks_for_any_more_are_forgotten(alice: User) -> None:
+def test_outdated_bulk_actions_are_deleted(alice: User) -> None:
     kept, forgotten, old = (
         do(alice, Transition.SUBMIT),
         bulk.gather_articles(Transition.SUBMIT, [], by=alice),
@@ -248,7 +250,7 @@ def test_batches_that_nobody_asks_for_any_more_are_forgotten(alice: User) -> Non
     assert set(BulkAction.objects.all()) == {kept, new}
 
 
-def test_the_list_leads_back_to_a_step_that_is_going_on(alice: User) -> None:
+def test_the_list_links_to_a_running_bulk_action(alice: User) -> None:
     bulk_action = bulk.gather_articles(Transition.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
     bulk.start_bulk_action(bulk_action)
     desk = logged_in(alice)
@@ -260,7 +262,7 @@ def test_the_list_leads_back_to_a_step_that_is_going_on(alice: User) -> None:
     assert "Undo: Submit for review" in desk.get("/admin/desk/bulk-actions/").text
 
 
-def test_without_scripts_buttons_lead_through_a_step_and_its_undoing(
+def test_without_scripts_buttons_lead_through_a_bulk_action_and_its_undo(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk, "CHUNK", 2)
@@ -284,7 +286,7 @@ def test_without_scripts_buttons_lead_through_a_step_and_its_undoing(
     assert not TaskInfo.objects.filter(task_type="articles.publish").exists()
 
 
-def test_the_script_of_a_step_gets_the_inside_of_its_page(alice: User) -> None:
+def test_the_script_of_a_bulk_action_gets_the_inside_of_its_page(alice: User) -> None:
     bulk_action = bulk.gather_articles(Transition.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
     bulk.start_bulk_action(bulk_action)
     response = logged_in(alice).post(
@@ -311,7 +313,7 @@ def test_without_scripts_the_list_shows_what_can_be_done_with_the_chosen(browser
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_does_not_press_while_the_page_works_on_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_does_not_press_while_the_page_works_on_a_bulk_action(monkeypatch: pytest.MonkeyPatch) -> None:
     bulk_action = bulk.gather_articles(Transition.SUBMIT, [(make_article().pk, "One")], by=make_editor())
     bulk.start_bulk_action(bulk_action)
     asked: list[int] = []
@@ -322,7 +324,7 @@ def test_a_worker_does_not_press_while_the_page_works_on_a_batch(monkeypatch: py
 
     monkeypatch.setattr(bulk, "advance_bulk_action", busy)
     monkeypatch.setattr(bulk, "SHARE", 0.2)
-    bulk.carry_on(bulk_action.pk)
+    bulk.run_bulk_action(bulk_action.pk)
     assert len(asked) <= 0.2 / bulk.PAUSE + 2
 
 

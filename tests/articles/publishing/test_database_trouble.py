@@ -1,4 +1,4 @@
-"""A newsroom whose database refuses to write: nothing is given up, everybody sees why, and it ends by itself."""
+"""A database that refuses to write: no task is lost, users see why, and it recovers by itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HASTE = json.dumps({"SCHEDULING_BACKOFF": 0.05, "SCHEDULING_MAX_BACKOFF": 0.1})
 
 @pytest.mark.parametrize("trouble", ways())
 @pytest.mark.parametrize("queue", ["redis", "database"])
-def test_work_due_in_an_outage_goes_out_by_itself_after_it(
+def test_work_due_in_an_outage_is_done_by_itself_after_it(
     start_manage: StartManage, queue: str, trouble: Trouble
 ) -> None:
     """E1; `tests/chaos/test_refused.py` takes the time of it."""
@@ -147,8 +147,8 @@ def test_the_tasks_of_articles_and_releases_are_never_dead() -> None:
     assert not registry.is_recoverable("articles.mail")
 
 
-def test_what_an_earlier_version_gave_up_goes_out_with_the_next_refresh() -> None:
-    """E1: article, end, update and release, whose records say FAILED."""
+def test_tasks_that_an_earlier_version_failed_run_with_the_next_refresh() -> None:
+    """E1: article, end, update and release, whose task logs say FAILED."""
     work = Work.plan(articles=3)
     work.make_due(0)
     TaskInfo.objects.all().delete()
@@ -161,7 +161,7 @@ def test_what_an_earlier_version_gave_up_goes_out_with_the_next_refresh() -> Non
 
 
 def test_a_task_that_is_gone_without_a_trace_is_made_again_although_a_record_says_failed() -> None:
-    """E1: the article was moved since, and the record pruned or of another time."""
+    """E1: the article was rescheduled since, and the task log pruned or of another time."""
     make_article(status=APPROVED, publish_at=soon(minutes=-1))
     TaskInfo.objects.all().delete()
     TaskInfoLog.objects.update(status=TaskInfoLog.Status.FAILED, task_type="articles.publish.v0")
@@ -194,7 +194,7 @@ def test_a_failing_task_alarms_at_once_and_can_be_hurried() -> None:
     assert Client().get("/readyz").json()["failing"] == 0
 
 
-def test_people_are_told_once_of_articles_and_releases_that_fail() -> None:
+def test_users_are_notified_once_of_articles_and_releases_that_fail() -> None:
     publisher = make_member(Role.PUBLISHER)
     fail(make_article("Mayor resigns", status=APPROVED, publish_at=soon(hours=1)))
     editor = make_editor()

@@ -1,4 +1,4 @@
-"""The promise, seen with an editor's and a reader's eyes: a real browser, web server and worker."""
+"""Scheduling and reading end to end, with a real browser, web server and worker."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def log_in(page: Page, name: str = "alice") -> None:
     page.wait_for_url(lambda address: "login" not in address)
 
 
-def test_an_article_scheduled_in_the_desk_appears_on_the_open_front_page_by_itself(
+def test_an_article_scheduled_in_the_admin_appears_on_the_open_front_page_by_itself(
     page: Page, start_manage: StartManage
 ) -> None:
     """R1.15 R2.1"""
@@ -69,7 +69,7 @@ def test_an_article_scheduled_in_the_desk_appears_on_the_open_front_page_by_itse
     assert log.lateness >= timedelta()
 
 
-def test_an_open_page_loses_an_article_that_is_withdrawn(page: Page) -> None:
+def test_an_open_page_loses_an_article_that_is_unpublished(page: Page) -> None:
     """R5.5"""
     article = make_article(TITLE, status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
     page.goto("/")

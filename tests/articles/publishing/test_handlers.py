@@ -1,4 +1,4 @@
-"""Going live and being taken off: what the worker does with a batch."""
+"""Task handlers of a worker: going live and unpublishing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_publishing_counts_as_no_edit() -> None:
 
 @pytest.mark.django_db
 def test_500_articles_take_a_few_statements(django_assert_max_num_queries: pytest.FixtureRequest) -> None:
-    """Three, and four to tell their author: who he is, what he wants to be told, what time it is, the notices."""
+    """Three, and four to notify the author: the user, the preferences, the time, the notifications."""
     past, author = soon(seconds=-1), make_user("wen")
     Article.objects.bulk_create(
         Article(title=f"No. {number}", status=APPROVED, publish_at=past, author=author) for number in range(500)
@@ -87,7 +87,7 @@ def test_an_article_that_is_not_approved_any_more_is_not_published(status: Statu
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["publish_at", "embargo_until"])
-def test_an_article_moved_later_behind_the_tasks_back_is_not_published_early(name: str) -> None:
+def test_an_article_moved_later_without_a_save_is_not_published_early(name: str) -> None:
     """R1.19"""
     article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
     Article.objects.update(**{name: (later := soon(hours=1))})
@@ -98,7 +98,7 @@ def test_an_article_moved_later_behind_the_tasks_back_is_not_published_early(nam
 
 
 @pytest.mark.django_db
-def test_the_task_of_an_article_deleted_behind_its_back_is_dropped() -> None:
+def test_the_task_of_an_article_deleted_without_a_save_is_dropped() -> None:
     make_article(status=APPROVED, publish_at=soon(seconds=-1))
     Revision.objects.all()._raw_delete(using="default")
     Article.objects.all()._raw_delete(using="default")
@@ -106,7 +106,7 @@ def test_the_task_of_an_article_deleted_behind_its_back_is_dropped() -> None:
 
 
 @pytest.mark.django_db
-def test_a_void_task_does_not_stop_the_others() -> None:
+def test_an_invalid_task_does_not_stop_the_others() -> None:
     """R0.8"""
     drafts = [make_article(status=APPROVED, publish_at=soon(seconds=-1)) for _ in range(2)]
     Article.objects.filter(pk=drafts[0].pk).update(status=Status.DRAFT)
@@ -115,7 +115,7 @@ def test_a_void_task_does_not_stop_the_others() -> None:
 
 
 @pytest.mark.django_db
-def test_an_article_whose_whole_span_was_missed_is_taken_off_and_never_put_out() -> None:
+def test_an_article_whose_whole_span_was_missed_is_unpublished_and_never_published() -> None:
     make_article(status=APPROVED, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
     with TestCase.captureOnCommitCallbacks(execute=True):
         verdicts_of_publishing()
@@ -125,7 +125,7 @@ def test_an_article_whose_whole_span_was_missed_is_taken_off_and_never_put_out()
 
 
 @pytest.mark.django_db
-def test_an_article_is_taken_off_at_its_end() -> None:
+def test_an_article_is_unpublished_at_its_end() -> None:
     """R5.5"""
     make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2), unpublish_at=soon(seconds=-1))
     assert unpublish(list(TaskInfo.objects.all())) == {}
@@ -133,7 +133,7 @@ def test_an_article_is_taken_off_at_its_end() -> None:
 
 
 @pytest.mark.django_db
-def test_an_end_moved_later_behind_the_tasks_back_is_kept() -> None:
+def test_an_end_moved_later_without_a_save_is_kept() -> None:
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2), unpublish_at=soon(seconds=-1))
     Article.objects.update(unpublish_at=(later := soon(hours=1)))
     with TestCase.captureOnCommitCallbacks(execute=True):

@@ -1,4 +1,4 @@
-"""The newsroom against a simple model: random edits, reviews, schedules, updates, embargoes, kills and passing time."""
+"""The newsroom against a model: random edits, reviews, schedules, updates, embargoes, retractions and time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STATUSES: Mapping[str, Collection[Article.Status]] = {
 keys = st.sampled_from(["a", "b"])
 seconds = st.integers(min_value=-1, max_value=10).map(lambda number: 30 * number)
 waits = st.integers(min_value=0, max_value=4).map(lambda number: 30 * number)
-"""Half minutes, so that no time comes by itself while the newsroom is looked at."""
+"""Half minutes, so that no time passes by itself during a check."""
 
 PLAIN = [
     "edit",
@@ -96,10 +96,10 @@ STORIES = [
     "submit approve_after_a_change_of_time approve publish",
     "edit submit override publish edit submit reassign approve publish_update",
 ]
-"""Random steps alone seldom come as far as these: each is told once as it is, and many times in pieces."""
+"""Random transitions rarely reach these: each runs once as it is, and many times in part."""
 
 DISTANCES = {"schedule": 60, "embargo": 100, "schedule_update": 30, "wait": 80}
-"""Seconds, in a story that is told as it is."""
+"""Seconds, in a complete story."""
 
 WITHOUT_ARTICLE = frozenset({"forbid", "work", "wait"})
 
@@ -113,7 +113,7 @@ def told(story: str) -> list[tuple[Any, ...]]:
 
 
 def each_story(test: Any) -> Any:
-    """Have every story told in every run."""
+    """Run every story in every run."""
     for story in STORIES:
         test = example(script=told(story))(test)
     return test
@@ -121,7 +121,7 @@ def each_story(test: Any) -> Any:
 
 @st.composite
 def stories(draw: st.DrawFn) -> list[tuple[Any, ...]]:
-    """One story about one article, with random distances and sometimes without one of its steps."""
+    """One story about one article, with random distances and sometimes without one of its transitions."""
     key, names = draw(keys), draw(st.sampled_from(STORIES)).split()
     left_out = draw(st.integers(min_value=0, max_value=3 * len(names)))
     return [
@@ -143,7 +143,7 @@ scripts = st.lists(st.one_of(single.map(lambda transition: [transition]), storie
 
 
 class Wording(NamedTuple):
-    """A text, as far as this test tells texts apart."""
+    """A text, as far as this test distinguishes texts."""
 
     title: str
     tags: tuple[str, ...]
@@ -158,14 +158,14 @@ class Wording(NamedTuple):
 
 @dataclass
 class Expected:
-    """What ought to be of one article: the text readers see when its time has come, and the pending_update ones."""
+    """The expected state of one article: the text that readers see once it is due, and its updates."""
 
     text: Wording
     state: str = "unapproved"
     draft: Wording | None = None
     waiting: Wording | None = None
     at: datetime | None = None
-    """The time that was chosen for it; no step but those about times changes that."""
+    """The time that was chosen for it; only transitions about times change it."""
 
     @property
     def newest(self) -> Wording:
@@ -173,7 +173,7 @@ class Expected:
 
 
 class Newsroom:
-    """Does things to two articles, and knows what readers may see then."""
+    """Changes two articles, and knows what readers may see."""
 
     def __init__(self, travel: Travel) -> None:
         self.users = {name: make_editor(name) for name in USERS}

@@ -1,4 +1,4 @@
-"""No door moves a time into the past by accident: what would publish at once is refused, unless that is what is asked.
+"""Times in the past: no source accepts one that would publish at once, unless that is asked for.
 
 A time up to a minute past is "now"; `publish`, and `at_once` by somebody who may publish, say it in so many words.
 """
@@ -86,7 +86,7 @@ def test_a_shift_into_the_past_is_refused_by_name_and_moves_nothing(desk: APICli
     assert not is_live(soon_due)
 
 
-def test_a_shift_may_publish_at_once_if_that_is_said_by_somebody_who_may_publish(desk: APIClient) -> None:
+def test_a_shift_may_publish_at_once_if_a_user_who_may_publish_says_so(desk: APIClient) -> None:
     article = waiting()
     planner = api(make_user("planner", "schedule_article"))
     refused = move(planner, article, at_once=True)
@@ -129,10 +129,10 @@ def test_what_cannot_be_moved_is_named_and_nothing_is_moved(desk: APIClient) -> 
     assert (response.status_code, response.json()["code"]) == (400, "not_moved")
     assert sorted(response.json()["articles"]) == sorted(
         [
-            f"{draft.pk}: “Draft” is “Draft” and waits for no time.",
-            f"{timeless.pk}: “Timeless” has no time that could be moved.",
-            f"{out.pk}: “Out” is out already.",
-            f"{due.pk}: “Due” is out already.",
+            f"{draft.pk}: “Draft” is “Draft” and cannot have a time.",
+            f"{timeless.pk}: “Timeless” has no time to reschedule.",
+            f"{out.pk}: “Out” is live already.",
+            f"{due.pk}: “Due” is live already.",
             "987654321: There is no such article.",
         ]
     )
@@ -201,7 +201,7 @@ def test_old_times_may_stay_while_something_else_is_changed(desk: APIClient) -> 
     assert (response.status_code, times(draft)) == (200, [past])
 
 
-def test_an_article_is_not_taken_off_by_a_slip(desk: APIClient) -> None:
+def test_an_article_is_not_unpublished_by_a_slip(desk: APIClient) -> None:
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
     response = desk.patch(f"{URL}{article.pk}/", {"unpublish_at": soon(minutes=-30).isoformat()})
     assert (response.json()["code"], is_live(article)) == ("past", True)
@@ -219,7 +219,7 @@ def with_update(alice: User) -> Article:
     return article
 
 
-def test_no_newer_text_gets_a_time_in_the_past(desk: APIClient, alice: User) -> None:
+def test_no_update_gets_a_time_in_the_past(desk: APIClient, alice: User) -> None:
     article, past = with_update(alice), {"publish_at": soon(minutes=-5).isoformat()}
     assert desk.post(f"{URL}{article.pk}/update/schedule/", past).json()["code"] == "past"
     assert desk.post(f"{URL}{article.pk}/update/schedule/", {**past, "at_once": True}).status_code == 200

@@ -56,7 +56,7 @@ def run_until_published() -> bool:
     return Article.objects.filter(status=Status.PUBLISHED).exists()
 
 
-def test_of_two_editors_who_save_the_same_version_one_is_told() -> None:
+def test_of_two_editors_who_save_the_same_version_one_gets_an_error() -> None:
     article, editor = make_article(), make_editor()
     copies = [Article.objects.get(), Article.objects.get()]
     outcomes = together(
@@ -152,7 +152,7 @@ def test_scheduling_overlapping_lists_in_opposite_order_does_not_deadlock() -> N
     assert outcomes == [30, 30]
 
 
-def test_of_two_editors_who_move_one_article_at_once_one_is_told() -> None:
+def test_of_two_editors_who_move_one_article_at_once_one_gets_an_error() -> None:
     article = make_article(status=APPROVED, publish_at=(seen := soon(hours=1)))
     times = {name: soon(hours=number + 2) for number, name in enumerate(("bob", "carol"))}
     editors = {name: make_editor(name) for name in times}

@@ -1,4 +1,4 @@
-"""Revisions: what was approved is what goes live, whatever is written meanwhile."""
+"""Revisions: the approved text goes live, whatever is written meanwhile."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_an_edit_of_an_approved_article_waits_for_its_own_approval(editor: User)
     assert (article.title, article.pending_update, publish_tasks(article)) == ("Newer", None, [due])
 
 
-def test_the_approved_text_goes_out_at_its_time_while_a_newer_one_is_written(editor: User) -> None:
+def test_the_approved_text_goes_live_at_its_time_while_a_newer_one_is_written(editor: User) -> None:
     article = make_article("Old", status=APPROVED, publish_at=soon(seconds=-1))
     rewrite(article, editor)
     assert shown() == ["Old"]
@@ -197,7 +197,7 @@ def test_taking_the_time_or_the_text_of_an_update_away_takes_its_task_away(edito
     assert article.revisions.count() == 3, "with another time the text was another revision"
 
 
-def test_an_update_of_a_withdrawn_article_is_what_a_restore_shows(editor: User) -> None:
+def test_republishing_shows_the_update_of_an_unpublished_article(editor: User) -> None:
     """R5.5"""
     article = live()
     publishing.unpublish(article, by=editor)
@@ -231,7 +231,7 @@ def test_an_older_text_comes_back_as_a_new_revision_with_its_tags(editor: User) 
         publishing.restore_revision(article, number=99, by=editor)
 
 
-def test_a_tag_renamed_meanwhile_keeps_no_update_from_going_out(editor: User) -> None:
+def test_a_renamed_tag_does_not_stop_an_update(editor: User) -> None:
     """Its name is free again, but on MariaDB the address of another tag differs from its own by an accent alone."""
     article, tag = live(), Tag.objects.create(name="Élan!")
     publishing.edit(article, by=editor, changes={"title": "New", "tags": [tag]})
@@ -245,7 +245,7 @@ def test_a_tag_renamed_meanwhile_keeps_no_update_from_going_out(editor: User) ->
     assert (article.title, [tag.name for tag in article.tags.all()]) == ("New", ["Élan!"])
 
 
-def test_a_correction_is_shown_with_the_text_it_mends(editor: User, client: Client) -> None:
+def test_a_correction_is_shown_with_the_corrected_text(editor: User, client: Client) -> None:
     article = live()
     rewrite(article, editor, correction="The bridge has two lanes, not four.")
     get_approved(article, editor)
@@ -257,7 +257,7 @@ def test_a_correction_is_shown_with_the_text_it_mends(editor: User, client: Clie
     assert correction["note"] == "The bridge has two lanes, not four."
 
 
-def test_a_stale_edit_is_told_and_both_texts_are_kept(editor: User) -> None:
+def test_an_edit_conflict_is_reported_and_both_texts_are_stored(editor: User) -> None:
     article, seen = make_article("Old"), Article.objects.get().changed_at
     publishing.edit(article, by=editor, changes={"title": "Theirs"}, seen=seen)
     for _ in range(2):
@@ -267,7 +267,7 @@ def test_a_stale_edit_is_told_and_both_texts_are_kept(editor: User) -> None:
     assert sorted(article.revisions.values_list("title", flat=True)) == ["Mine", "Old", "Theirs"]
 
 
-def test_an_edit_of_a_draft_beside_an_approved_text_is_guarded_too(editor: User) -> None:
+def test_an_edit_of_a_draft_beside_an_approved_text_is_locked_too(editor: User) -> None:
     article = live()
     rewrite(article, editor)
     seen = article.changed_at
@@ -303,7 +303,7 @@ def test_only_the_embargo_right_sets_moves_and_lifts_an_embargo() -> None:
         publishing.create(Article(title="Secret", embargo_until=soon(hours=1)), by=clerk)
 
 
-def test_no_step_passes_an_embargo(editor: User) -> None:
+def test_no_transition_passes_an_embargo(editor: User) -> None:
     article = make_article(status=APPROVED, publish_at=(due := soon(hours=3)), embargo_until=soon(hours=2))
     with pytest.raises(UnderEmbargo):
         publishing.schedule(article, publish_at=soon(hours=1), by=editor)
@@ -319,7 +319,7 @@ def test_no_step_passes_an_embargo(editor: User) -> None:
     assert Article.objects.live(soon()).exists()
 
 
-def test_an_embargo_on_a_withdrawn_article_bars_its_restore(editor: User) -> None:
+def test_an_embargo_on_an_unpublished_article_forbids_republishing(editor: User) -> None:
     article = make_article(status=Status.UNPUBLISHED, publish_at=soon(hours=-1))
     publishing.set_embargo(article, until=soon(hours=1), by=editor)
     with pytest.raises(UnderEmbargo):
@@ -363,7 +363,7 @@ def test_a_failed_attempt_never_erases_a_schedule(editor: User) -> None:
     assert publish_tasks(article) == [due]
 
 
-def test_what_the_clock_has_put_out_is_withdrawn_and_not_cancelled(editor: User) -> None:
+def test_an_article_that_is_due_is_unpublished_and_not_unscheduled(editor: User) -> None:
     """R5.5"""
     article = make_article(status=APPROVED, publish_at=(due := soon(seconds=-1)))
     with pytest.raises(WrongState):
@@ -373,7 +373,7 @@ def test_what_the_clock_has_put_out_is_withdrawn_and_not_cancelled(editor: User)
     assert (article.status, article.published_at, publish_tasks(article)) == (Status.UNPUBLISHED, due, [])
 
 
-def test_a_killed_article_leaves_at_once_and_its_readers_are_told_why(editor: User, client: Client) -> None:
+def test_a_retracted_article_leaves_at_once_and_its_readers_see_the_notice(editor: User, client: Client) -> None:
     article = live(slug="bridge")
     rewrite(article, editor)
     with pytest.raises(RetractionNoticeMissing):
@@ -389,14 +389,14 @@ def test_a_killed_article_leaves_at_once_and_its_readers_are_told_why(editor: Us
         publishing.republish(article, by=editor)
 
 
-def test_an_article_killed_before_its_time_was_never_there(editor: User, client: Client) -> None:
+def test_an_article_retracted_before_its_time_was_never_there(editor: User, client: Client) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1), slug="bridge")
     publishing.retract(article, by=editor, notice="The story was invented.")
     assert client.get(article.get_absolute_url()).status_code == 404
     assert publish_tasks(article) == []
 
 
-def test_only_who_may_kill_revives_and_then_it_is_restored(editor: User) -> None:
+def test_only_users_who_may_retract_undo_a_retraction_and_then_it_is_republished(editor: User) -> None:
     article = live()
     publishing.retract(article, by=editor, notice="The story was invented.")
     with pytest.raises(NotAllowed):
@@ -476,7 +476,7 @@ def test_the_api_shows_the_history_the_differences_and_goes_back(editor: User) -
 
 
 def with_update(number: int, editor: User, channel: Channel) -> Article:
-    """A live article whose newer text is due."""
+    """A live article whose update is due."""
     article = make_article(f"Old {number}", status=Status.PUBLISHED, publish_at=soon(hours=-1), author=make_author())
     article.tags.set([Tag.objects.get_or_create(name="old", slug="old")[0]])
     tags = [Tag.objects.get_or_create(name=name, slug=name)[0] for name in ("new", "tram")]
@@ -506,7 +506,7 @@ def test_many_updates_of_one_instant_are_a_few_statements(editor: User) -> None:
         taken.append(len(queries))
     assert taken[0] == taken[1] < 40
     outcome = publishing.update_due([many[0].pk, many[1].pk, few[0].pk])
-    assert (set(outcome.done), set(outcome.void)) == ({many[0].pk, many[1].pk}, {few[0].pk})
+    assert (set(outcome.done), set(outcome.invalid)) == ({many[0].pk, many[1].pk}, {few[0].pk})
     for article in Article.objects.order_by("pk"):
         number = article.pk - few[0].pk
         assert (article.title, article.body, article.channel) == (f"New {number}", "<p>New.</p>", channel)

@@ -1,4 +1,4 @@
-"""Who waits for whom: locks go by primary key, collisions are run again, and publishing waits for nobody."""
+"""Row locks: they are taken by primary key, deadlocks are retried, and publishing never waits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scheduling.models import TaskInfo
 from scheduling.services import lock_by_ids, run_due, sweep
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_release, soon
 from tests.articles.publishing.test_races import together
-from tests.articles.sources import DOORS, Stage, found_stage
+from tests.articles.sources import SOURCES, Stage, found_stage
 from tests.conftest import StartManage, database_environment
 from tests.harness import Process, eventually, python
 
@@ -68,21 +68,21 @@ def watched(act: Callable[[], Any], watch: Watch) -> int:
     return AuditEntry.objects.count() - before
 
 
-@pytest.mark.parametrize("name", DOORS)
-def test_a_deadlock_is_not_seen_at_any_door_and_nothing_happens_twice(stage: Stage, name: str) -> None:
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_deadlock_is_not_seen_at_any_source_and_nothing_happens_twice(stage: Stage, name: str) -> None:
     """E5"""
     undisturbed = Watch()
-    entries = watched(DOORS[name](stage), undisturbed)
-    assert watched(DOORS[name](stage), Watch(refused=0)) == entries
-    assert watched(DOORS[name](stage), Watch(refused=undisturbed.last_entry)) == entries
+    entries = watched(SOURCES[name](stage), undisturbed)
+    assert watched(SOURCES[name](stage), Watch(refused=0)) == entries
+    assert watched(SOURCES[name](stage), Watch(refused=undisturbed.last_entry)) == entries
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.parametrize("name", SOURCES)
 def test_every_lock_goes_by_primary_key(stage: Stage, name: str) -> None:
     """E5: along another index rows are locked against the order of those who lock by primary key."""
     watch = Watch()
-    watched(DOORS[name](stage), watch)
+    watched(SOURCES[name](stage), watch)
     with connection.cursor() as cursor:
         for sql, params in watch.seen:
             if "FOR UPDATE" in sql or sql.lstrip().startswith("DELETE doomed"):
@@ -139,7 +139,7 @@ TAGS = "SELECT * FROM articles_tag FOR UPDATE"
 
 @contextmanager
 def impatient() -> Iterator[None]:
-    """Whoever waits in this block fails after a second."""
+    """Waiting for a lock fails after a second in this block."""
     with connection.cursor() as cursor:
         cursor.execute("SET innodb_lock_wait_timeout = 1")
         try:
@@ -150,8 +150,8 @@ def impatient() -> Iterator[None]:
 
 @pytest.mark.once
 @pytest.mark.parametrize("rows", [PERSONS, CHOICES, CHANNELS, TAGS])
-def test_publishing_waits_for_no_row_of_a_person(rows: str) -> None:
-    """E10: the author's row was locked for the notice, and everything else due waited with it."""
+def test_publishing_waits_for_no_row_of_a_user(rows: str) -> None:
+    """E10: the author's row was locked for the notification, and everything else due waited."""
     author, editor = make_member(Role.AUTHOR, "wen"), make_editor()
     about = {"author": author, "channel": Channel.objects.create(name="Politics")}
     due = soon(seconds=-0.1)
@@ -196,7 +196,7 @@ def test_a_release_with_a_member_in_use_gives_up_quickly_and_changes_nothing_of_
 
 
 @pytest.mark.once
-def test_nobody_waits_with_a_release_whose_member_is_in_use(start_manage: StartManage) -> None:
+def test_no_other_task_waits_for_a_release_with_a_locked_member(start_manage: StartManage) -> None:
     """E3: the articles due beside it came half a second late, and its other members could not be saved."""
     editor = make_editor()
     members = [make_article(f"Member {number}", status=APPROVED) for number in range(3)]
@@ -217,7 +217,7 @@ def test_nobody_waits_with_a_release_whose_member_is_in_use(start_manage: StartM
 
 @pytest.mark.once
 def test_editors_who_take_turns_with_an_article_do_not_keep_its_update_from_readers(stage: Stage) -> None:
-    """Where others stand in line for the row, it is never free: whoever only looks never gets it."""
+    """A row for which others queue is never free: a worker that does not queue never gets it."""
     article, over = stage.updated(), Event()
     updates = TaskInfo.objects.filter(task_type=UPDATE, key=str(article.pk))
     publishing.schedule_update(article, publish_at=soon(), by=stage.user)

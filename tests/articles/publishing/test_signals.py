@@ -1,4 +1,4 @@
-"""Whatever saved an article, its tasks are true after the commit."""
+"""Signal receivers and the reconciler keep tasks in line with articles."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_bulk_created_articles_get_their_tasks_from_one_call() -> None:
     assert TaskInfo.objects.count() == 5
 
 
-def test_refresh_mends_what_a_bulk_update_left_behind() -> None:
+def test_refresh_repairs_what_a_bulk_update_left() -> None:
     """R1.6"""
     articles = [make_article(f"No. {number}") for number in range(3)]
     near = soon(minutes=2)
@@ -161,7 +161,7 @@ def test_refresh_mends_what_a_bulk_update_left_behind() -> None:
     assert [publish_tasks(article) for article in articles] == [[near]] * 3
 
 
-def test_mending_moves_a_task_whose_article_was_moved_behind_its_back() -> None:
+def test_reconciling_moves_a_task_whose_article_was_moved_without_a_save() -> None:
     """R1.19"""
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     Article.objects.update(publish_at=(near := soon(minutes=1)))
@@ -170,14 +170,14 @@ def test_mending_moves_a_task_whose_article_was_moved_behind_its_back() -> None:
     assert reconcile_tasks() == 0
 
 
-def test_mending_finds_an_article_whose_end_was_set_behind_its_back() -> None:
+def test_reconciling_finds_an_article_whose_end_was_set_without_a_save() -> None:
     article = make_article(status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
     Article.objects.update(unpublish_at=(end := soon(minutes=1)))
     assert reconcile_tasks() == 1
     assert unpublish_tasks(article) == [end]
 
 
-def test_mending_gives_up_nothing_that_a_record_calls_failed() -> None:
+def test_reconciling_does_not_retry_failed_tasks() -> None:
     """E1"""
     article = make_article(status=APPROVED, publish_at=(due := soon(minutes=-1)))
     TaskInfo.objects.all().delete()
@@ -186,14 +186,14 @@ def test_mending_gives_up_nothing_that_a_record_calls_failed() -> None:
     assert publish_tasks(article) == [due]
 
 
-def test_mending_does_not_hurry_a_task_that_is_being_retried() -> None:
+def test_reconciling_does_not_hurry_a_task_that_is_being_retried() -> None:
     make_article(status=APPROVED, publish_at=soon(minutes=-1))
     TaskInfo.objects.update(execute_time=(next_attempt := soon(minutes=1)), attempts=2)
     assert reconcile_tasks() == 0
     assert TaskInfo.objects.get().execute_time == next_attempt
 
 
-def test_mending_an_unharmed_newsroom_takes_a_few_statements(
+def test_reconciling_a_correct_newsroom_takes_a_few_statements(
     django_assert_max_num_queries: pytest.FixtureRequest,
 ) -> None:
     Article.objects.bulk_create(
@@ -204,7 +204,7 @@ def test_mending_an_unharmed_newsroom_takes_a_few_statements(
         assert reconcile_tasks() == 0
 
 
-def test_publishing_by_hand_leaves_no_task() -> None:
+def test_publishing_on_request_leaves_no_task() -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     publish_now(article, by=make_editor())
     assert publish_tasks(article) == []

@@ -1,4 +1,4 @@
-"""Releases against their promise: whatever people do by any door, members are seen by the release's commit alone."""
+"""Releases against a model: whatever users do from any source, only the release's commit shows its members."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ transitions = st.one_of(
 
 
 class Newsroom:
-    """Three articles, two releases, and what readers saw of each member when it came into its release."""
+    """Three articles, two releases, and what readers saw of each member when it was added."""
 
     def __init__(self, travel: Travel, editor: User) -> None:
         self.travel, self.editor, self.edits = travel, editor, 0

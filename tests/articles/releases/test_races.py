@@ -34,7 +34,7 @@ def irene() -> User:
 
 @contextmanager
 def reader() -> Iterator[list[int]]:
-    """A reader who asks without pause, over a connection of his own: how many articles he saw each time."""
+    """A reader who polls over a separate connection: the number of articles seen each time."""
     seen: list[int] = []
     looked, done = Event(), Event()
 
@@ -73,7 +73,7 @@ def work() -> bool:
     return not TaskInfo.objects.filter(task_type=RELEASE).exists()
 
 
-def test_of_20_with_one_that_fails_none_is_published_and_mended_all_are_by_one_commit(irene: User) -> None:
+def test_of_20_members_with_one_failing_none_is_published_and_once_fixed_all_are_in_one_commit(irene: User) -> None:
     release = twenty(irene, failing=1)
     with reader() as seen:
         eventually(work)
@@ -140,7 +140,7 @@ def test_of_two_editors_who_want_an_article_for_their_release_one_gets_it(irene:
     assert sorted(type(outcome).__name__ for outcome in outcomes) == ["BelongsToRelease", "ReleaseMember"]
 
 
-def test_a_release_waits_for_nobody_and_goes_out_when_its_members_are_free(irene: User) -> None:
+def test_a_release_waits_for_no_one_and_goes_live_when_its_members_are_free(irene: User) -> None:
     twenty(irene)
     bulletin = make_article("Bulletin", status=APPROVED, publish_at=soon())
     held, released = Event(), Event()
@@ -235,7 +235,7 @@ def test_deleting_an_article_and_changing_what_its_release_does_with_it_do_not_d
 
 
 def someone_waits() -> bool:
-    """Whether a transaction of this database waits for a lock of another; MariaDB looks anew after 0.1 s of silence."""
+    """Whether a transaction of this database waits for a lock of another; MariaDB updates that every 0.1 s."""
     time.sleep(0.15)
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,4 +1,4 @@
-"""Releases: articles, newer texts and take-offs go live together, or none of them does."""
+"""Releases: articles, updates and unpublishings take effect together, or none does."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Action = ReleaseMember.Action
 
 @pytest.fixture
 def irene() -> User:
-    """Who may do everything."""
+    """A user with all permissions."""
     return make_editor("irene")
 
 
@@ -64,7 +64,7 @@ def published(title: str = "Harbour bridge reopens") -> Article:
 
 
 def with_newer_text(article: Article, text: str, by: User) -> Article:
-    """The article, with an approved newer text that waits."""
+    """The article, with an approved update that waits."""
     publishing.edit(article, by=by, changes={"body": text})
     Update.objects.filter(article=article).update(status=Status.MANUAL_REVIEW)
     approve(Article.objects.get(pk=article.pk))
@@ -103,7 +103,7 @@ def state(*articles: Article) -> list[dict[str, object]]:
 # Going out together
 
 
-def test_articles_newer_texts_and_take_offs_go_live_at_one_instant(irene: User) -> None:
+def test_articles_updates_and_unpublishings_go_live_at_one_instant(irene: User) -> None:
     new, updated, off = make_article("New", status=APPROVED), published("Updated"), published("Off")
     with_newer_text(updated, "Better", irene)
     release = make_release(new, updated, by=irene)
@@ -126,7 +126,7 @@ def test_articles_newer_texts_and_take_offs_go_live_at_one_instant(irene: User) 
     assert reconcile_index() == 0
 
 
-def test_one_member_that_is_not_approved_stops_all_and_everybody_concerned_is_told(irene: User) -> None:
+def test_one_member_that_is_not_approved_stops_all_and_all_users_concerned_are_notified(irene: User) -> None:
     author, publisher = make_member(Role.AUTHOR), make_member(Role.PUBLISHER)
     good = [make_article(f"No. {number}", status=APPROVED) for number in range(3)]
     bad = make_article("Bad", author=author, status=Status.MANUAL_REVIEW)
@@ -141,7 +141,7 @@ def test_one_member_that_is_not_approved_stops_all_and_everybody_concerned_is_to
     assert set(told.values_list("user", "reason")) == {(user.pk, release.reason) for user in (author, publisher, irene)}
 
 
-def test_a_failed_release_is_mended_and_published(irene: User) -> None:
+def test_a_failed_release_is_fixed_and_published(irene: User) -> None:
     bad = make_article("Bad", status=Status.MANUAL_REVIEW)
     release = due(make_release(make_article("Good", status=APPROVED), bad, by=irene), irene)
     let_go_out(release)
@@ -166,7 +166,7 @@ def test_a_failed_release_may_be_scheduled_again(irene: User) -> None:
     assert live_titles() == {bad.title}
 
 
-def test_publishing_by_hand_what_is_not_ready_names_every_fault_and_does_nothing(irene: User) -> None:
+def test_publishing_on_request_what_is_not_ready_names_every_blocking_issue_and_does_nothing(irene: User) -> None:
     embargo = soon(hours=1)
     articles = [
         make_article("Draft"),
@@ -197,7 +197,7 @@ def test_what_will_be_ready_in_time_is_no_problem(irene: User) -> None:
     assert releases.preflight(release) == []
 
 
-def test_an_empty_release_does_not_go_out(irene: User) -> None:
+def test_an_empty_release_is_not_published(irene: User) -> None:
     release = make_release(by=irene)
     with pytest.raises(ReleaseNotReady):
         releases.schedule_release(release, publish_at=soon(), by=irene)
@@ -205,7 +205,7 @@ def test_an_empty_release_does_not_go_out(irene: User) -> None:
         releases.publish_release_now(release, by=irene)
 
 
-def test_a_newer_text_that_is_not_approved_is_named(irene: User) -> None:
+def test_an_update_that_is_not_approved_is_named(irene: User) -> None:
     article = published()
     publishing.edit(article, by=irene, changes={"body": "Better"})
     release = make_release(article, by=irene)
@@ -215,7 +215,7 @@ def test_a_newer_text_that_is_not_approved_is_named(irene: User) -> None:
     assert [problem.code for problem in releases.preflight(release)] == ["no_newer_text"]
 
 
-def test_the_time_to_be_taken_off_counts_from_the_release_on(irene: User) -> None:
+def test_the_time_to_be_unpublished_counts_from_the_release_on(irene: User) -> None:
     end = soon(hours=3)
     article = make_article(status=APPROVED, unpublish_at=end)
     release = make_release(article, by=irene)
@@ -256,10 +256,10 @@ def test_the_clock_alone_never_shows_a_member(irene: User) -> None:
     ],
     ids=["schedule", "schedule_many", "publish_now", "unschedule", "edit", "save"],
 )
-def test_no_door_gives_a_member_a_time_of_its_own(irene: User, source: object) -> None:
+def test_no_source_gives_a_member_a_time_of_its_own(irene: User, source: object) -> None:
     article = make_article(status=APPROVED)
     make_release(article, by=irene)
-    with pytest.raises(BelongsToRelease, match="belongs to the release “Budget day”; take it out of that first"):
+    with pytest.raises(BelongsToRelease, match="belongs to the release “Budget day”; remove it from the release first"):
         source(article, irene)  # type: ignore[operator]
     article.refresh_from_db()
     assert (article.publish_at, publish_tasks(article), live_titles()) == (None, [], set())
@@ -279,7 +279,7 @@ def set_time_and_save(article: Article) -> None:
     ],
     ids=["schedule_update", "unschedule_update", "publish_update"],
 )
-def test_no_door_puts_a_member_s_newer_text_out(irene: User, source: object) -> None:
+def test_no_source_publishes_a_member_s_update(irene: User, source: object) -> None:
     article = with_newer_text(published(), "Better", irene)
     make_release(article, by=irene)
     with pytest.raises(BelongsToRelease):
@@ -288,7 +288,7 @@ def test_no_door_puts_a_member_s_newer_text_out(irene: User, source: object) -> 
     assert article.body == ""
 
 
-def test_a_newer_text_approved_while_its_article_is_off_still_waits_for_the_release(irene: User) -> None:
+def test_an_update_approved_while_its_article_is_off_still_waits_for_the_release(irene: User) -> None:
     article = published()
     publishing.edit(article, by=irene, changes={"body": "Better"})
     release = make_release(article, by=irene)
@@ -301,7 +301,7 @@ def test_a_newer_text_approved_while_its_article_is_off_still_waits_for_the_rele
     assert Article.objects.get().body == "Better"
 
 
-def test_a_time_written_behind_the_release_s_back_is_taken_away_before_it_comes(irene: User) -> None:
+def test_a_time_written_without_the_services_is_cleared_before_it_comes(irene: User) -> None:
     article = make_article(status=APPROVED)
     updated = with_newer_text(published("Updated"), "Better", irene)
     make_release(article, updated, by=irene)
@@ -329,21 +329,21 @@ def test_an_article_belongs_to_one_pending_release(irene: User) -> None:
 # Members change meanwhile
 
 
-def test_a_deleted_member_fails_the_release_until_it_is_taken_out(irene: User) -> None:
+def test_a_deleted_member_fails_the_release_until_it_is_removed(irene: User) -> None:
     gone, kept = make_article("Gone", status=APPROVED), make_article("Kept", status=APPROVED)
     release = due(make_release(gone, kept, by=irene), irene)
     gone.delete()
     let_go_out(release)
     assert (release.status, release.reason) == (
         Release.Status.FAILED,
-        "“Gone”: It was deleted. Take it out of the release.",
+        "“Gone”: It was deleted. Remove it from the release.",
     )
     releases.remove_member(release, member=release.members.get(article=None), by=irene)
     releases.publish_release_now(release, by=irene)
     assert live_titles() == {"Kept"}
 
 
-def test_what_is_approved_goes_out_whatever_is_being_written_meanwhile(irene: User) -> None:
+def test_an_approved_text_goes_live_whatever_is_being_written_meanwhile(irene: User) -> None:
     article = make_article("Approved", status=APPROVED)
     release = due(make_release(article, by=irene), irene)
     publishing.edit(article, by=irene, changes={"title": "Not approved"})
@@ -370,7 +370,7 @@ def test_what_is_done_to_a_member_fails_the_release(irene: User, transition: obj
     assert (release.status, live_titles()) == (Release.Status.FAILED, set())
 
 
-def test_an_article_to_be_updated_may_be_taken_off_in_a_hurry_and_the_release_says_so(irene: User) -> None:
+def test_an_article_to_be_updated_may_be_unpublished_and_the_release_says_so(irene: User) -> None:
     article = with_newer_text(published(), "Better", irene)
     release = make_release(article, by=irene)
     publishing.unpublish(article, by=irene)
@@ -380,7 +380,7 @@ def test_an_article_to_be_updated_may_be_taken_off_in_a_hurry_and_the_release_sa
 # Changing the release
 
 
-def test_an_article_that_is_taken_out_stays_approved_and_is_free(irene: User) -> None:
+def test_an_article_that_is_removed_stays_approved_and_is_free(irene: User) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     release = make_release(article, by=irene)
     releases.remove_member(release, member=release.members.get(), by=irene)
@@ -407,7 +407,7 @@ def test_a_scheduled_release_has_one_task_at_its_time(irene: User) -> None:
 
 @pytest.mark.parametrize("log_status", TaskInfoLog.Status.values)
 def test_a_task_that_is_missing_is_made_again_whatever_its_record_says(irene: User, log_status: int) -> None:
-    """E1: a release that failed once is never given up."""
+    """E1: a release that failed once is not lost."""
     release = make_release(make_article(status=APPROVED), by=irene)
     Release.objects.update(status=Release.Status.SCHEDULED, publish_at=soon(minutes=5))
     assert [reconcile_releases(), reconcile_releases()] == [1, 0]
@@ -421,7 +421,7 @@ def test_a_task_that_is_missing_is_made_again_whatever_its_record_says(irene: Us
     assert release.status == Release.Status.SCHEDULED
 
 
-def test_a_release_that_nobody_runs_is_reported_once(irene: User) -> None:
+def test_a_release_that_no_one_runs_is_reported_once(irene: User) -> None:
     release = make_release(make_article(status=APPROVED), by=irene)
     releases.schedule_release(release, publish_at=soon(minutes=1), by=irene)
     TaskInfo.objects.update(execute_time=soon(minutes=-1))
@@ -429,7 +429,7 @@ def test_a_release_that_nobody_runs_is_reported_once(irene: User) -> None:
     assert Notification.objects.get(user=irene).release == release
 
 
-def test_a_cancelled_release_does_not_go_out_and_can_be_prepared_again(irene: User) -> None:
+def test_a_cancelled_release_is_not_published_and_can_be_prepared_again(irene: User) -> None:
     article = make_article(status=APPROVED)
     release = due(make_release(article, by=irene), irene)
     releases.cancel_release(release, by=irene)
@@ -442,7 +442,7 @@ def test_a_cancelled_release_does_not_go_out_and_can_be_prepared_again(irene: Us
     assert live_titles() == {article.title}
 
 
-def test_an_article_that_went_out_alone_meanwhile_stays_out_when_its_release_is_prepared_again(irene: User) -> None:
+def test_an_article_published_alone_meanwhile_stays_live_when_its_release_is_prepared_again(irene: User) -> None:
     article = make_article(status=APPROVED)
     release = make_release(article, by=irene)
     releases.cancel_release(release, by=irene)
@@ -461,7 +461,7 @@ def test_a_release_is_not_prepared_again_with_an_article_that_another_has_by_now
         releases.reopen_release(first, by=irene)
 
 
-def test_a_release_that_is_out_is_neither_changed_nor_cancelled_nor_deleted(irene: User) -> None:
+def test_a_published_release_is_neither_changed_nor_cancelled_nor_deleted(irene: User) -> None:
     release = make_release(make_article(status=APPROVED), by=irene)
     releases.publish_release_now(release, by=irene)
     for transition in (releases.cancel_release, releases.delete_release, releases.publish_release_now):
@@ -594,7 +594,7 @@ def test_a_roll_back_loses_no_text_that_came_later(irene: User) -> None:
     assert approved.body == "Best"
 
 
-def test_a_roll_back_revives_nothing_that_was_killed_or_deleted(irene: User) -> None:
+def test_a_roll_back_restores_nothing_that_was_retracted_or_deleted(irene: User) -> None:
     killed, gone, fine = (make_article(title, status=APPROVED) for title in ("Killed", "Gone", "Fine"))
     release = make_release(killed, gone, fine, by=irene)
     releases.publish_release_now(release, by=irene)
@@ -641,7 +641,7 @@ def test_a_release_leaves_an_entry_for_itself_and_for_each_member(irene: User) -
 
 
 @pytest.mark.parametrize("role", Role)
-def test_publishers_and_chiefs_handle_releases_and_nobody_else(role: Role) -> None:
+def test_only_publishers_and_chiefs_manage_releases(role: Role) -> None:
     release = make_release(make_article(status=APPROVED), by=make_editor())
     user = make_member(role)
     transitions: list[Callable[[], object]] = [

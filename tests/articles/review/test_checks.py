@@ -1,4 +1,4 @@
-"""Settings of the review and of what is kept that cannot be meant are named by `manage.py check`."""
+"""System checks of the settings of review and caches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Silent:
 
 
 class Curious:
-    """Wants to know more than anybody tells it."""
+    """Needs an argument that is not given."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -95,12 +95,14 @@ def test_a_setting_that_cannot_be_meant_is_named(settings: Any, name: str, value
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 61, "60", True, None, float("nan")])
-def test_answers_are_kept_for_some_time_but_no_longer_than_a_lost_purge_may_cost(settings: Any, seconds: Any) -> None:
+def test_responses_are_stored_for_some_time_but_no_longer_than_a_lost_purge_may_cost(
+    settings: Any, seconds: Any
+) -> None:
     settings.PAGE_CACHE_SECONDS = seconds
     assert [message.id for message in run_checks()] == ["articles.E008"]
 
 
-def test_proxies_that_nobody_tells_or_that_may_get_the_old_again_are_named(settings: Any) -> None:
+def test_proxies_that_are_not_purged_or_that_may_get_the_old_again_are_named(settings: Any) -> None:
     settings.CDN_PURGE_HEADER, settings.REDIS_CACHE_URL = {"Authorization": "Bearer secret"}, ""
     assert [message.id for message in run_checks()] == ["articles.W009"]
     settings.CDN_PURGE_URLS = ["http://127.0.0.1/"]

@@ -1,4 +1,4 @@
-"""Two hundred disguises that are seen through, and two hundred innocent texts that pass; see docs/review.md."""
+"""Two hundred disguised words that are found, and two hundred ordinary texts that pass; see docs/review.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built-in check of pictures, on pictures made on the spot."""
+"""The built-in check of images, with generated images."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def verdicts(faults: list[Fault]) -> set[Verdict]:
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "WEBP"])
-def test_a_picture_passes(kind: str) -> None:
+def test_an_image_passes(kind: str) -> None:
     """R5.1"""
     assert inspect(image(kind), claimed=f"image/{kind.lower()}") == []
 
@@ -57,30 +57,30 @@ def archived(data: bytes) -> bytes:
     ids=["cut off", "empty", "SVG with a script", "a program", "PHP behind", "bytes behind", "an archive behind"],
 )
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
-def test_what_is_no_picture_or_hides_something_is_blocked(kind: str, spoil: Callable[[bytes], bytes]) -> None:
+def test_what_is_no_image_or_hides_something_is_blocked(kind: str, spoil: Callable[[bytes], bytes]) -> None:
     """R5.1"""
     assert verdicts(inspect(spoil(image(kind)))) == {Verdict.BLOCKED}
 
 
-def test_a_picture_is_of_the_kind_it_claims() -> None:
+def test_an_image_is_of_the_type_it_claims() -> None:
     assert verdicts(inspect(image("PNG"), claimed="image/jpeg")) == {Verdict.BLOCKED}
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
-def test_a_picture_that_tells_its_place_goes_to_a_person(kind: str) -> None:
+def test_an_image_with_its_location_goes_to_a_reviewer(kind: str) -> None:
     assert verdicts(inspect(image(kind, located=True))) == {Verdict.UNSURE}
 
 
-def test_a_picture_of_absurd_size_is_not_decoded() -> None:
+def test_an_image_of_absurd_size_is_not_decoded() -> None:
     assert verdicts(inspect(image(size=(10_000, 6_000)))) == {Verdict.UNSURE}
 
 
-def test_the_pictures_in_a_text_are_looked_at() -> None:
+def test_the_images_in_a_text_are_reviewed() -> None:
     """R5.1"""
     good, bad = (base64.b64encode(data).decode() for data in (image(), b"no picture"))
     assert review_images(Subject("x", body=f'<img src="data:image/png;base64,{good}">')).verdict is Verdict.PASSED
     body = f'<img src="data:image/png;base64,{good}"><img src="data:image/png;base64,{bad}">'
     opinion = review_images(Subject("x", body=body))
     assert opinion.verdict is Verdict.BLOCKED
-    assert opinion.findings[0].message == "The picture cannot be decoded, or is none."
+    assert opinion.findings[0].message == "The image cannot be decoded, or is none."
     assert review_images(Subject("x", body="<p>Some data: 1, 2, 3</p>")).verdict is Verdict.PASSED

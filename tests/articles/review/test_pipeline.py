@@ -1,4 +1,4 @@
-"""The automatic review: what it says at submit, in the background, when services fail and when words change."""
+"""The automatic review: on submit, in the background, when services fail and when words change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Level = SensitiveWord.Level
 
 @pytest.fixture(autouse=True)
 def _machine_approves() -> None:
-    """Most tests here are about what the machine finds; where it may not approve anything, they say so."""
+    """Let the automatic review approve, except in tests that change the policy."""
     allow_automatic_approval()
 
 
@@ -60,8 +60,8 @@ def test_a_text_without_sensitive_words_passes(editor: User) -> None:
         ({"byline": "Our CASINO desk"}, "byline"),
         ({"body": "<p>One.</p><p>Two: cas<b>in</b>o.</p>"}, "text, paragraph 2"),
         ({"body": "<p>One.</p><p>Two: c&#97;sino.</p>"}, "text, paragraph 2"),
-        ({"body": '<p><img src="/a.jpg" alt="A casino"></p>'}, "picture descriptions"),
-        ({"body": '<p><a href="/" title="A casino">x</a></p>'}, "picture descriptions"),
+        ({"body": '<p><img src="/a.jpg" alt="A casino"></p>'}, "image texts"),
+        ({"body": '<p><a href="/" title="A casino">x</a></p>'}, "image texts"),
         ({"body": "<figure><figcaption>A casino</figcaption></figure>"}, "text, paragraph 1"),
     ],
 )
@@ -82,7 +82,7 @@ def test_the_words_are_kept_with_what_stands_around_them(editor: User) -> None:
     assert finding["context"] == "他们在公园里练习法 輪 功的人越来越多。"
 
 
-def test_a_word_to_look_at_leads_to_a_person(editor: User) -> None:
+def test_a_word_to_look_at_leads_to_a_reviewer(editor: User) -> None:
     """R5.1"""
     word("casino", Level.REVIEW)
     article = submitted(editor, "New casino opens")
@@ -109,20 +109,20 @@ def test_no_word_decides_who_approves(editor: User) -> None:
     assert submitted(editor).status == Status.APPROVED
 
 
-def test_a_newsroom_may_want_a_person_for_everything(editor: User) -> None:
+def test_a_newsroom_may_want_a_reviewer_for_everything(editor: User) -> None:
     word("casino")
     allow_automatic_approval(ReviewPolicy.Machine.NEVER)
     assert submitted(editor).status == Status.MANUAL_REVIEW
     assert submitted(editor, "New casino").status == Status.REJECTED
 
 
-def test_with_the_two_person_rule_the_machine_never_approves(editor: User, settings: Any) -> None:
+def test_with_the_two_person_rule_the_automatic_review_never_approves(editor: User, settings: Any) -> None:
     """S4"""
     settings.ARTICLES_TWO_PERSON_RULE = True
     assert submitted(editor).status == Status.MANUAL_REVIEW
     settings.REVIEW_AT_ONCE = 0
     article = submitted(editor)
-    rescan.conclude(article.pk)
+    rescan.review_submitted(article.pk)
     article.refresh_from_db()
     assert article.status == Status.MANUAL_REVIEW
 
@@ -172,14 +172,14 @@ def reviewed_by(editor: User, settings: Any, *services: str) -> Article:
     settings.REVIEW_TIMEOUT = 0.2
     article = submitted(editor)
     assert article.status == Status.SUBMITTED
-    rescan.conclude(article.pk)
+    rescan.review_submitted(article.pk)
     article.refresh_from_db()
     return article
 
 
 @pytest.mark.usefixtures("_release_the_silent")
 @pytest.mark.parametrize("name", ["Failing", "Silent", "Odd", "OddVerdict", "Missing"])
-def test_a_service_that_fails_sends_the_article_to_a_person(name: str, editor: User, settings: Any) -> None:
+def test_a_service_that_fails_sends_the_article_to_a_reviewer(name: str, editor: User, settings: Any) -> None:
     """R5.2"""
     article = reviewed_by(editor, settings, "Passing", name)
     assert article.status == Status.MANUAL_REVIEW
@@ -193,7 +193,7 @@ def test_a_service_lets_pass_or_blocks(editor: User, settings: Any) -> None:
     assert (blocked.status, blocked.status_reason.split(".")[0]) == (Status.REJECTED, "The picture shows a minor")
 
 
-def test_a_review_that_breaks_sends_the_article_to_a_person(editor: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_review_that_breaks_sends_the_article_to_a_reviewer(editor: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """R5.2"""
     monkeypatch.setattr("articles.review.pipeline.review_images", lambda subject: 1 / 0)
     word("casino")
@@ -209,13 +209,13 @@ def test_a_long_text_is_reviewed_in_the_background(editor: User, settings: Any) 
     assert article.status == Status.SUBMITTED
     assert TaskInfo.objects.filter(task_type=REVIEW, key=str(article.pk)).exists()
     assert not publish_tasks(article)
-    rescan.conclude(article.pk)
+    rescan.review_submitted(article.pk)
     article.refresh_from_db()
     assert article.status == Status.APPROVED
     assert publish_tasks(article) == [article.publish_at]
 
 
-def test_a_review_in_the_background_that_was_given_up_leads_to_a_person(editor: User, settings: Any) -> None:
+def test_a_review_in_the_background_that_was_lost_leads_to_a_reviewer(editor: User, settings: Any) -> None:
     """R5.2"""
     settings.REVIEW_AT_ONCE = 100
     article = submitted(editor, body="<p>A long story.</p>" * 100)
@@ -312,7 +312,7 @@ def test_a_worker_reviews_long_texts_and_applies_new_words(editor: User, setting
     assert not TaskInfo.objects.filter(task_type__in=[REVIEW, REVIEW_AGAIN]).exists()
 
 
-def test_an_approved_newer_text_is_pulled_back_too(editor: User) -> None:
+def test_an_approved_update_is_pulled_back_too(editor: User) -> None:
     word("casino")
     article = submitted(editor, "Lots drawn", publish_at=soon(hours=-1))
     publishing.edit(article, by=editor, changes={"title": "Lottery drawn"})

@@ -1,4 +1,4 @@
-"""Sensitive words: adding them one by one, many at once and from files, and every process hearing of it."""
+"""Sensitive words: adding them one by one, in bulk and from files, and refreshing every process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(path: Path, *lines: str) -> Path:
     return path
 
 
-def test_a_file_of_words_comes_in_and_goes_out(tmp_path: Path) -> None:
+def test_words_are_imported_and_exported(tmp_path: Path) -> None:
     file = write(tmp_path / "words.txt", "\ufeff法轮功", "", "  ", "casino", "White Power")
     assert run_import(file) == (0, ["created=3 skipped=0 failed=0"])
     assert run_import(file)[1][-1] == "created=0 skipped=3 failed=0"
@@ -52,7 +52,7 @@ def test_a_file_of_words_comes_in_and_goes_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("赌", "line 1: failed: “赌” a single character stands in almost every article"),
+        ("赌", "line 1: failed: “赌” a single character is in almost every article"),
         ("！！！", "line 1: failed: “！！！” has neither a letter nor a digit"),
         ("cas.*no", "line 1: failed: “cas.*no” looks like a pattern; write the word itself"),
         ("[赌睹]博", "line 1: failed: “[赌睹]博” looks like a pattern"),
@@ -71,7 +71,7 @@ def test_a_line_that_cannot_be_a_word_is_named_and_the_others_come_in(
 def test_a_word_in_another_spelling_is_the_same_word(tmp_path: Path) -> None:
     code, lines = run_import(write(tmp_path / "words.txt", "法轮功", "法 輪 功", "ＣＡＳＩＮＯ", "casino"))
     assert (code, lines[-1]) == (0, "created=2 skipped=2 failed=0")
-    assert lines[0] == "line 2: note: “法 輪 功” is in the list already, maybe in another spelling"
+    assert lines[0] == "line 2: note: “法 輪 功” is in the list already, possibly in another spelling"
     code, lines = run_import(write(tmp_path / "more.txt", "casino"), level="review")
     assert (code, lines[-1]) == (1, "created=0 skipped=0 failed=1")
     assert "as “Blocks the article”" in lines[0]
@@ -195,7 +195,7 @@ def entry() -> AuditEntry:
     return AuditEntry.objects.latest("id")
 
 
-def test_the_record_shows_who_added_changed_and_deleted_which_words(chief: Client) -> None:
+def test_the_audit_log_shows_who_added_changed_and_deleted_which_words(chief: Client) -> None:
     chief.post("/admin/articles/sensitiveword/add/", {"text": "casino", "level": "review"})
     assert (entry().action, entry().user_name, entry().source) == ("add_words", "chief", "admin")
     assert entry().details == {"old": {}, "new": {"casino": "review"}}
@@ -205,7 +205,7 @@ def test_the_record_shows_who_added_changed_and_deleted_which_words(chief: Clien
         "change_words",
         {"old": {"casino": "review"}, "new": {"Casino!": "block"}},
     )
-    assert entry().differences() == ["casino (A person decides) → Casino! (Blocks the article)"]
+    assert entry().differences() == ["casino (Needs human review) → Casino! (Blocks the article)"]
     chief.post(f"/admin/articles/sensitiveword/{word.pk}/change/", {"text": "Casino!", "level": "block"})
     assert AuditEntry.objects.filter(action="change_words").count() == 1, "nothing was changed"
     chief.post("/admin/articles/sensitiveword/add-many/", {"words": "赌博\n法轮功", "level": "allow"})
@@ -220,10 +220,10 @@ def test_the_record_shows_who_added_changed_and_deleted_which_words(chief: Clien
     chief.post(f"/admin/articles/sensitiveword/{SensitiveWord.objects.first().pk}/delete/", {"post": "yes"})  # type: ignore[union-attr]
     assert len(entry().details["old"]) == 1
     page = chief.get("/admin/articles/auditentry/", {"action": "change_words"}).text
-    assert "casino (A person decides) → Casino! (Blocks the article)" in page
+    assert "casino (Needs human review) → Casino! (Blocks the article)" in page
 
 
-def test_the_record_shows_which_words_a_command_imported(tmp_path: Path) -> None:
+def test_the_audit_log_shows_which_words_a_command_imported(tmp_path: Path) -> None:
     make_user("irene")
     file = tmp_path / "words.txt"
     file.write_text("".join(f"word {number}\n" for number in range(1500)))
@@ -240,9 +240,9 @@ def test_the_record_shows_which_words_a_command_imported(tmp_path: Path) -> None
     assert json.loads(export.read_text().splitlines()[0])["details"]["new"]["word 7"] == "block"
 
 
-def test_nobody_imports_words_in_the_name_of_a_stranger(tmp_path: Path) -> None:
+def test_no_one_imports_words_in_the_name_of_a_stranger(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("casino")
-    with pytest.raises(CommandError, match="Nobody here is called"):
+    with pytest.raises(CommandError, match="There is no user"):
         call_command("import_words", str(tmp_path / "words.txt"), "--level", "block", "--by", "nobody")
     assert not SensitiveWord.objects.exists()
 

@@ -12,13 +12,13 @@ document.addEventListener("DOMContentLoaded", () => {
     };
 
     const item = (image) => {
-        const [row, image, out] = ["li", "img", "button"].map((name) => document.createElement(name));
+        const [row, thumbnail, out] = ["li", "img", "button"].map((name) => document.createElement(name));
         row.dataset.id = image.id;
-        Object.assign(image, { src: image.thumbnail, alt: image.alt });
+        Object.assign(thumbnail, { src: image.thumbnail, alt: image.alt });
         Object.assign(out, { type: "button", className: "cover-out" });
         out.setAttribute("aria-label", field.dataset.takeOut.replace("{title}", image.title));
         out.innerHTML = '<span class="material-symbols-outlined" aria-hidden="true">close</span>';
-        row.append(image, out);
+        row.append(thumbnail, out);
         return row;
     };
 

@@ -55,8 +55,8 @@ document.addEventListener("DOMContentLoaded", () => {
     };
 
     const ask = (image) => {
-        const [image, input, button, fault] = ["img", "input", "button", "[role=alert]"].map((name) => asking.querySelector(name));
-        image.src = image.thumbnail;
+        const [preview, input, button, fault] = ["img", "input", "button", "[role=alert]"].map((name) => asking.querySelector(name));
+        preview.src = image.thumbnail;
         input.value = fault.textContent = "";
         asking.hidden = false;
         button.onclick = async () => {

@@ -166,7 +166,7 @@ def test_refusing_takes_a_reason_that_the_author_then_reads(desk: Client) -> Non
     """R5.3"""
     article = make_article(status=Status.MANUAL_REVIEW)
     page = press(desk, article, Transition.REJECT, body="Typed meanwhile.")
-    assert "Say why" in page.text
+    assert "Enter feedback" in page.text
     assert "Typed meanwhile." in page.text
     press(desk, article, Transition.REJECT, reason="Names a minor.")
     assert "Names a minor." in desk.get(form_address(article)).text
@@ -200,7 +200,7 @@ def test_the_second_of_two_editors_is_told_and_loses_nothing(desk: Client) -> No
     other = {**form_of(desk, article), "title": "Mine", "_save": "1"}
     press(desk, article, "_save", title="Theirs")
     page = desk.post(form_address(article), other)
-    assert "Somebody else has changed the article" in page.text
+    assert "Another user has changed the article" in page.text
     assert 'value="Mine"' in page.text
     assert Article.objects.get().title == "Theirs"
 
@@ -318,7 +318,7 @@ def test_many_articles_are_moved_by_the_same_span(desk: Client) -> None:
     assert "Minutes" in bulk(desk, "reschedule", *articles, draft).text
     page = bulk(desk, "reschedule", *articles, draft, minutes="30")
     assert "Done with 2 articles. 1 was left as it is." in page.text
-    assert "“Not yet” is “Draft” and waits for no time." in page.text
+    assert "“Not yet” is “Draft” and cannot have a time." in page.text
     assert [publish_tasks(article) for article in articles] == [[first + timedelta(minutes=n + 30)] for n in range(2)]
 
 

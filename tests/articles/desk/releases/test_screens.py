@@ -149,7 +149,7 @@ def test_chosen_articles_of_the_list_come_into_a_new_release_or_one_that_is_ther
     release = Release.objects.get()
     assert response["Location"] == address(release)
     assert "2 articles are in the release" in told(response)
-    assert "“Killed” is “Killed”" in told(response)
+    assert "“Killed” is “Retracted”" in told(response)
 
     more = {"action": "add_to_release", "_selected_action": [articles[2].pk], "what": "", "release": release.pk}
     desk.post("/admin/articles/article/", more)

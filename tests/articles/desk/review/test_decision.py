@@ -162,9 +162,9 @@ def test_what_another_reviewer_has_is_read_but_not_decided(desk: Client) -> None
 def test_nobody_decides_about_his_own_text_here(desk: Client, nadia: User) -> None:
     article = waiting(author=nadia)
     page = desk.get(screen(article)).text
-    assert "another person must review it" in page
+    assert "another user must review it" in page
     assert not any(f'name="{button}"' in page for button in ("approve", "reject", "claim"))
-    assert "another person must review it" in decide(desk, article, "approve").text
+    assert "another user must review it" in decide(desk, article, "approve").text
 
 
 @pytest.mark.parametrize("button", ["approve", "reject"])
@@ -181,7 +181,7 @@ def test_a_text_that_changed_a_second_ago_is_read_again_and_the_reason_stays(des
 
 def test_a_refusal_without_a_reason_asks_for_it(desk: Client) -> None:
     page = decide(desk, waiting(), "reject", reason=" ")
-    assert "Say why the article is refused." in page.text
+    assert "Enter feedback to the author: why the article is rejected." in page.text
     assert "Reason, if you refuse it" in page.text
 
 
@@ -201,7 +201,7 @@ def test_text_written_behind_our_back_can_be_sent_back_but_not_approved(desk: Cl
     page = desk.get(screen(article))
     assert "Written by a program." in page.text
     number = page.context["shown"].number
-    assert "Nobody is known to have written this text" in decide(desk, article, "approve", revision=number).text
+    assert "The writer of this text is unknown" in decide(desk, article, "approve", revision=number).text
     assert Article.objects.get().status == Status.MANUAL_REVIEW
     decide(desk, article, "reject", revision=number, reason="Who wrote that?")
     assert Article.objects.get().status == Status.REJECTED
