@@ -66,8 +66,8 @@ def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
     """
     found = Article.objects.live(database_now()).select_related("channel", "author").filter(pk=pk).first()
     if found is None:
-        killed = get_object_or_404(Article.objects.retracted(), pk=pk)
-        return render(request, "articles/retracted.html", {"article": killed}, status=HTTPStatus.GONE)
+        retracted = get_object_or_404(Article.objects.retracted(), pk=pk)
+        return render(request, "articles/retracted.html", {"article": retracted}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
         return redirect(found, permanent=True)
     page = page_of_article(found)

@@ -1,4 +1,4 @@
-"""The newsroom over HTTP: drafts, edits and every step, through the services and nothing else."""
+"""The newsroom's article API: drafts, edits and transitions."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Proxy(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/"
 
     def heard(self) -> set[str]:
-        """The tags that it was told of since it was asked last, once there are any."""
+        """The tags purged since the last call; waits until there are any."""
         words = eventually(lambda: self.words)
         self.words = []
         return {tag for _method, _token, tags in words for tag in tags}
@@ -104,7 +104,7 @@ def test_a_bulk_action_sends_one_purge(proxy: Proxy) -> None:
 
 
 def test_recording_a_publication_by_the_clock_sends_no_purge(proxy: Proxy) -> None:
-    """E12: the proxy was told to forget the whole site once a batch, although readers saw nothing new."""
+    """E12: the whole site was purged once a batch, although readers saw no change."""
     ids = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)).pk for n in range(3)]
     run_side_effects_now()
     proxy.heard()

@@ -137,7 +137,7 @@ def test_spellings_of_a_url_share_one_entry() -> None:
 
 @pytest.mark.parametrize("host", ["testserver", "localhost:8001", "x.localhost"])
 def test_a_response_is_the_same_on_every_host(host: str) -> None:
-    """Or whoever asks first would decide which host the links of all others lead to."""
+    """Otherwise the first request would decide the host of the links for all others."""
     for number in range(SIZE + 12):
         article = live(f"No. {number}")
     for address in ("/", "/feed/", "/api/v1/articles/", article.get_absolute_url(), "/sitemap.xml"):
@@ -331,7 +331,7 @@ def test_the_task_is_retried_while_purges_fail(own_redis: Server) -> None:
 
 
 def test_eviction_brings_no_removed_article_back(own_redis: Server) -> None:
-    """Whichever key it forgets: a version, the guard, both."""
+    """Whichever key is evicted: a version, the generation, or both."""
     alice, channel = make_editor(), make_channel("Sport")
     for forgotten in ("tag:", "guard", ""):
         article = live(f"Cup final {forgotten}", channel=channel)

@@ -1,4 +1,4 @@
-"""What is kept for readers: made once, true to the instant, void when something that it shows is changed."""
+"""The response cache: responses are built once, expire on time and are invalidated by changes."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_the_clock_shows_and_hides_without_any_purge() -> None:
 
 
 def test_recording_a_publication_by_the_clock_rebuilds_no_page() -> None:
-    """E12: each batch made all pages anew at the moment when most readers come."""
+    """E12: each batch rebuilt all pages when traffic is highest."""
     live(), live("Cup final", status=APPROVED, publish_at=soon(seconds=-1))
     Article.objects.bulk_create(
         Article(title=f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)) for n in range(150)

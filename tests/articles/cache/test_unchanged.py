@@ -76,10 +76,10 @@ def ada() -> User:
 
 @pytest.fixture
 def article(ada: User) -> Article:
-    return put_out(author=ada)
+    return make_live(author=ada)
 
 
-def put_out(title: str = "Harbour bridge reopens", **values: Any) -> Article:
+def make_live(title: str = "Harbour bridge reopens", **values: Any) -> Article:
     town = Channel.objects.filter(name="Town").first() or make_channel("Town")
     values = {"status": Status.PUBLISHED, "publish_at": soon(hours=-1), "channel": town, **values}
     article = make_article(title, **values)
@@ -88,7 +88,7 @@ def put_out(title: str = "Harbour bridge reopens", **values: Any) -> Article:
 
 
 def everything(author: User) -> Mapping[str, tuple[int, Mapping[str, str], str]]:
-    """All that strangers get: made anew, or what was kept would hide that something moves."""
+    """All public responses, built without the cache, which could hide a change."""
     invalidate([SITE])
     cursors = [cursor.format(author=author.pk) for cursor in CURSORS]
     for pk, slug in Article.objects.values_list("pk", "slug"):
@@ -180,7 +180,7 @@ def more_is_written_than_is_shown(article: Article, editor: User) -> None:
         {"publish_at": soon(hours=-1), "unpublish_at": past},
     ]
     for state in states:
-        put_out("Seen", **{"status": APPROVED, "channel": article.channel, "author": article.author, **state})
+        make_live("Seen", **{"status": APPROVED, "channel": article.channel, "author": article.author, **state})
     make_channel("Zanzibar", enabled=False)
 
 
@@ -226,7 +226,7 @@ def test_invisible_changes_change_no_response(editor: User, ada: User) -> None:
     """R5.5: each is done to an article of its own, whose headline says what it was."""
     authors = {"another author without a name": make_editor("bob")}
     for title in UNSEEN:
-        put_out(title, **{"author": authors.get(title, ada), "summary": "Seen", **STATES.get(title, {})})
+        make_live(title, **{"author": authors.get(title, ada), "summary": "Seen", **STATES.get(title, {})})
     before = everything(ada)
     for title, deed in UNSEEN.items():
         deed(Article.objects.get(title=title), editor)
@@ -234,7 +234,7 @@ def test_invisible_changes_change_no_response(editor: User, ada: User) -> None:
     assert [cursor for cursor in before if before[cursor] != after[cursor]] == []
 
 
-def told(article: Article) -> set[datetime]:
+def seen_at(article: Article) -> set[datetime]:
     """When the article was changed last, to the second, by all that say so."""
     invalidate([SITE])
     address = Article.objects.get(pk=article.pk).get_absolute_url()
@@ -272,7 +272,7 @@ def dated(article: Article) -> Iterator[None]:
     Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
     before = soon()
     yield
-    (moment,) = told(article)
+    (moment,) = seen_at(article)
     assert before.replace(microsecond=0) <= moment <= soon()
 
 
@@ -363,11 +363,11 @@ def test_an_imported_change_has_a_new_time_if_it_is_visible(tmp_path: Path) -> N
     record = {"external_id": "1", "title": "One", "status": "published", "publish_at": published.isoformat()}
     run_import(write_lines(file, record))
     article = Article.objects.get()
-    assert told(article) == {published}
+    assert seen_at(article) == {published}
     Article.objects.update(text_changed_at=soon(hours=-1))
-    stamp = told(article)
+    stamp = seen_at(article)
     run_import(write_lines(file, {**record, "unpublish_at": soon(days=1).isoformat()}))
-    assert told(article) == stamp
+    assert seen_at(article) == stamp
     with dated(article):
         run_import(write_lines(file, {**record, "title": "Uno"}))
 
@@ -376,7 +376,7 @@ def test_the_migration_keeps_the_times_that_readers_saw(monkeypatch: pytest.Monk
     migration = import_module("articles.migrations.0015_text_changed_at")
     monkeypatch.setattr(migration, "AT_ONCE", 2)
     for _ in range(3):
-        put_out()
+        make_live()
     Article.objects.update(text_changed_at=None, updated_at=soon(hours=-9))
     migration.fill(apps, None)
     assert {article.text_changed_at == article.updated_at for article in Article.objects.all()} == {True}
@@ -425,7 +425,7 @@ def test_changes_before_publication_have_the_time_of_publication(editor: User) -
     response = Client().get(address).json()
     assert response["updated_at"] == response["publish_at"]
     assert [one["published_at"] for one in response["corrections"]] == [response["publish_at"]]
-    assert {moment - timedelta(microseconds=moment.microsecond) for moment in told(article)} == {
+    assert {moment - timedelta(microseconds=moment.microsecond) for moment in seen_at(article)} == {
         datetime.fromisoformat(response["publish_at"]).replace(microsecond=0)
     }
     with transaction.atomic():
@@ -469,4 +469,4 @@ def test_a_process_whose_clock_is_wrong_dates_nothing_in_the_future(
     assert "text_changed_at" in article.get_deferred_fields()
     assert article.modified_at <= soon()
     assert article.changed_fields() == frozenset()
-    assert max(told(article)) <= soon()
+    assert max(seen_at(article)) <= soon()

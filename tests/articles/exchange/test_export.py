@@ -39,7 +39,7 @@ def run_export(path: Path | str, *options: str) -> Result:
 
 
 def empty_the_newsroom() -> None:
-    """All articles, channels and tags go, with the tasks; the people stay."""
+    """Delete all articles, channels, tags and tasks; users stay."""
     for model in (Article, TaskInfo, Channel, Tag):
         model._default_manager.all().delete()
 
@@ -321,7 +321,7 @@ def _short(tag: str, prefixes: dict[str, str]) -> str:
 
 
 def essence(article: Article) -> dict[str, Any]:
-    """What readers are told of an article, and when."""
+    """What readers see of an article, and when."""
     article.refresh_from_db()
     kept = {name: getattr(article, name) for name in ("slug", "summary", "byline", "author", "unpublish_at")}
     kept["body"] = clean_html(add_paragraphs(article.body), base=f"{settings.SITE_URL}/")

@@ -52,7 +52,7 @@ def test_the_format_can_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
-        ("a.bin", b"\x00\x01", "name it with --format"),
+        ("a.bin", b"\x00\x01", "set it with --format"),
         ("a.jsonl", b"\x1f\x8b\x08\x00\xff\n\n", "is compressed; unpack it first"),
         ("a.jsonl", b'[{"title": "One"}]\n', "No line is a JSON object"),
         ("a.jsonl", b'{\n  "title": "One"\n}\n', "No line is a JSON object"),

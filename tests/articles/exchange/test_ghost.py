@@ -1,4 +1,4 @@
-"""Ghost's exports: posts with their tags, people and times, whatever editor wrote them, whole and broken."""
+"""Import of Ghost exports: posts with tags, users and times, from all editors, valid and broken."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def meta(key: str, value: str) -> str:
 
 
 def attachment(number: int, address: str, *, parent: int = 0, alt: str = "", caption: str = "") -> str:
-    """A file of the library over there."""
+    """A file of the WordPress media library."""
     about = f"<wp:attachment_url>{address}</wp:attachment_url><wp:post_parent>{parent}</wp:post_parent>"
     kind = {"kind": "attachment", "status": "inherit", "summary": caption}
     return post(number, terms=about + meta("_wp_attachment_image_alt", alt), **kind)

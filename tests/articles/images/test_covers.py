@@ -1,4 +1,4 @@
-"""Covers and pictures in texts: what may be shown, what readers get, and what the review sees of it."""
+"""Covers and images in texts: validation, HTML for readers, and review."""
 
 from __future__ import annotations
 
@@ -146,8 +146,8 @@ def test_readers_get_the_cover_in_every_size(images: list[Image]) -> None:
         assert f'srcset="/media/{first.pk}/320.avif 320w, /media/{first.pk}/400.avif 400w"' in page
         assert 'alt="Ship 0" width="400" height="300"' in page
     assert f'property="og:image" content="{settings.SITE_URL}/media/{first.pk}/shared-50-50.jpeg"' in page
-    (told,) = Client().get("/api/v1/articles/").json()["results"]
-    (cover,) = told["cover"]
+    (data,) = Client().get("/api/v1/articles/").json()["results"]
+    (cover,) = data["cover"]
     assert (cover["alt"], cover["width"], len(cover["versions"])) == ("Ship 0", 400, 4)
     assert cover["url"] == f"{settings.SITE_URL}/media/{first.pk}/400.webp"
 
@@ -174,8 +174,8 @@ def test_images_in_a_text_have_all_renditions(images: list[Image]) -> None:
     assert "<figcaption>Bow</figcaption>" in page
     assert UNKNOWN not in page
     assert '<img src="https://x.example/a.jpg">' in page
-    told = Client().get(f"/api/v1/articles/{article.pk}/").json()["body"]
-    assert f'srcset="{settings.SITE_URL}/media/{first.pk}/320.avif 320w' in told
+    data = Client().get(f"/api/v1/articles/{article.pk}/").json()["body"]
+    assert f'srcset="{settings.SITE_URL}/media/{first.pk}/320.avif 320w' in data
 
 
 @pytest.mark.parametrize("by_the_clock", [False, True])

@@ -1,4 +1,4 @@
-"""Pictures of the newsroom: what is taken in and what is not, who may change it, and where it is used."""
+"""The image library: uploads, permissions and uses."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_other_content_of_a_file_is_removed(spoil: Callable[[bytes], bytes]) -> 
 
 
 def test_a_colour_profile_hides_nothing() -> None:
-    """It is all that is kept of a file, so it is looked at."""
+    """It is the only part of an upload that is stored unchanged, so it is checked."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     with pytest.raises(InvalidImageFile, match="contains other content"):
         image_library.upload(sent(image_bytes(icc_profile=profile + b"<script>alert(1)</script>")), by=make_editor())

@@ -1,4 +1,4 @@
-"""An article's page: what stands below it, and what it tells search engines and other sites."""
+"""The article page: related articles, JSON-LD and Open Graph."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def related(article: Article) -> list[str]:
     return [other.title for other in page.context["related"]]
 
 
-def told(article: Article) -> dict[str, Any]:
+def json_ld(article: Article) -> dict[str, Any]:
     """Its structured data."""
     text = Client().get(article.get_absolute_url()).text
     (script,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', text, re.DOTALL)
@@ -118,7 +118,7 @@ def test_the_query_count_of_a_page_does_not_depend_on_its_tags() -> None:
 
 def test_an_article_has_json_ld() -> None:
     article = full_article(publish_at=datetime(2026, 3, 1, 5, tzinfo=UTC))
-    data, site = told(article), "http://127.0.0.1:8000"
+    data, site = json_ld(article), "http://127.0.0.1:8000"
     assert data["@type"] == "NewsArticle"
     assert data["headline"] == "Bridge <b>&</b> 桥"
     assert data["datePublished"] == "2026-03-01T05:00:00+00:00"
@@ -132,20 +132,20 @@ def test_an_article_has_json_ld() -> None:
 
 
 def test_json_ld_names_only_authors_that_the_page_names() -> None:
-    assert told(live(author=make_user("alice")))["author"]["name"] == "Headline"
-    assert told(live(byline="By the wire"))["author"] == {"@type": "Organization", "name": "By the wire"}
+    assert json_ld(live(author=make_user("alice")))["author"]["name"] == "Headline"
+    assert json_ld(live(byline="By the wire"))["author"] == {"@type": "Organization", "name": "By the wire"}
 
 
 def test_the_end_of_an_embargo_is_the_publication_date() -> None:
     article = live(embargo_until=soon(minutes=-5))
-    assert told(article)["datePublished"] == article.embargo_until.isoformat()  # type: ignore[union-attr]
+    assert json_ld(article)["datePublished"] == article.embargo_until.isoformat()  # type: ignore[union-attr]
 
 
 def test_a_headline_cannot_end_the_script() -> None:
     evil = "</script><script>alert(1)</script><!--\u2028 & \\u003c"
     article = live(evil, summary=evil)
     text = Client().get(article.get_absolute_url()).text
-    assert told(article)["headline"] == told(article)["description"] == evil
+    assert json_ld(article)["headline"] == json_ld(article)["description"] == evil
     assert "<script>alert" not in text
     assert "\u2028" not in text[text.index("ld+json") : text.index("</script>", text.index("ld+json"))]
 

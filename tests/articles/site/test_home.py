@@ -25,7 +25,7 @@ def live(title: str, *, hours: float, **values: Any) -> Article:
     return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(hours=-hours), **values})
 
 
-def with_renditions_html(article: Article) -> Article:
+def with_cover(article: Article) -> Article:
     cover = make_image(make_editor(f"editor of {article.pk}"))
     Article.objects.filter(pk=article.pk).update(cover=[str(cover.pk)])
     return article
@@ -37,8 +37,8 @@ def front(client: Client) -> FrontPage:
 
 
 def test_the_newest_article_with_an_image_leads(client: Client) -> None:
-    lead = with_renditions_html(live("The picture of the day", hours=20, channel=make_channel()))
-    with_renditions_html(live("An older picture", hours=21))
+    lead = with_cover(live("The picture of the day", hours=20, channel=make_channel()))
+    with_cover(live("An older picture", hours=21))
     for number in range(SIZE + 2):
         live(f"Bulletin {number}", hours=1)
     page = front(client)
@@ -48,14 +48,14 @@ def test_the_newest_article_with_an_image_leads(client: Client) -> None:
 
 
 def test_a_front_page_of_one_article_has_the_lead_beside_it(client: Client) -> None:
-    with_renditions_html(live("The picture of the day", hours=3, channel=make_channel()))
+    with_cover(live("The picture of the day", hours=3, channel=make_channel()))
     live("Bulletin", hours=1)
     page = client.get("/?page_size=1").context["front"]
     assert (page.lead.title, [article.title for article in page.others]) == ("The picture of the day", ["Bulletin"])
 
 
 def test_without_a_recent_image_the_newest_article_leads(client: Client) -> None:
-    with_renditions_html(live("Yesterday's picture", hours=30))
+    with_cover(live("Yesterday's picture", hours=30))
     newest = live("Bulletin", hours=1)
     assert front(client).lead == newest
 

@@ -1,4 +1,4 @@
-"""The strip "just in" of open pages: it shows what comes, tells it politely, moves nothing, and costs little."""
+"""The strip "just in" of open pages: new articles appear without moving the page, at low cost."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ DOORS = [
 
 @pytest.fixture
 def shown() -> Article:
-    """A live article with a newer text that is not out yet, in the company of all that is hidden."""
+    """A live article with a pending update, among hidden articles."""
     author = User.objects.create_user("ada", first_name="Ada")
     town, tag, editor = make_channel("Town"), Tag.objects.create(name="Rain"), make_editor()
     values = {"channel": town, "author": author, "body": f"<p>{SECRET}</p>", "summary": SECRET}

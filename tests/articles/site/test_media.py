@@ -1,4 +1,4 @@
-"""Serving pictures: over HTTP behind gunicorn, and from a bucket on a real server that speaks S3."""
+"""Serving images: over HTTP behind gunicorn, and from a bucket on a real S3 server."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def bucket() -> Iterator[Bucket]:
 
 @pytest.fixture
 def in_bucket(bucket: Bucket, settings: Any) -> Bucket:
-    """The newsroom's pictures live in the bucket."""
+    """Images are stored in the bucket."""
     media = storage("MEDIA_STORAGE", bucket.address)
     settings.STORAGES = {**settings.STORAGES, "default": media.backend}
     return bucket
@@ -80,9 +80,9 @@ def test_images_can_be_stored_in_a_bucket(in_bucket: Bucket, client: Client) -> 
     """R5.7"""
     editor = make_editor()
     image = make_image(editor)
-    kept = {item.key: item.Object() for item in in_bucket.objects.objects.all()}
-    assert kept.keys() == {f"desk/{image.path(name)}" for name in image.names}
-    smallest = kept[f"desk/{image.pk}/320.webp"]
+    stored = {item.key: item.Object() for item in in_bucket.objects.objects.all()}
+    assert stored.keys() == {f"desk/{image.path(name)}" for name in image.names}
+    smallest = stored[f"desk/{image.pk}/320.webp"]
     assert (smallest.content_type, smallest.cache_control) == ("image/webp", "public, max-age=3600")
     client.force_login(editor)
     response = client.get(image.thumbnail)

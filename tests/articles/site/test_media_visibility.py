@@ -52,7 +52,7 @@ def article_with(image: Image, **values: Any) -> Article:
 
 
 def fetch(image: Image, name: str = "320.webp", client: Client | None = None, **headers: str) -> Any:
-    """The answer to whoever asks for one of its files."""
+    """The response for one of its files."""
     response: Any = (client or Client()).get(f"/media/{image.path(name)}", headers=headers)
     response.text_length = len(b"".join(response.streaming_content)) if response.streaming else len(response.content)
     response.close()

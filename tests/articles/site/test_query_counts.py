@@ -78,7 +78,7 @@ def _rows_read() -> int:
 
 
 def costs(addresses: list[str]) -> dict[str, int]:
-    """What each address takes, made anew."""
+    """The cost of each URL, built without the cache."""
     taken = {}
     for address in addresses:
         caches["responses"].clear()

@@ -116,7 +116,7 @@ def test_blank_lines_separate_paragraphs_of_plain_text(text: str, html: str) -> 
 
 
 def test_long_white_space_takes_linear_time() -> None:
-    """Read anew from each of its characters, it would take minutes."""
+    """In quadratic time it would take minutes."""
     assert clean_html("c" + " " * 1_000_000) == "c"
 
 
