@@ -19,7 +19,7 @@ from django.contrib.auth import get_user_model  # noqa: E402
 from django.core.cache import caches  # noqa: E402
 from django.test import Client  # noqa: E402
 
-from articles.cache.ttl import look_ahead  # noqa: E402
+from articles.cache.ttl import next_change  # noqa: E402
 from articles.listing.cursor import cursor_of  # noqa: E402
 from articles.models import Article  # noqa: E402
 from bench.plans import plans_of  # noqa: E402
@@ -63,7 +63,7 @@ def all_works() -> dict[str, Callable[[], object]]:
     }
     addresses |= lists(quote(middle.isoformat())) | searches(quote(middle.isoformat()), str(cursor_of(far)))
     requests = {name: partial(get, address) for name, address in addresses.items()}
-    return {**requests, "next change": look_ahead}
+    return {**requests, "next change": next_change}
 
 
 def lists(middle: str) -> dict[str, str]:

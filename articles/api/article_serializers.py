@@ -1,4 +1,4 @@
-"""The newsroom as JSON."""
+"""Serializers of the newsroom's articles and revisions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Status = Article.Status
 
 
 class DeskFilterSerializer(ArticleFilterSerializer):
-    """Which articles of the newsroom to list."""
+    """Filters of the newsroom's article list."""
 
     status = serializers.MultipleChoiceField(choices=Status.choices, required=False, help_text=_("May be repeated."))
     own = serializers.BooleanField(required=False, help_text=_("Only articles of the signed-in user."))
@@ -40,11 +40,11 @@ class RevisionHeadSerializer(serializers.ModelSerializer[Revision]):
 
 
 class RevisionSerializer(RevisionHeadSerializer):
-    """A revision, whole."""
+    """A revision with its text."""
 
     channel = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True, allow_null=True)
     tags = serializers.ListField(child=serializers.CharField(), read_only=True, help_text=_("Names."))
-    cover = serializers.ListField(child=serializers.UUIDField(), read_only=True, help_text=_("Ids of pictures."))
+    cover = serializers.ListField(child=serializers.UUIDField(), read_only=True, help_text=_("Ids of images."))
 
     class Meta(RevisionHeadSerializer.Meta):
         fields = [
@@ -76,7 +76,7 @@ class FieldDiffSerializer(serializers.Serializer[Any]):
 
 
 class UpdateSerializer(serializers.ModelSerializer[Update]):
-    """The newer text of an article that has an approved one."""
+    """The pending update of an article."""
 
     draft = RevisionSerializer(read_only=True, allow_null=True)
     approved = RevisionSerializer(read_only=True, allow_null=True)
@@ -89,14 +89,14 @@ class UpdateSerializer(serializers.ModelSerializer[Update]):
 
 
 class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
-    """An article as the newsroom sees it. Its status changes through the actions alone."""
+    """An article in any state. Its status changes only through the actions."""
 
     channel = serializers.SlugRelatedField(
         slug_field="slug", queryset=Channel.objects.enabled(), allow_null=True, required=False
     )
     cover = serializers.ListField(
         child=serializers.UUIDField(), max_length=3, required=False,
-        help_text=_("Ids of pictures, as many as `cover_mode` says; with “auto” the text decides."),
+        help_text=_("Ids of images, as many as `cover_mode` says; with “auto” they are chosen from the text."),
     )  # fmt: skip
     tags = serializers.SlugRelatedField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
     author = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
@@ -105,7 +105,7 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     embargo_until = InstantField(allow_null=True, required=False)
     seen = InstantField(
         write_only=True, required=False,
-        help_text=_("The `updated_at` you started from: the change is refused if somebody saved since."),
+        help_text=_("The `updated_at` you started from: the change is refused if another user has saved since."),
     )  # fmt: skip
     published_at = InstantField(read_only=True, allow_null=True)
     created_at = InstantField(read_only=True)
@@ -116,8 +116,10 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     correction = serializers.CharField(
         max_length=500, write_only=True, required=False, help_text=_("For readers: what was wrong before.")
     )
-    pending_update = UpdateSerializer(read_only=True, allow_null=True, help_text=_("Text that readers do not see yet."))
-    reviewer = serializers.SerializerMethodField(help_text=_("Who has claimed it for review; null if nobody has."))
+    pending_update = UpdateSerializer(
+        read_only=True, allow_null=True, help_text=_("The text that readers do not see yet.")
+    )
+    reviewer = serializers.SerializerMethodField(help_text=_("The user who claimed it for review; null if unclaimed."))
 
     class Meta:
         model = Article
@@ -131,7 +133,7 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own
 
     def get_reviewer(self, article: Article) -> str | None:
-        """Whose claim counts now."""
+        """The user whose soft lock is valid now."""
         soft_lock = getattr(article, "soft_lock", None)
         return str(soft_lock.user) if soft_lock and soft_lock.counts_at(self._now) else None
 
@@ -150,10 +152,10 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         return article
 
     def update(self, instance: Article, validated_data: dict[str, Any]) -> Article:
-        """Change what was sent, and nothing else."""
+        """Change only the fields that were sent."""
         names = ("by", "seen", "note", "correction")
-        words = {name: validated_data.pop(name) for name in names if name in validated_data}
-        publishing.edit(instance, changes=validated_data, **words)
+        options = {name: validated_data.pop(name) for name in names if name in validated_data}
+        publishing.edit(instance, changes=validated_data, **options)
         return instance
 
 
@@ -165,20 +167,20 @@ class ScheduleSerializer(Strict):
 
 
 class UpdateTimeSerializer(Strict):
-    """When the newer text takes the place of the present one."""
+    """When the update goes live."""
 
     publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
     at_once = AtOnceField()
 
 
 class EmbargoSerializer(Strict):
-    """Until when nobody sees the article."""
+    """Until when the article stays hidden from readers."""
 
     until = InstantField(allow_null=True, help_text=_("With an offset; null lifts the embargo."))
 
 
 class RescheduleSerializer(Strict):
-    """Which articles to move, and how far."""
+    """The articles to reschedule, and by how much."""
 
     channel = serializers.SlugRelatedField[Any](
         slug_field="slug", queryset=Channel.objects.all(), required=False, help_text=_("Everything in this channel.")
@@ -188,11 +190,11 @@ class RescheduleSerializer(Strict):
         max_length=1000,
         help_text=_("These articles, by id."),
     )  # fmt: skip
-    shift = ShiftField(help_text=_("HH:MM:SS or ISO 8601, such as 00:30:00 or PT30M; with a minus sign it is earlier."))
+    shift = ShiftField(help_text=_("HH:MM:SS or ISO 8601, such as 00:30:00 or PT30M; negative means earlier."))
     at_once = AtOnceField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """One of the two says which articles are meant."""
+        """Require exactly one of `channel` and `articles`."""
         if ("channel" in attrs) == ("articles" in attrs):
             raise serializers.ValidationError(_("Give a channel or articles."))
         return attrs
@@ -205,29 +207,31 @@ class RescheduledSerializer(serializers.Serializer[Any]):
 
 
 class ApprovalSerializer(Strict):
-    """What was read, and whether the rule that another person approves is overridden."""
+    """The revision to approve, and the reason for overriding the four-eyes rule."""
 
     revision = serializers.IntegerField(
         min_value=1,
-        help_text=_("Its number: if the text, a time or a picture's text is another by now, nothing is approved."),
+        help_text=_("Its number. If the text, a time or an image's text has changed since, nothing is approved."),
         error_messages={"required": _("Give the number of the revision that you read.")},
     )
     override = serializers.CharField(
         max_length=500, required=False,
-        help_text=_("For administrators: why one's own text, or one without a writer, is approved. It is recorded."),
+        help_text=_("For administrators: why you approve your own text, or one without an author. It is recorded."),
     )  # fmt: skip
 
 
 class RetractSerializer(Strict):
-    """What readers are told."""
+    """The retraction notice for readers."""
 
     notice = serializers.CharField(max_length=500)
 
 
-class RefusalSerializer(Strict):
-    """Why the article is refused."""
+class RejectSerializer(Strict):
+    """Why the article is rejected."""
 
     reason = serializers.CharField(max_length=500)
     revision = serializers.IntegerField(
-        min_value=1, required=False, help_text=_("What was read: if the text is another by now, nothing is refused.")
+        min_value=1,
+        required=False,
+        help_text=_("The number of the revision that you read. If the text has changed since, nothing is rejected."),
     )

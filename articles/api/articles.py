@@ -1,4 +1,4 @@
-"""The newsroom for programs and staff: articles in every state, and the steps between the states."""
+"""The newsroom's article API: articles in every state, and their transitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from articles.api.article_serializers import (
     DeskArticleSerializer,
     DeskFilterSerializer,
     EmbargoSerializer,
-    RefusalSerializer,
+    RejectSerializer,
     RescheduledSerializer,
     RescheduleSerializer,
     RetractSerializer,
@@ -48,20 +48,20 @@ _LOOKUPS = {
 
 BODIES: dict[Input, type[Serializer[Any]]] = {
     Input.NONE: Nothing,
-    Input.REASON: RefusalSerializer,
+    Input.REASON: RejectSerializer,
     Input.NOTICE: RetractSerializer,
     Input.TIME: ScheduleSerializer,
     Input.REVISION: ApprovalSerializer,
     Input.EMBARGO: EmbargoSerializer,
 }
-"""What the body of a request gives, by the input that a transition needs."""
+"""The serializer of the request body, by the input that a transition needs."""
 
-NEWER = [f"update__{text}__{name}" for text in ("draft", "approved") for name in ("author", "channel")]
-"""What is shown of newer texts."""
+_UPDATE_RELATIONS = [f"update__{text}__{name}" for text in ("draft", "approved") for name in ("author", "channel")]
+"""Relations of pending updates that the serializer shows."""
 
 
-def having(articles: QuerySet[Article], words: str) -> QuerySet[Article]:
-    """Those of `articles` that have all of these words; the search index knows approved texts alone."""
+def containing(articles: QuerySet[Article], words: str) -> QuerySet[Article]:
+    """The articles that contain all words. The search index is not used because it has only approved texts."""
     for word in words.split():
         articles = articles.filter(Q(title__icontains=word) | Q(summary__icontains=word) | Q(body__icontains=word))
     return articles
@@ -73,57 +73,59 @@ def having(articles: QuerySet[Article], words: str) -> QuerySet[Article]:
     create=extend_schema(summary="Write a draft"),
 )
 class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, NewsroomView):
-    """Articles as the newsroom sees them."""
+    """Articles in every state."""
 
     serializer_class = DeskArticleSerializer
     filter_class = DeskFilterSerializer
-    queryset = Article.objects.select_related("channel", "author", "soft_lock__user", *NEWER).prefetch_related("tags")
+    queryset = Article.objects.select_related(
+        "channel", "author", "soft_lock__user", *_UPDATE_RELATIONS
+    ).prefetch_related("tags")
     lookup_value_converter = "int"
     ordering = ("-id",)
     is_versioned = True
 
-    def narrowed(self, queryset: Any, wanted: dict[str, Any]) -> Any:
-        """Those of this person, in these states, with these words and so on."""
-        if wanted.get("own"):
-            wanted["author"] = self.request.user.pk
-        queryset = queryset.filter(**{lookup: wanted[name] for name, lookup in _LOOKUPS.items() if wanted.get(name)})
-        return having(queryset, wanted.get("q", ""))
+    def filter_list(self, queryset: Any, filters: dict[str, Any]) -> Any:
+        """Filter by author, status, words and so on."""
+        if filters.get("own"):
+            filters["author"] = self.request.user.pk
+        queryset = queryset.filter(**{lookup: filters[name] for name, lookup in _LOOKUPS.items() if filters.get(name)})
+        return containing(queryset, filters.get("q", ""))
 
     def retrieve(self, request: Request, pk: int) -> Response:
-        """The article, and in `ETag` the version that `If-Match` may ask for."""
-        return self.shown(pk)
+        """The article; its `ETag` can be sent as `If-Match` with changes."""
+        return self.respond_with(pk)
 
     def create(self, request: Request) -> Response:
-        """The draft, with its version."""
+        """Create a draft."""
         form = self.get_serializer(data=request.data)
         form.is_valid(raise_exception=True)
         self.perform_create(form)
-        return self.shown(form.data["id"], status.HTTP_201_CREATED)
+        return self.respond_with(form.data["id"], status.HTTP_201_CREATED)
 
     def perform_create(self, serializer: BaseSerializer[Article]) -> None:
-        """A draft belongs to whoever wrote it."""
+        """The signed-in user is the author."""
         serializer.save(author=self.request.user, by=self.request.user)
 
     @extend_schema(summary="Change an article")
     def partial_update(self, request: Request, pk: int) -> Response:
-        """Change what is sent. The times of an article that is approved or out take the permission to schedule."""
+        """Change the fields that are sent. Times of approved and published articles need the permission to schedule."""
         article = self.get_object()
         serializer = self.get_serializer(article, data=request.data, partial=True)
         serializer.is_valid(raise_exception=True)
-        self.unchanged(article, lambda: serializer.save(by=request.user))
-        return self.shown(pk)
+        self.if_match(article, lambda: serializer.save(by=request.user))
+        return self.respond_with(pk)
 
     @extend_schema(operation_id="desk_articles_claim", summary="Claim for review", request=None)
     @action(detail=True, methods=["post"])
     def claim(self, request: Request, pk: int) -> Response:
-        """Take an article that waits for a reviewer; others leave it alone meanwhile."""
-        return self._take(publishing.soft_lock)
+        """Take the soft lock of an article that waits for a reviewer."""
+        return self._apply(publishing.soft_lock)
 
     @extend_schema(operation_id="desk_articles_unclaim", summary="Unclaim", request=None)
     @action(detail=True, methods=["post"])
     def unclaim(self, request: Request, pk: int) -> Response:
-        """Let other reviewers have the article."""
-        return self._take(publishing.release_soft_lock)
+        """Release the soft lock."""
+        return self._apply(publishing.release_soft_lock)
 
     @extend_schema(
         operation_id="desk_articles_reschedule", summary="Reschedule many articles", request=RescheduleSerializer,
@@ -131,31 +133,31 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     )  # fmt: skip
     @action(detail=False, methods=["post"])
     def reschedule(self, request: Request) -> Response:
-        """Move the times of a channel's articles that wait for one, or of these, by the same span: all or none."""
-        wanted = self.checked(RescheduleSerializer)
-        chosen = _to_be_moved(wanted.get("channel"), wanted.get("articles", ()))
+        """Shift the times of a channel's scheduled articles, or of the given ones, all or none."""
+        values = self.checked(RescheduleSerializer)
+        chosen = _chosen(values.get("channel"), values.get("articles", ()))
         try:
             moved = publishing.reschedule_many(
-                chosen, shift=wanted["shift"], at_once=wanted["at_once"], by=request.user
+                chosen, shift=values["shift"], at_once=values["at_once"], by=request.user
             )
-        except NotRescheduled as refusal:
-            named = [f"{pk}: {problem}" for pk, problem in refusal.problems.items()]
-            raise ValidationError({"articles": named}, code=refusal.code) from refusal
+        except NotRescheduled as error:
+            problems = [f"{pk}: {problem}" for pk, problem in error.problems.items()]
+            raise ValidationError({"articles": problems}, code=error.code) from error
         return Response(RescheduledSerializer({"moved": moved}).data)
 
-    def _take(self, transition: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
-        """Take a step with the arguments in the request's body, and show where the article stands then."""
+    def _apply(self, transition: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
+        """Apply a transition with the arguments in the request's body, and return the article."""
         article, values = self.get_object(), self.checked(body)
-        self.unchanged(article, lambda: transition(article, by=self.request.user, **values))
-        return self.shown(article.pk)
+        self.if_match(article, lambda: transition(article, by=self.request.user, **values))
+        return self.respond_with(article.pk)
 
 
 def _add_transition(transition: Transition, body: type[Serializer[Any]]) -> None:
-    """Give the articles an action for this transition, below its path."""
+    """Add the view action of a transition, at its path."""
     rule = TRANSITIONS[transition]
 
     def act(self: DeskArticleViewSet, request: Request, pk: int) -> Response:
-        return self._take(partial(publishing.perform, transition), body)
+        return self._apply(partial(publishing.perform, transition), body)
 
     act.__name__, act.__doc__ = transition.value, publishing.description_of(transition)
     with translation.override(None):
@@ -177,11 +179,11 @@ for _transition, _rule in TRANSITIONS.items():
         _add_transition(_transition, _body_of(_rule))
 
 
-def _to_be_moved(channel: Channel | None, ids: Iterable[int]) -> list[Article]:
-    """Those with these ids, whether they exist or not, or all of a channel that wait. Raises `ValidationError`."""
+def _chosen(channel: Channel | None, ids: Iterable[int]) -> list[Article]:
+    """The articles with these ids (existing or not), or a channel's scheduled ones. Raises `ValidationError`."""
     if channel is None:
         return [Article(pk=pk) for pk in ids]
     waiting = Article.objects.filter(channel=channel, status__in=WAITING, publish_at__isnull=False)
     if chosen := list(waiting.exclude(due_at(database_now())).only("pk")):
         return chosen
-    raise ValidationError({"channel": [_("No article in this channel waits for a time.")]}, code="nothing_to_move")
+    raise ValidationError({"channel": [_("No article in this channel is scheduled.")]}, code="nothing_to_move")

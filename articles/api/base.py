@@ -1,4 +1,4 @@
-"""What all resources of the newsroom have in common: who comes in, how lists are narrowed, how it refuses."""
+"""The base view of the newsroom's API: permissions, list filters, errors and `If-Match`."""
 
 from __future__ import annotations
 
@@ -64,75 +64,75 @@ else:
 R = TypeVar("R")
 
 
-class Refused(APIException):
-    """An error of the newsroom as an answer, with its own code."""
+class ErrorResponse(APIException):
+    """An `ArticleError` as a response, with the error's code."""
 
     def __init__(self, error: ArticleError) -> None:
         self.status_code = next(STATUS_OF[kind] for kind in type(error).mro() if kind in STATUS_OF)
         super().__init__(str(error), code=error.code)
 
 
-class MayRead(BasePermission):
-    """Staff with any of the permissions that the view is `read_with`; the services decide about each step."""
+class HasReadPermission(BasePermission):
+    """Staff with any of the view's `read_permissions`. The services authorise each transition."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        """Whether the user is one of them."""
-        wanted: Collection[str] = view.read_with  # type: ignore[attr-defined]
-        return request.user.is_staff and any(map(request.user.has_perm, wanted))
+        """Whether the user may use the view."""
+        permissions: Collection[str] = view.read_permissions  # type: ignore[attr-defined]
+        return request.user.is_staff and any(map(request.user.has_perm, permissions))
 
 
 class VersionChanged(APIException):
-    """What `If-Match` names is not the present version; nothing was changed."""
+    """`If-Match` does not name the current version; nothing was changed."""
 
     status_code = status.HTTP_412_PRECONDITION_FAILED
     default_code = "version_changed"
-    default_detail = _("It has been changed since; load it again and look at what is new.")
+    default_detail = _("It has changed since you loaded it; load it again and check what is new.")
 
 
 class NewsroomView(StrictView, View):
-    """A resource of the newsroom; `filter_class` reads what a list is to be narrowed by, `narrowed` does it."""
+    """A resource of the newsroom. `filter_class` validates a list's filters, `filter_list` applies them."""
 
-    permission_classes = (*cast(Any, api_settings.DEFAULT_PERMISSION_CLASSES), MayRead)
-    read_with: Collection[str] = READ_WITH
+    permission_classes = (*cast(Any, api_settings.DEFAULT_PERMISSION_CLASSES), HasReadPermission)
+    read_permissions: Collection[str] = READ_WITH
     is_versioned = False
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """The audit record learns who it is, now that the token has been read."""
+        """Set the actor for the audit log, now that the request is authenticated."""
         super().initial(request, *args, **kwargs)
         set_actor(request.user)
         if IF_MATCH in request.headers and not (self.is_versioned and self.detail):
-            raise ValidationError({IF_MATCH: [_("There are no versions here.")]}, code="no_versions")
+            raise ValidationError({IF_MATCH: [_("This URL does not support If-Match.")]}, code="no_versions")
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Answer the newsroom's own errors."""
-        return super().handle_exception(Refused(exc) if isinstance(exc, ArticleError) else exc)
+        """Convert an `ArticleError` to a response."""
+        return super().handle_exception(ErrorResponse(exc) if isinstance(exc, ArticleError) else exc)
 
-    def shown(self, pk: Any, status: int = status.HTTP_200_OK) -> Response:
-        """One of the resource as it is now, with its version."""
+    def respond_with(self, pk: Any, status: int = status.HTTP_200_OK) -> Response:
+        """The current representation of an object, with its `ETag`."""
         data = self.get_serializer(get_object_or_404(self.get_queryset(), pk=pk)).data
-        return Response(data, status, headers={"ETag": version_of(data)})
+        return Response(data, status, headers={"ETag": etag_of(data)})
 
-    def unchanged(self, instance: Model, act: Callable[[], R]) -> R:
-        """Act on the version that `If-Match` names, if it names any, or not at all."""
-        wanted = self.request.headers.get(IF_MATCH)
-        return act() if wanted is None else self._act_on(wanted, instance, act)
+    def if_match(self, instance: Model, action: Callable[[], R]) -> R:
+        """Run `action`, but only on the version in `If-Match` if the request has one. Raises `VersionChanged`."""
+        header = self.request.headers.get(IF_MATCH)
+        return action() if header is None else self._run_on_version(header, instance, action)
 
     @retried
-    def _act_on(self, wanted: str, instance: Model, act: Callable[[], R]) -> R:
+    def _run_on_version(self, header: str, instance: Model, action: Callable[[], R]) -> R:
         list(lock_by_ids(type(instance), [instance.pk]).values_list("pk"))
-        if wanted.strip() != "*" and self.shown(instance.pk).headers["ETag"] not in parse_etags(wanted):
+        if header.strip() != "*" and self.respond_with(instance.pk).headers["ETag"] not in parse_etags(header):
             raise VersionChanged
-        return act()
+        return action()
 
     def filter_queryset(self, queryset: Any) -> Any:
-        """Only what the parameters ask for, in a list."""
-        return self.narrowed(queryset, self.asked()) if self.action == "list" else queryset
+        """Apply the filters to lists."""
+        return self.filter_list(queryset, self.asked()) if self.action == "list" else queryset
 
-    def narrowed(self, queryset: Any, wanted: dict[str, Any]) -> Any:
-        """Those of `queryset` that are `wanted`."""
+    def filter_list(self, queryset: Any, filters: dict[str, Any]) -> Any:
+        """Apply validated `filters`."""
         return queryset
 
 
-def version_of(data: Any) -> str:
-    """The entity tag of what is shown: another one as soon as anything of it is."""
+def etag_of(data: Any) -> str:
+    """The entity tag of a representation."""
     return f'"{sha256(JSONRenderer().render(data)).hexdigest()[:32]}"'

@@ -1,4 +1,4 @@
-"""Values in requests."""
+"""Serializer fields for times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scheduling.services import EARLIEST, LATEST
 
 
 class InstantField(serializers.DateTimeField):
-    """A time with an offset, in a year that every database stores; shown in UTC."""
+    """A time with an offset, in the years 1000 to 9999; shown in UTC."""
 
     default_error_messages = {  # noqa: RUF012 (extends the base's dictionary by name)
         "naive_time": _("The time has no time zone; give one with an offset, such as 2026-11-21T07:00:00+00:00."),
@@ -23,7 +23,7 @@ class InstantField(serializers.DateTimeField):
     }
 
     def to_internal_value(self, value: Any) -> datetime:
-        """The time in UTC. Raises `ValidationError`; what is stored already is shown, whatever it is."""
+        """The time in UTC. Raises `ValidationError`."""
         moment = super().to_internal_value(value)
         if not EARLIEST <= moment < LATEST:
             self.fail("out_of_range")
@@ -40,7 +40,7 @@ class InstantField(serializers.DateTimeField):
 
 
 class AddressInstantField(InstantField):
-    """The same in an address, where a plus sign that nobody encoded arrives as a space."""
+    """An instant in a URL, where an unencoded plus sign arrives as a space."""
 
     def to_internal_value(self, value: Any) -> datetime:
         """The time in UTC. Raises `ValidationError`."""
@@ -48,7 +48,7 @@ class AddressInstantField(InstantField):
 
 
 class AtOnceField(serializers.BooleanField):
-    """Whether a time that is past is no slip; publishing takes the right to publish."""
+    """Whether a past time is intended; it needs the permission to publish."""
 
     def __init__(self, **options: Any) -> None:
         text = _(
@@ -58,7 +58,7 @@ class AtOnceField(serializers.BooleanField):
 
 
 class ShiftField(serializers.DurationField):
-    """A span of time that nobody can read in two ways: "00:10" might be minutes or hours."""
+    """A duration in an unambiguous format: "00:10" might be minutes or hours."""
 
     default_error_messages = {  # noqa: RUF012 (extends the base's dictionary by name)
         "invalid": _("Give a span as HH:MM:SS, such as 00:30:00 or -01:00:00, or as ISO 8601, such as PT30M or -PT1H."),
@@ -66,7 +66,7 @@ class ShiftField(serializers.DurationField):
     _FORMATS = re.compile(r"[+-]?\d{2,}:[0-5]\d:[0-5]\d|[+-]?P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+S)?)?", re.ASCII)
 
     def to_internal_value(self, value: Any) -> timedelta:
-        """The span. Raises `ValidationError`."""
+        """The duration. Raises `ValidationError`."""
         if not isinstance(value, str) or not self._FORMATS.fullmatch(value):
             self.fail("invalid")
         try:

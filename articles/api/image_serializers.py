@@ -1,4 +1,4 @@
-"""Pictures as JSON, for readers and for the newsroom."""
+"""Serializers of images, for readers and the newsroom."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from articles.models import MODERN, Image
 from scheduling.unknown_fields import Strict
 
 
-class VersionSerializer(serializers.Serializer[Any]):
-    """A picture in one size and format."""
+class RenditionSerializer(serializers.Serializer[Any]):
+    """An image in one size and format."""
 
     url = serializers.URLField()
     width = serializers.IntegerField(help_text=_("Pixels."))
@@ -23,9 +23,9 @@ class VersionSerializer(serializers.Serializer[Any]):
 
 
 class ReaderImageSerializer(serializers.ModelSerializer[Image]):
-    """A picture as readers see it."""
+    """An image with what readers see."""
 
-    url = serializers.SerializerMethodField(help_text=_("Of a version for the middle of a page."))
+    url = serializers.SerializerMethodField(help_text=_("Of a rendition of medium size."))
     versions = serializers.SerializerMethodField(help_text=_("In every size and format, the best format first."))
 
     class Meta:
@@ -37,12 +37,12 @@ class ReaderImageSerializer(serializers.ModelSerializer[Image]):
 
     @extend_schema_field(serializers.URLField())
     def get_url(self, image: Image) -> str:
-        """An absolute address."""
+        """An absolute URL."""
         return absolute(image.preview)
 
-    @extend_schema_field(VersionSerializer(many=True))
+    @extend_schema_field(RenditionSerializer(many=True))
     def get_versions(self, image: Image) -> list[dict[str, Any]]:
-        """Their absolute addresses."""
+        """All renditions, with absolute URLs."""
         return [
             {"url": absolute(image.address(f"{width}.{kind}")), "width": width, "type": f"image/{kind}"}
             for kind in MODERN
@@ -50,23 +50,23 @@ class ReaderImageSerializer(serializers.ModelSerializer[Image]):
         ]
 
 
-class UserSerializer(serializers.Serializer[Any]):
-    """An article that shows a picture, or may yet show it."""
+class ImageUseSerializer(serializers.Serializer[Any]):
+    """An article that uses an image."""
 
     id = serializers.IntegerField()
     title = serializers.CharField()
 
 
 class ImageSerializer(Strict, ReaderImageSerializer):
-    """A picture as the newsroom sees it."""
+    """An image in the image library."""
 
     title = serializers.CharField(max_length=200, required=False)
-    alt = serializers.CharField(max_length=500, required=False, help_text=_("What is to be seen; never empty."))
+    alt = serializers.CharField(max_length=500, required=False, help_text=_("Describes the image; never empty."))
     uploaded_by = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
     created_at = InstantField(read_only=True)
     is_favourite = serializers.SerializerMethodField(help_text=_("Of the signed-in user."))
     used_in = serializers.SerializerMethodField(
-        help_text=_("The newest 50; as long as there are any, it is not deleted.")
+        help_text=_("The newest 50 articles that use it; an image in use cannot be deleted.")
     )
 
     class Meta(ReaderImageSerializer.Meta):
@@ -77,35 +77,35 @@ class ImageSerializer(Strict, ReaderImageSerializer):
         read_only_fields = ["id", "width", "height", "format", "size"]
 
     def get_is_favourite(self, image: Image) -> bool:
-        """Whether the signed-in user marked it."""
+        """Whether it is a favourite of the signed-in user."""
         return self.context["request"].user in image.favoured_by.all()
 
-    @extend_schema_field(UserSerializer(many=True))
+    @extend_schema_field(ImageUseSerializer(many=True))
     def get_used_in(self, image: Image) -> list[dict[str, Any]]:
         """The articles' ids and headlines."""
         return [{"id": use.article_id, "title": use.article.title} for use in image.newest_uses]  # type: ignore[attr-defined]
 
 
 class UploadSerializer(Strict):
-    """A file with what is to be said of it."""
+    """A file with its texts."""
 
     file = serializers.FileField(help_text=_("JPEG, PNG, WebP, AVIF or a still GIF, of at most 20 MB."))
-    alt = serializers.CharField(max_length=500, help_text=_("What is to be seen, for those who do not see it."))
+    alt = serializers.CharField(max_length=500, help_text=_("Describes the image for users who cannot see it."))
     title = serializers.CharField(max_length=200, required=False, help_text=_("Left out: the file's name."))
     caption = serializers.CharField(max_length=1000, required=False)
     credit = serializers.CharField(max_length=200, required=False)
 
 
 class FavouriteSerializer(Strict):
-    """Whether the signed-in user marks a picture."""
+    """Whether an image is a favourite of the signed-in user."""
 
     is_favourite = serializers.BooleanField()
 
 
-class ShelfFilterSerializer(serializers.Serializer[Any]):
-    """Which pictures to list."""
+class ImageFilterSerializer(serializers.Serializer[Any]):
+    """Filters of the image library."""
 
     q = serializers.CharField(max_length=100, required=False, help_text=_("Words in title, texts or credit."))
     favourite = serializers.BooleanField(required=False, help_text=_("Only favourites of the signed-in user."))
-    own = serializers.BooleanField(required=False, help_text=_("Only pictures the signed-in user uploaded."))
-    unused = serializers.BooleanField(required=False, help_text=_("Only pictures that no article shows."))
+    own = serializers.BooleanField(required=False, help_text=_("Only images the signed-in user uploaded."))
+    unused = serializers.BooleanField(required=False, help_text=_("Only images that no article uses."))

@@ -1,4 +1,4 @@
-"""Pages of live articles, wherever in a long list and however many were found."""
+"""Pagination of live articles, search results and the change feed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from articles.api.reader_serializers import GONE, RemovalSerializer
 from articles.distribution import FeedPage
-from articles.listing import nearest
+from articles.listing import first_live
 from articles.models import Article
 from headline.api.pagination import CursorPages
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 def _schema_of_changes() -> dict[str, Any]:
-    """What a page of changes has besides."""
+    """The additional properties of a page of changes."""
     removal = {
         "type": "object",
         "required": ["id", "kind", "at"],
         "properties": {
             "id": {"type": "integer"},
             "kind": {"type": "string", "enum": [kind for kind, _label in GONE]},
-            "at": {"type": "string", "format": "date-time", "description": _("When readers saw it last.")},
+            "at": {"type": "string", "format": "date-time", "description": _("When readers last saw it.")},
         },
     }
-    went = _("With `updated_since`: what readers saw and do no longer, in the order in which it went.")
-    goes_on = _("With `updated_since`: where to go on. Keep it once the page is stored.")
+    removed = _("With `updated_since`: articles that readers no longer see, in the order of removal.")
+    checkpoint = _("With `updated_since`: where to continue. Store it once you have stored the page.")
     return {
-        "removed": {"type": "array", "description": went, "items": removal},
-        "checkpoint": {"type": "string", "description": goes_on},
+        "removed": {"type": "array", "description": removed, "items": removal},
+        "checkpoint": {"type": "string", "description": checkpoint},
     }
 
 
@@ -50,32 +50,32 @@ def page_of_changes(request: Request, page: FeedPage, shown: Any) -> dict[str, A
 
 
 class LivePages(CursorPages):
-    """For a view with the `part` that it lists, or with the place `beyond` what it found."""
+    """For a view with the `article_filter` of its list, or with the cursor `beyond` its search results."""
 
     view: LiveArticleViewSet
 
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
-        """The rows of the page that the request asks for."""
-        self.view = view  # type: ignore[assignment]  # there is one, and it is ours
+        """The rows of the requested page."""
+        self.view = view  # type: ignore[assignment]  # always given
         rows = super().paginate_queryset(queryset, request, view)
-        self.url = settings.SITE_URL + request.get_full_path()  # one answer for all hosts
+        self.url = settings.SITE_URL + request.get_full_path()  # the same response for all hosts
         return rows
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """With what a page of changes has besides."""
+        """Include the properties of a page of changes."""
         page = super().get_paginated_response_schema(schema)
         return {**page, "properties": {**page["properties"], **_schema_of_changes()}}
 
     def next_link(self) -> str | None:
-        """The following page; after the last of what was found, the first of what is older."""
+        """The next page; after the last page of a search window, the first page of the next window."""
         link, beyond = super().next_link(), self.view.beyond
         if link is not None or beyond is None:
             return link
         return replace_query_param(remove_query_param(self.url, "cursor"), "older", str(beyond))
 
     def first(self, queryset: QuerySet[Article], most: int) -> list[Article]:  # type: ignore[override]
-        """From the middle of a part on they are looked for in another way than at its head."""
-        part = self.view.part
-        if part is None or (self.cursor is None and part.is_newest):
+        """Only the first page can be read directly; see `first_live`."""
+        chosen = self.view.article_filter
+        if chosen is None or (self.cursor is None and chosen.is_newest):
             return super().first(queryset, most)
-        return nearest(self.arranged(queryset), self.arranged(part.shelf()), most)
+        return first_live(self.arranged(queryset), self.arranged(chosen.candidates()), most)

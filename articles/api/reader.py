@@ -1,4 +1,4 @@
-"""What anybody may read: live articles and the channels they are in."""
+"""The readers' API: live articles and channels, without authentication."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from articles.cache import NEWS, article_tag, cached, tagged
 from articles.distribution import follow
 from articles.exceptions import UnknownCheckpoint
 from articles.images import gather_covers
-from articles.listing import Cursor, Part
+from articles.listing import ArticleFilter, Cursor
 from articles.models import Article, ArticleQuerySet, Channel
 from articles.search import RANKED, Query, find
 from headline.api.schema import ErrorSerializer
@@ -39,7 +39,7 @@ _PARAMETERS = ("author", "channel", "cursor", "older", "page_size", "since", "ta
 
 
 class Retracted(APIException):
-    """The article is gone for good; the detail is its kill notice."""
+    """The article was retracted; the detail is its retraction notice."""
 
     status_code = status.HTTP_410_GONE
     default_code = "retracted"
@@ -47,7 +47,7 @@ class Retracted(APIException):
 
 @extend_schema_view(
     list=extend_schema(
-        summary="Live articles, newest first; with `q`, the best found first",
+        summary="Live articles, newest first; with `q`, the best matches first",
         parameters=[LiveFilterSerializer],
         responses=ListedSerializer(many=True),
     ),
@@ -56,13 +56,13 @@ class Retracted(APIException):
         responses={
             200: LiveArticleSerializer,
             410: OpenApiResponse(
-                ErrorSerializer, gettext_lazy("Readers saw it and shall see it no more; the detail says why.")
+                ErrorSerializer, gettext_lazy("The article was retracted; the detail is the retraction notice.")
             ),
         },
     ),
 )
 class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
-    """Articles that readers may see at this instant, by the database's clock."""
+    """Articles that are live now, by the database's clock."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
@@ -71,26 +71,26 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     ordering: tuple[str, ...] = ("-publish_at", "-id")
     pagination_class = LivePages
     filter_class = LiveFilterSerializer
-    part: Part | None = None
+    article_filter: ArticleFilter | None = None
     query: Query | None = None
     beyond: Cursor | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """The answer, kept until it changes."""
+        """The response, cached until it changes, except for errors and the change feed."""
         if request.GET.keys() - set(() if kwargs else ("q", *_PARAMETERS)):
-            return super().dispatch(request, *args, **kwargs)  # refused, or followed and so never kept
-        return cached("q", *_PARAMETERS, one_language=True)(self._answer)(request, *args, **kwargs)
+            return super().dispatch(request, *args, **kwargs)
+        return cached("q", *_PARAMETERS, one_language=True)(self._respond)(request, *args, **kwargs)
 
-    def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def _respond(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return tagged(super().dispatch(request, *args, **kwargs), article_tag(kwargs["pk"]) if kwargs else NEWS)
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """A page of what is live or, since a checkpoint, of what readers saw come, change and go."""
+        """A page of live articles or, with `updated_since`, of the change feed."""
         if not self._follows:
             return super().list(request, *args, **kwargs)
         if "cursor" in request.query_params:
             raise ValidationError(
-                {"cursor": [_("Changes are followed by their checkpoints.")]}, code="not_with_filters"
+                {"cursor": [_("Changes are paged by checkpoint, not by cursor.")]}, code="not_with_filters"
             )
         since, most = self.asked()["updated_since"], LivePages().size_for(request)
         try:
@@ -105,17 +105,17 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
         return Response(page_of_changes(request, page, shown))
 
     def get_queryset(self) -> ArticleQuerySet:
-        """The same condition for everybody and every address: an article not yet live does not exist."""
+        """Live articles only: others give 404."""
         live = self._with_relations(Article.objects.live(database_now()))
         return live if self.action == "list" else live.prefetch_related("corrections")
 
     def get_object(self) -> Article:
-        """The article. Raises `Killed` for one that readers saw and shall see no more."""
+        """The article. Raises `Retracted` for a retracted one."""
         try:
             article: Article = super().get_object()
         except Http404:
-            if killed := Article.objects.retracted().filter(pk=self.kwargs["pk"]).first():
-                raise Retracted(killed.retraction_notice) from None
+            if retracted := Article.objects.retracted().filter(pk=self.kwargs["pk"]).first():
+                raise Retracted(retracted.retraction_notice) from None
             raise
         return article
 
@@ -126,25 +126,25 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
         return rows
 
     def get_serializer_class(self) -> type[BaseSerializer[Article]]:
-        """Lists leave the body out."""
+        """Lists omit the body."""
         return ListedSerializer if self.action == "list" else LiveArticleSerializer
 
     def filter_queryset(self, queryset: Any) -> Any:
-        """Only what the parameters ask for, in a list."""
+        """Apply the filters or the search to lists."""
         return self._listed(queryset, **self.asked()) if self.action == "list" else queryset
 
     def get_serializer_context(self) -> dict[str, Any]:
-        """What is looked for is shown where it was found."""
+        """Add the query, for highlights, and whether changes are requested."""
         follows = getattr(self, "swagger_fake_view", False) or self._follows
         return {**super().get_serializer_context(), "query": self.query, "follows": follows}
 
-    def _listed(self, articles: ArticleQuerySet, *, q: str = "", **wanted: Any) -> ArticleQuerySet:
-        part = Part(**wanted)
+    def _listed(self, articles: ArticleQuerySet, *, q: str = "", **filters: Any) -> ArticleQuerySet:
+        chosen = ArticleFilter(**filters)
         if not q:
-            self.part = part
-            return part.of(articles)
+            self.article_filter = chosen
+            return chosen.apply(articles)
         self.query, self.ordering = Query(q), RANKED
-        found = find(part, self.query)
+        found = find(chosen, self.query)
         self.beyond = found.beyond
         return self._with_relations(found.articles)
 
@@ -160,7 +160,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
 
 @extend_schema_view(list=extend_schema(summary="Channels, in the order of the site"))
 class ChannelViewSet(StrictView, mixins.ListModelMixin, GenericViewSet[Channel]):
-    """The sections of the site; disabled ones are not listed."""
+    """The enabled channels."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
@@ -169,6 +169,6 @@ class ChannelViewSet(StrictView, mixins.ListModelMixin, GenericViewSet[Channel])
     queryset = Channel.objects.enabled()
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """The answer, kept until a channel changes."""
+        """The response, cached until a channel changes."""
         view = super().dispatch
         return (view if request.GET else cached(one_language=True)(view))(request, *args, **kwargs)

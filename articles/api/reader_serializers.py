@@ -1,4 +1,4 @@
-"""What anybody may read, as JSON."""
+"""Serializers of the readers' API."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GONE = [choice for choice in FeedEntry.State.choices if choice[0] != FeedEntry.S
 
 
 class ChannelSerializer(serializers.ModelSerializer[Channel]):
-    """A section of the site."""
+    """A channel."""
 
     class Meta:
         model = Channel
@@ -35,7 +35,7 @@ class ChannelSerializer(serializers.ModelSerializer[Channel]):
 
 
 class TagSerializer(serializers.ModelSerializer[Tag]):
-    """A word that ties articles together."""
+    """A tag."""
 
     class Meta:
         model = Tag
@@ -43,7 +43,7 @@ class TagSerializer(serializers.ModelSerializer[Tag]):
 
 
 class CorrectionSerializer(serializers.ModelSerializer[Correction]):
-    """What was wrong before."""
+    """A correction of a published article."""
 
     published_at = InstantField(source="shown_since", read_only=True)
 
@@ -58,20 +58,16 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
 
     channel = ChannelSerializer(allow_null=True, read_only=True)
     tags = TagSerializer(many=True, read_only=True)
-    cover = ReaderImageSerializer(
-        source="covers", many=True, read_only=True, help_text=_("None, one or three pictures.")
-    )
+    cover = ReaderImageSerializer(source="covers", many=True, read_only=True, help_text=_("None, one or three images."))
     byline = serializers.CharField(
-        source="signed", read_only=True, help_text=_("Who wrote it; empty when nobody is to be named.")
+        source="signed", read_only=True, help_text=_("Who wrote it; empty if no author is named.")
     )
     url = serializers.SerializerMethodField(help_text=_("The article's page on the site."))
     publish_at = InstantField(read_only=True)
     published_at = InstantField(
-        read_only=True, allow_null=True, help_text=_("When it really went live; null until the task has noted it.")
+        read_only=True, allow_null=True, help_text=_("When it actually went live; null until the task has recorded it.")
     )
-    updated_at = InstantField(
-        source="modified_at", read_only=True, help_text=_("When readers last saw something new of it.")
-    )
+    updated_at = InstantField(source="modified_at", read_only=True, help_text=_("When it last changed for readers."))
 
     class Meta:
         model = Article
@@ -82,20 +78,20 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
         read_only_fields = fields
 
     def get_url(self, article: Article) -> str:
-        """An absolute address."""
+        """An absolute URL."""
         return f"{settings.SITE_URL.rstrip('/')}{article.get_absolute_url()}"
 
 
 class BodyField(serializers.CharField):
-    """The body, fit to be shown."""
+    """The sanitised body."""
 
     def to_representation(self, value: str) -> str:
-        """Clean HTML with its pictures."""
+        """Sanitised HTML with the renditions of its images."""
         return with_renditions(clean_html(value), address=absolute)
 
 
 class HighlightSerializer(serializers.Serializer[Any]):
-    """Where an article has what was looked for: escaped HTML with the words in `<mark>`."""
+    """Headline and text around the matches, as escaped HTML with the matches in `<mark>`."""
 
     title = serializers.CharField()
     text = serializers.CharField()
@@ -104,30 +100,30 @@ class HighlightSerializer(serializers.Serializer[Any]):
 class ListedSerializer(HeadlineSerializer):
     """A live article in a list."""
 
-    highlight = serializers.SerializerMethodField(help_text=_("With `q`: headline and text around what was found."))
-    body = BodyField(required=False, help_text=_("With `updated_since` alone."))
-    corrections = CorrectionSerializer(many=True, required=False, help_text=_("With `updated_since` alone."))
+    highlight = serializers.SerializerMethodField(help_text=_("With `q`: headline and text with the matches."))
+    body = BodyField(required=False, help_text=_("Only with `updated_since`."))
+    corrections = CorrectionSerializer(many=True, required=False, help_text=_("Only with `updated_since`."))
 
     class Meta(HeadlineSerializer.Meta):
         fields = [*HeadlineSerializer.Meta.fields, "highlight", "body", "corrections"]
         read_only_fields = fields
 
     def get_fields(self) -> dict[str, Any]:
-        """Those of a headline alone, unless changes are followed; all of them in the API's document."""
+        """Omit body and corrections, except in the change feed and in the OpenAPI schema."""
         fields = super().get_fields()
         is_short = self.context.get("follows") is False
         return {name: field for name, field in fields.items() if not is_short or name not in ("body", "corrections")}
 
     @extend_schema_field(HighlightSerializer(allow_null=True))
     def get_highlight(self, article: Article) -> dict[str, str] | None:
-        """None unless something was looked for."""
+        """None without a search."""
         if (query := self.context["query"]) is None:
             return None
         return {"title": highlighted(article.title, query), "text": snippet(article, query)}
 
 
 class LiveArticleSerializer(HeadlineSerializer):
-    """A live article, whole."""
+    """A live article with its body."""
 
     body = BodyField(read_only=True, help_text=_("HTML without scripts, styles and frames."))
     corrections = CorrectionSerializer(many=True, read_only=True)
@@ -139,18 +135,18 @@ class LiveArticleSerializer(HeadlineSerializer):
 
 @extend_schema_field(OpenApiTypes.STR)
 class CursorField(serializers.Field[Cursor, str, str, Cursor]):
-    """A place between two articles, as addresses name it."""
+    """A signed cursor."""
 
     def to_internal_value(self, data: str) -> Cursor:
-        """The place. Refuses one that was made by hand."""
+        """The cursor. Raises `ValidationError` for an invalid signature."""
         try:
-            return Cursor.read(data)
+            return Cursor.decode(data)
         except BadSignature as error:
             raise serializers.ValidationError(_("Take it from `next`, unchanged.")) from error
 
 
 class ArticleFilterSerializer(serializers.Serializer[Any]):
-    """Which articles to list."""
+    """Filters of an article list."""
 
     channel = serializers.CharField(max_length=80, required=False, help_text=_("Slug of a channel."))
     q = serializers.CharField(max_length=100, required=False, help_text=_("Words in headline, summary or body."))
@@ -159,30 +155,30 @@ class ArticleFilterSerializer(serializers.Serializer[Any]):
         required=False,
         min_value=1,
         max_value=2**63 - 1,
-        help_text=_("Number of an author, as in the address of his feed."),
+        help_text=_("Id of an author, as in the URL of the author's feed."),
     )
     since = AddressInstantField(required=False, help_text=_("Published at or after this time."))
     until = AddressInstantField(required=False, help_text=_("Published before this time."))
 
     def validate_channel(self, slug: str) -> int:
         """Its primary key."""
-        return _known(Channel.objects.all(), _NO_CHANNEL, slug=slug)
+        return _pk_of(Channel.objects.all(), _NO_CHANNEL, slug=slug)
 
     def validate_tag(self, slug: str) -> int:
         """Its primary key."""
-        return _known(Tag.objects.all(), _NO_TAG, slug=slug)
+        return _pk_of(Tag.objects.all(), _NO_TAG, slug=slug)
 
     def validate_author(self, pk: int) -> int:
         """The same."""
-        return _known(get_user_model()._default_manager.all(), _NO_AUTHOR, pk=pk)
+        return _pk_of(get_user_model()._default_manager.all(), _NO_AUTHOR, pk=pk)
 
 
 @extend_schema_field(OpenApiTypes.STR)
 class StartField(AddressInstantField):
-    """Where to begin to follow changes: at a checkpoint, or at a time."""
+    """Where to start in the change feed: at a checkpoint or a time."""
 
     def to_internal_value(self, value: Any) -> Any:
-        """A number of the feed, or an instant. Raises `ValidationError`."""
+        """A sequence number of the feed, or an instant. Raises `ValidationError`."""
         found = CHECKPOINT.fullmatch(str(value))
         return int(found[1]) if found else super().to_internal_value(value)
 
@@ -191,11 +187,11 @@ CHECKPOINT = re.compile(r"c(0|[1-9]\d{0,17})", re.ASCII)
 
 
 class RemovalSerializer(serializers.ModelSerializer[FeedEntry]):
-    """An article that readers saw and do no longer."""
+    """An article that readers no longer see."""
 
     id = serializers.IntegerField(source="article_id", read_only=True)
     kind = serializers.ChoiceField(source="state", choices=GONE, read_only=True)
-    at = InstantField(read_only=True, help_text=_("When readers saw it last."))
+    at = InstantField(read_only=True, help_text=_("When readers last saw it."))
 
     class Meta:
         model = FeedEntry
@@ -204,48 +200,48 @@ class RemovalSerializer(serializers.ModelSerializer[FeedEntry]):
 
 
 class LiveFilterSerializer(ArticleFilterSerializer):
-    """Which live articles to list. What nothing live names does not exist here, as on the site."""
+    """Filters of the live articles. Only tags and authors of live articles are known, as on the site."""
 
-    older = CursorField(required=False, help_text=_("Where older ones begin, taken from `next`."))
+    older = CursorField(required=False, help_text=_("Where the next window of search results starts, from `next`."))
     updated_since = StartField(
         required=False,
         help_text=_(
-            "What readers saw come, change and go since then, in that order: a `checkpoint`, or a time to begin with. "
-            "Not with other filters."
+            "Articles published, changed and removed since then, in that order: a `checkpoint`, or a time to start "
+            "with. Not with other filters."
         ),
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Who follows a part would not hear that an article has left it."""
+        """Refuse filters with `updated_since`: an article that stops matching could not be reported as removed."""
         if "updated_since" in attrs and (others := sorted(attrs.keys() - {"updated_since"})):
-            message = _("Follow all changes, without %(names)s.") % {"names": ", ".join(others)}
+            message = _("Cannot be combined with %(names)s.") % {"names": ", ".join(others)}
             raise serializers.ValidationError({"updated_since": message}, code="not_with_filters")
         return attrs
 
     def validate_channel(self, slug: str) -> int:
         """Its primary key."""
-        return _known(Channel.objects.enabled(), _NO_CHANNEL, slug=slug)
+        return _pk_of(Channel.objects.enabled(), _NO_CHANNEL, slug=slug)
 
     def validate_tag(self, slug: str) -> int:
         """Its primary key."""
-        return _known(live_tags(), _NO_TAG, slug=slug)
+        return _pk_of(live_tags(), _NO_TAG, slug=slug)
 
     def validate_author(self, pk: int) -> int:
         """The same."""
-        return _known(live_authors(), _NO_AUTHOR, pk=pk)
+        return _pk_of(live_authors(), _NO_AUTHOR, pk=pk)
 
 
-_NO_CHANNEL = _("There is no channel “%(value)s”. Known are: %(known)s.")
+_NO_CHANNEL = _("There is no channel “%(value)s”. Channels: %(known)s.")
 _NO_TAG = _("There is no tag “%(value)s”.")
 _NO_AUTHOR = _("There is no author %(value)s.")
 _LISTED = 50
-"""Channels that a refusal names."""
+"""Channels that an error message lists."""
 
 
-def _known(rows: QuerySet[Any], sentence: Promise, **wanted: Any) -> int:
-    """The primary key of the one that is `wanted`. Raises `ValidationError`."""
-    if found := rows.filter(**wanted).values_list("pk", flat=True).first():
+def _pk_of(rows: QuerySet[Any], message: Promise, **lookup: Any) -> int:
+    """The primary key of the row that matches `lookup`. Raises `ValidationError` with `message`."""
+    if found := rows.filter(**lookup).values_list("pk", flat=True).first():
         return int(found)
-    (value,) = wanted.values()
-    known = ", ".join(rows.values_list("slug", flat=True)[:_LISTED]) if sentence is _NO_CHANNEL else ""
-    raise serializers.ValidationError(sentence % {"value": value, "known": known or "–"}, code="unknown")
+    (value,) = lookup.values()
+    known = ", ".join(rows.values_list("slug", flat=True)[:_LISTED]) if message is _NO_CHANNEL else ""
+    raise serializers.ValidationError(message % {"value": value, "known": known or "–"}, code="unknown")

@@ -1,4 +1,4 @@
-"""Releases as JSON."""
+"""Serializers of releases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scheduling.unknown_fields import Strict
 
 
 class ReleaseMemberSerializer(serializers.ModelSerializer[ReleaseMember]):
-    """An article in a release; `article` is null when it was deleted."""
+    """An article in a release; `article` is null if it was deleted."""
 
     article = serializers.PrimaryKeyRelatedField[Article](read_only=True, allow_null=True)
     title = serializers.CharField(source="__str__", read_only=True)
@@ -26,11 +26,13 @@ class ReleaseMemberSerializer(serializers.ModelSerializer[ReleaseMember]):
 
 
 class ReleaseSerializer(Strict, serializers.ModelSerializer[Release]):
-    """A release with its articles. Its status and time change through the actions alone."""
+    """A release with its articles. Its status and time change only through the actions."""
 
     created_by = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
     publish_at = InstantField(read_only=True, allow_null=True)
-    published_at = InstantField(read_only=True, allow_null=True, help_text=_("The one real time of all its articles."))
+    published_at = InstantField(
+        read_only=True, allow_null=True, help_text=_("When all its articles actually went live.")
+    )
     created_at = InstantField(read_only=True)
     updated_at = InstantField(read_only=True)
     members = ReleaseMemberSerializer(many=True, read_only=True)
@@ -48,14 +50,14 @@ class ReleaseSerializer(Strict, serializers.ModelSerializer[Release]):
         return releases.create_release(**validated_data)
 
     def update(self, instance: Release, validated_data: dict[str, Any]) -> Release:
-        """Its name is all that is written."""
+        """Only the name can be changed."""
         if "name" in validated_data:
             releases.rename_release(instance, **validated_data)
         return instance
 
 
 class ReleaseFilterSerializer(serializers.Serializer[Any]):
-    """Which releases to list."""
+    """Filters of the release list."""
 
     status = serializers.MultipleChoiceField(
         choices=Release.Status.choices, required=False, help_text=_("May be repeated.")
@@ -63,23 +65,25 @@ class ReleaseFilterSerializer(serializers.Serializer[Any]):
 
 
 class NewMemberSerializer(Strict):
-    """An article, and what happens to it."""
+    """An article to add, and the action of the release on it."""
 
     article = serializers.PrimaryKeyRelatedField(queryset=Article.objects.all())
     action = serializers.ChoiceField(
-        choices=ReleaseMember.Action.choices, required=False, help_text=_("Left out: that which fits the article.")
+        choices=ReleaseMember.Action.choices,
+        required=False,
+        help_text=_("Left out: the action that fits the article's state."),
     )
 
 
 class ReleaseTimeSerializer(Strict):
-    """When the release goes out."""
+    """When the release is published."""
 
     publish_at = InstantField(help_text=_("With an offset. Up to a minute past means now."))
     at_once = AtOnceField()
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
-    """Why the release would fail; `member` is null when it is about the release as a whole."""
+    """A blocking issue; `member` is null if it concerns the whole release."""
 
     member = ReleaseMemberSerializer(allow_null=True)
     code = serializers.CharField()
@@ -87,7 +91,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
 
 
 class EffectSerializer(serializers.Serializer[Any]):
-    """What would become of one article."""
+    """What a dry run did to one article."""
 
     member = ReleaseMemberSerializer()
     before = serializers.CharField()
@@ -95,7 +99,7 @@ class EffectSerializer(serializers.Serializer[Any]):
 
 
 class DryRunSerializer(serializers.Serializer[Any]):
-    """What would happen, or what stands in the way."""
+    """The result of a dry run: blocking issues, or the effects."""
 
     problems = ProblemSerializer(many=True)
     effects = EffectSerializer(many=True)

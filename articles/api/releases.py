@@ -1,4 +1,4 @@
-"""Releases for programs and staff: articles that go live together."""
+"""The API of releases: articles that go live together."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from scheduling.unknown_fields import Nothing
         operation_id="desk_releases_list", summary="Releases, newest first", parameters=[ReleaseFilterSerializer]
     ),
     retrieve=extend_schema(operation_id="desk_releases_retrieve", summary="One release with its articles"),
-    create=extend_schema(operation_id="desk_releases_create", summary="Prepare a release"),
+    create=extend_schema(operation_id="desk_releases_create", summary="Create a release"),
 )
 class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, NewsroomView):
-    """Articles, newer texts and take-offs that go live by one commit."""
+    """Articles, updates and removals that go live in one commit."""
 
-    read_with = ("articles.view_release",)
+    read_permissions = ("articles.view_release",)
     serializer_class = ReleaseSerializer
     filter_class = ReleaseFilterSerializer
     queryset = Release.objects.select_related("created_by").prefetch_related(
@@ -49,32 +49,32 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     ordering = ("-id",)
     is_versioned = True
 
-    def narrowed(self, queryset: Any, wanted: dict[str, Any]) -> Any:
-        """Those in the states asked for."""
-        return queryset.filter(status__in=wanted["status"]) if wanted.get("status") else queryset
+    def filter_list(self, queryset: Any, filters: dict[str, Any]) -> Any:
+        """Filter by status."""
+        return queryset.filter(status__in=filters["status"]) if filters.get("status") else queryset
 
     def retrieve(self, request: Request, pk: int) -> Response:
-        """The release, and in `ETag` the version that `If-Match` may ask for."""
-        return self.shown(pk)
+        """The release; its `ETag` can be sent as `If-Match` with changes."""
+        return self.respond_with(pk)
 
     def perform_create(self, serializer: BaseSerializer[Release]) -> None:
-        """It belongs to whoever made it."""
+        """The signed-in user is its creator."""
         serializer.save(by=self.request.user)
 
     @extend_schema(operation_id="desk_releases_partial_update", summary="Rename a release")
     def partial_update(self, request: Request, pk: int) -> Response:
-        """Change its name; its time changes by `schedule`."""
+        """Change the name; `schedule` changes the time."""
         release = self.get_object()
         form = self.get_serializer(release, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
-        self.unchanged(release, lambda: form.save(by=request.user))
-        return self.shown(pk)
+        self.if_match(release, lambda: form.save(by=request.user))
+        return self.respond_with(pk)
 
-    @extend_schema(operation_id="desk_releases_destroy", summary="Delete a release that never went out")
+    @extend_schema(operation_id="desk_releases_destroy", summary="Delete an unpublished release")
     def destroy(self, request: Request, pk: int) -> Response:
-        """Its articles are free again."""
+        """Its articles leave the release."""
         release = self.get_object()
-        self.unchanged(release, lambda: releases.delete_release(release, by=request.user))
+        self.if_match(release, lambda: releases.delete_release(release, by=request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
@@ -83,70 +83,72 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     )  # fmt: skip
     @action(detail=True, methods=["post"], url_path="members")
     def add_member(self, request: Request, pk: int) -> Response:
-        """The article has no time of its own from now on. One that is in the release already gets the action."""
+        """Add an article, which then has no time of its own; for one that is in the release, change the action."""
         release, values = self.get_object(), self.checked(NewMemberSerializer)
-        member = self.unchanged(release, lambda: releases.add_member(release, by=request.user, **values))
+        member = self.if_match(release, lambda: releases.add_member(release, by=request.user, **values))
         return Response(ReleaseMemberSerializer(member).data, status=status.HTTP_201_CREATED)
 
-    @extend_schema(operation_id="desk_releases_remove_member", summary="Take an article out", request=None)
+    @extend_schema(operation_id="desk_releases_remove_member", summary="Remove an article", request=None)
     @action(detail=True, methods=["delete"], url_path="members/<int:member>")
     def remove_member(self, request: Request, pk: int, member: int) -> Response:
-        """`member` is the id of the membership, which a deleted article has too."""
+        """`member` is the id of the membership, which remains if the article is deleted."""
         release = self.get_object()
         found = release.members.filter(pk=member).first()
         if found is None:
             raise NotAMember
-        self.unchanged(release, lambda: releases.remove_member(release, member=found, by=request.user))
+        self.if_match(release, lambda: releases.remove_member(release, member=found, by=request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-    @extend_schema(operation_id="desk_releases_schedule", summary="Schedule or move", request=ReleaseTimeSerializer)
+    @extend_schema(
+        operation_id="desk_releases_schedule", summary="Schedule or reschedule", request=ReleaseTimeSerializer
+    )
     @action(detail=True, methods=["post"])
     def schedule(self, request: Request, pk: int) -> Response:
-        """Have all members go live at a time; what they lack may be mended until then."""
-        return self._take(releases.schedule_release, ReleaseTimeSerializer)
+        """All articles go live at a time; blocking issues can be fixed until then."""
+        return self._apply(releases.schedule_release, ReleaseTimeSerializer)
 
     @extend_schema(operation_id="desk_releases_cancel", summary="Cancel", request=None)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: int) -> Response:
-        """It does not go out, and its articles are free again."""
-        return self._take(releases.cancel_release)
+        """The release is not published, and its articles leave it."""
+        return self._apply(releases.cancel_release)
 
-    @extend_schema(operation_id="desk_releases_reopen", summary="Prepare again", request=None)
+    @extend_schema(operation_id="desk_releases_reopen", summary="Reopen", request=None)
     @action(detail=True, methods=["post"])
     def reopen(self, request: Request, pk: int) -> Response:
-        """For one that was cancelled or rolled back."""
-        return self._take(releases.reopen_release)
+        """Make a cancelled or rolled back release a draft again."""
+        return self._apply(releases.reopen_release)
 
     @extend_schema(operation_id="desk_releases_publish", summary="Publish now", request=None)
     @action(detail=True, methods=["post"])
     def publish(self, request: Request, pk: int) -> Response:
-        """Put all members out at this instant, or none: the refusal names what is wrong."""
-        return self._take(releases.publish_release_now)
+        """Publish all articles now, or none: the error lists the blocking issues."""
+        return self._apply(releases.publish_release_now)
 
     @extend_schema(operation_id="desk_releases_rollback", summary="Roll back", request=None)
     @action(detail=True, methods=["post"])
     def rollback(self, request: Request, pk: int) -> Response:
-        """Every member stands again where it stood before the release."""
-        return self._take(releases.roll_back_release)
+        """Restore every article's state before the release."""
+        return self._apply(releases.roll_back_release)
 
     @extend_schema(
-        operation_id="desk_releases_preflight", summary="What would fail", responses=ProblemSerializer(many=True)
+        operation_id="desk_releases_preflight", summary="Preflight check", responses=ProblemSerializer(many=True)
     )
     @action(detail=True, methods=["get"], pagination_class=None)
     def preflight(self, request: Request, pk: int) -> Response:
-        """At the release's time, or now if it has none. Empty: everything is ready."""
+        """The blocking issues at the release's time, or now if it has none."""
         return Response(ProblemSerializer(releases.preflight(self.get_object()), many=True).data)
 
     @extend_schema(operation_id="desk_releases_dry_run", summary="Dry run", request=None, responses=DryRunSerializer)
     @action(detail=True, methods=["post"], url_path="dry-run")
     def dry_run(self, request: Request, pk: int) -> Response:
-        """Run it, say what happened, and take everything back."""
+        """Publish the release, report the effects, and roll back the transaction."""
         release, _nothing = self.get_object(), self.checked(Nothing)
-        return self.unchanged(
+        return self.if_match(
             release, lambda: Response(DryRunSerializer(releases.dry_run_release(release, by=request.user)).data)
         )
 
-    def _take(self, transition: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
+    def _apply(self, transition: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
         release, values = self.get_object(), self.checked(body)
-        self.unchanged(release, lambda: transition(release, by=self.request.user, **values))
-        return self.shown(release.pk)
+        self.if_match(release, lambda: transition(release, by=self.request.user, **values))
+        return self.respond_with(release.pk)

@@ -1,4 +1,4 @@
-"""The history of an article for programs and staff."""
+"""The API of an article's revisions."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
 @extend_schema_view(
     list=extend_schema(operation_id="desk_revisions_list", summary="Revisions of an article, newest first"),
-    retrieve=extend_schema(operation_id="desk_revisions_retrieve", summary="One revision, whole"),
+    retrieve=extend_schema(operation_id="desk_revisions_retrieve", summary="One revision with its text"),
 )
 class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView):
-    """What an article said, each time it was saved."""
+    """The revisions of an article."""
 
     queryset = Revision.objects.none()
     lookup_field = "number"
@@ -43,18 +43,18 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
     ordering = ("-number",)
 
     def get_queryset(self) -> QuerySet[Revision]:
-        """Those of the article in the address."""
+        """The revisions of the article in the URL."""
         article = get_object_or_404(Article.objects.only("pk"), pk=self.kwargs.get("article", 0))
         revisions = article.revisions.select_related("author", "channel")
         return revisions.without_text() if self.action == "list" else revisions
 
     def get_serializer_class(self) -> type[BaseSerializer[Revision]]:
-        """Lists leave the text out."""
+        """Lists omit the text."""
         return RevisionHeadSerializer if self.action == "list" else RevisionSerializer
 
     @extend_schema(
         operation_id="desk_revisions_diff",
-        summary="What changed",
+        summary="Differences to another revision",
         parameters=[
             OpenApiParameter("against", int, description=_("A revision's number; the one before if left out."))
         ],
@@ -73,13 +73,13 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
 
     @extend_schema(
         operation_id="desk_revisions_restore",
-        summary="Go on with an older text",
+        summary="Restore an earlier text",
         request=None,
         responses=DeskArticleSerializer,
     )
     @action(detail=True, methods=["post"])
     def restore(self, request: Request, article: int, number: int) -> Response:
-        """The older text becomes the newest revision, which needs its approval as any other."""
+        """The earlier text becomes the newest revision, which needs approval like any other."""
         self.checked(Nothing)
         subject = get_object_or_404(Article, pk=article)
         publishing.restore_revision(subject, number=number, by=request.user)

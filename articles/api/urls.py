@@ -1,4 +1,4 @@
-"""Addresses of the newsroom's REST APIs, below `/api/v1/`."""
+"""URLs of the REST APIs, below `/api/v1/`."""
 
 from __future__ import annotations
 

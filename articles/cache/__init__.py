@@ -1,22 +1,22 @@
-"""The response cache for readers' pages, feeds and API: valid until the clock or a commit changes what they show.
+"""The response cache for readers' pages, feeds and API.
 
-`views` caches responses, `ttl` computes when they expire, `tags` names what they show, `versions` and `invalidate`
-drop them when that changes, `response` sends the same to browsers over HTTP, and `cdn` purges proxies. See
-docs/caches.md.
+`views` caches responses, `store` reads and rebuilds one entry, `ttl` computes when entries expire, `tags` names what
+they show, `versions` and `invalidate` drop them when that changes, `response` adds the HTTP headers, and `cdn` purges
+proxies. See docs/caches.md.
 """
 
 from articles.cache.backend import CacheFailed
 from articles.cache.cdn import purge_again, run_purge
 from articles.cache.invalidate import purge_articles, purge_tags
-from articles.cache.response import Answer, name_tags, set_cache_headers
+from articles.cache.response import CachedResponse, set_cache_headers, set_tag_headers
 from articles.cache.tags import NEWS, SITE, article_tag, author_tag, channel_tag, tagged, topic_tag
-from articles.cache.views import ADDRESSES, LARGEST_PAGE, WrongSlug, cached, kept
+from articles.cache.views import MAX_PAGE_SIZE, MAX_PATHS, WrongSlug, cached, get_or_build
 
 __all__ = [
-    "ADDRESSES",
-    "Answer",
+    "MAX_PATHS",
+    "CachedResponse",
     "CacheFailed",
-    "LARGEST_PAGE",
+    "MAX_PAGE_SIZE",
     "NEWS",
     "SITE",
     "WrongSlug",
@@ -24,8 +24,8 @@ __all__ = [
     "author_tag",
     "cached",
     "channel_tag",
-    "kept",
-    "name_tags",
+    "get_or_build",
+    "set_tag_headers",
     "purge_again",
     "purge_articles",
     "purge_tags",

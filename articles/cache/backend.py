@@ -1,4 +1,4 @@
-"""The commands of the response cache: one that fails is counted, and may cost a page some time but never its truth."""
+"""Access to the response cache's backend: failed commands are counted and never fail a request."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from prometheus_client import Counter
 logger = logging.getLogger(__name__)
 
 RESPONSES = "responses"
-"""Which of the caches it is; nothing else is stored there, so that it may be emptied."""
+"""The alias in `CACHES`. Nothing else is stored there, so it may be cleared."""
 
 responses = ConnectionProxy(caches, RESPONSES)
 
-_RETRY = 1.0  # seconds before a cache that did not answer is asked again
+_RETRY = 1.0  # seconds before an unreachable cache is tried again
 
-errors = Counter("headline_cache_errors", "Commands that the response cache refused or did not answer", ["command"])
+errors = Counter("headline_cache_errors", "Response cache commands that failed", ["command"])
 
 
 class CacheFailed(Exception):
-    """The cache refused a command, or did not answer it."""
+    """A command of the cache failed or timed out."""
 
 
 class Reachable:
-    """Whether the cache answers, as far as this process knows: a dead one costs a page half a second once a second."""
+    """Whether the cache is believed reachable; limits the timeouts of an unreachable one to one a second."""
 
     def __init__(self) -> None:
         self._again_at = float("-inf")
@@ -36,8 +36,8 @@ class Reachable:
     def __bool__(self) -> bool:
         return time.monotonic() >= self._again_at
 
-    def lost(self) -> None:
-        """It did not answer; leave it alone for a while."""
+    def mark_unreachable(self) -> None:
+        """Do not use the cache for `_RETRY` seconds."""
         self._again_at = time.monotonic() + _RETRY
 
 
@@ -46,10 +46,10 @@ reachable = Reachable()
 
 @contextmanager
 def command(name: str) -> Iterator[None]:
-    """Turn whatever a cache raises in the block into `CacheFailed`, and count it."""
+    """Count any exception in the block and raise it as `CacheFailed`."""
     try:
         yield
-    except Exception as error:  # each cache has errors of its own
+    except Exception as error:  # each backend has its own exceptions
         errors.labels(name).inc()
         logger.debug("the response cache failed to %s: %s", name, error)
         raise CacheFailed(str(error)) from error

@@ -1,4 +1,4 @@
-"""Purges that reach every cache: proxies and CDNs are told at once, and again; a task a second later makes certain."""
+"""CDN purges: sent right after the commit, repeated shortly after, and again by an at-least-once task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.conf import settings
 
 from articles.cache.backend import CacheFailed
 from articles.cache.tags import tags_of
-from articles.cache.versions import renew
+from articles.cache.versions import invalidate
 from articles.task_types import PURGE
 from scheduling.services import add_task, read_database_clock
 
@@ -24,103 +24,103 @@ logger = logging.getLogger(__name__)
 
 TIMEOUT = 5.0  # seconds
 
-ECHO = 0.15  # seconds
-AGAIN = timedelta(seconds=1)
-"""When they are told again. An answer that was made before a change may still be on its way to a proxy that was just
-told of it, and would be kept there: mostly for some milliseconds, more in a bad hour.
+REPEAT_AFTER = 0.15  # seconds
+TASK_DELAY = timedelta(seconds=1)
+"""Purges are repeated because a response built before the change may still be on its way to a proxy that was already
+purged, and the proxy would cache it.
 """
 
-_TAGS_AT_ONCE = 30  # the least that a CDN takes (Cloudflare)
+_MAX_TAGS = 30  # in one request; the smallest limit of the supported CDNs (Cloudflare)
 
 
-def purge_proxies_later(*, articles: Collection[int] = (), tags: Collection[str] = ()) -> None:
-    """In the caller's transaction, make sure that proxies are told, whatever becomes of this process."""
+def schedule_cdn_purge(*, articles: Collection[int] = (), tags: Collection[str] = ()) -> None:
+    """Add the purge task in the caller's transaction, if there are proxies to purge."""
     if settings.CDN_PURGE_URLS:
-        _purge_later(articles, tags)
+        _schedule_purge(articles, tags)
 
 
 def purge_again(*, articles: Collection[int] = (), tags: Collection[str] = ()) -> None:
-    """In the caller's transaction, make sure that a cache we share forgets them, whatever becomes of this process.
+    """Add the purge task in the caller's transaction, if the response cache is shared or there are proxies.
 
-    For what readers may not see any longer. Where there are proxies, the same task tells them.
+    For content that readers may no longer see: the purge must happen even if this process dies after the commit.
     """
     if settings.REDIS_CACHE_URL or settings.CDN_PURGE_URLS:
-        _purge_later(articles, tags)
+        _schedule_purge(articles, tags)
 
 
-def _purge_later(articles: Collection[int], tags: Collection[str]) -> None:
-    """Changes of one article follow each other; so its task is moved instead of doubled."""
+def _schedule_purge(articles: Collection[int], tags: Collection[str]) -> None:
+    """A single article's task has a key, so several changes in a row move one task instead of adding more."""
     key = str(next(iter(articles))) if len(articles) == 1 and not tags else None
     parameters = {"articles": sorted(articles), "tags": sorted(tags)}
-    add_task(PURGE, execute_time=read_database_clock() + AGAIN, parameters=parameters, key=key)
+    add_task(PURGE, execute_time=read_database_clock() + TASK_DELAY, parameters=parameters, key=key)
 
 
 def run_purge(articles: Sequence[int], tags: Sequence[str]) -> None:
-    """The task: first our own cache, from which proxies would only get the old again. Raises `CacheFailed`."""
+    """Run the purge task: the response cache first, because proxies refill from it. Raises `CacheFailed`."""
     found = {*tags, *(tags_of(articles) if articles else ())}
-    is_taken = renew(found)
-    _notify(found)
-    if not is_taken:
-        raise CacheFailed("The response cache took no purge.")
+    is_invalidated = invalidate(found)
+    _send_purges(found)
+    if not is_invalidated:
+        raise CacheFailed("The response cache could not be purged.")
 
 
 def purge_cdn(tags: Collection[str]) -> None:
-    """Tell them at once, without waiting for it; what fails is left to the errand."""
+    """Send purges now, without waiting for them; the purge task repeats those that fail."""
     if settings.CDN_PURGE_URLS:
-        _messenger.send(tags)
+        _sender.send(tags)
 
 
-def is_signalling() -> bool:
-    """Whether this process has something to tell yet."""
-    return _messenger.is_out
+def is_sending() -> bool:
+    """Whether this process has purges left to send."""
+    return _sender.is_running
 
 
-class _Messenger:
-    """A thread that lives while there is something to tell, so that nobody waits for a slow CDN. It tells all twice."""
+class _PurgeSender:
+    """Sends each purge twice, in a thread that runs only while there are purges, so no request waits for a slow CDN."""
 
     def __init__(self) -> None:
-        self._words: list[tuple[float, frozenset[str]]] = []  # when to tell, and what
+        self._queue: list[tuple[float, frozenset[str]]] = []  # when to send, and which tags
         self._changed = threading.Condition()
-        self.is_out = False
+        self.is_running = False
 
     def send(self, tags: Collection[str]) -> None:
         now = time.monotonic()
         with self._changed:
-            self._words += [(now, frozenset(tags)), (now + ECHO, frozenset(tags))]
+            self._queue += [(now, frozenset(tags)), (now + REPEAT_AFTER, frozenset(tags))]
             self._changed.notify()
-            if not self.is_out:
-                self.is_out = True
+            if not self.is_running:
+                self.is_running = True
                 threading.Thread(target=self._run, name="purges", daemon=True).start()
 
     def _run(self) -> None:
         while tags := self._next():
             try:
-                _notify(tags)
-            except Exception as error:  # whatever comes back over a network
-                logger.warning("a proxy was not told at once and is told again: %s", error)
+                _send_purges(tags)
+            except Exception as error:  # any network error
+                logger.warning("a CDN purge failed and will be repeated: %s", error)
 
     def _next(self) -> frozenset[str]:
-        """All that is to be told now, once there is anything; nothing when there is nothing left."""
+        """Wait for the next due purges and return their tags; empty when the queue is empty."""
         with self._changed:
-            while self._words:
+            while self._queue:
                 now = time.monotonic()
-                if due := [tags for at, tags in self._words if at <= now]:
-                    self._words = [(at, tags) for at, tags in self._words if at > now]
+                if due := [tags for at, tags in self._queue if at <= now]:
+                    self._queue = [(at, tags) for at, tags in self._queue if at > now]
                     return frozenset().union(*due)
-                self._changed.wait(min(at for at, _tags in self._words) - now)
-            self.is_out = False
+                self._changed.wait(min(at for at, _tags in self._queue) - now)
+            self.is_running = False
             return frozenset()
 
 
-_messenger = _Messenger()
+_sender = _PurgeSender()
 
 
-def _notify(tags: Collection[str]) -> None:
-    """Tell all proxies. If one was not reached or refused, the others are told still, and then that is raised."""
+def _send_purges(tags: Collection[str]) -> None:
+    """Send a purge to every proxy; the first error is raised after all were tried."""
     errors: list[Exception] = []
     for url in settings.CDN_PURGE_URLS:
         try:
-            for some in _in_portions(sorted(tags)):
+            for some in _chunks(sorted(tags)):
                 with urlopen(_request(url, some), timeout=TIMEOUT):  # noqa: S310 (checked at start)
                     pass
         except (OSError, HTTPException) as error:
@@ -132,11 +132,11 @@ def _notify(tags: Collection[str]) -> None:
 
 
 def _request(url: str, tags: Sequence[str]) -> Request:
-    """In the header for Varnish and Fastly, in the body for Cloudflare."""
+    """Tags go into the header for Varnish and Fastly, and into the body for Cloudflare."""
     headers = {"Content-Type": "application/json", "Surrogate-Key": " ".join(tags), **settings.CDN_PURGE_HEADER}
     body = json.dumps({"tags": tags}).encode()
     return Request(url, data=body, headers=headers, method=settings.CDN_PURGE_METHOD)  # noqa: S310
 
 
-def _in_portions(tags: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (tags[start : start + _TAGS_AT_ONCE] for start in range(0, len(tags), _TAGS_AT_ONCE))
+def _chunks(tags: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (tags[start : start + _MAX_TAGS] for start in range(0, len(tags), _MAX_TAGS))

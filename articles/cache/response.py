@@ -1,4 +1,4 @@
-"""Answers as they are kept, and as they are sent: with how long they stay true, and whether anything is new."""
+"""Cached responses, and how they are sent: `ETag`, `Last-Modified`, `Cache-Control` and tags."""
 
 from __future__ import annotations
 
@@ -18,103 +18,103 @@ from articles.cache.backend import CacheFailed, command, reachable, responses
 from articles.cache.tags import HEADER, NEWS, SITE, tags_on
 
 _MARGIN = 1.0
-"""Seconds for an answer that is on its way, and caches that count whole seconds."""
+"""Seconds deducted from the TTL for network latency and caches that count whole seconds."""
 
-_MOST_TAGS = 50  # an answer that shows more things than that follows everything new instead
-_REMEMBERED = 6 * 3600.0  # seconds after a change for which it is known since when an answer is the same
+_MAX_TAGS = 50  # a response with more tags gets `NEWS` instead
+_LAST_MODIFIED_TTL = 6 * 3600.0  # seconds
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a view answered. Once it is kept: for how many seconds from then on, and with which versions of its tags."""
+class CachedResponse:
+    """A response to store; once stored, also its TTL, its generation and the versions of its tags."""
 
-    asked: str  #: what it is the answer to
+    fingerprint: str  #: of the request
     content: bytes
     headers: Mapping[str, str]
     tags: Sequence[str]
     etag: str
     modified: int | None  #: seconds since 1970
-    left: float = 0.0
+    ttl: float = 0.0
     generation: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, response: HttpResponse, key: str, asked: str, now: datetime) -> Answer:
-        """What was made at the instant `now`, as an answer to what was `asked`; `key` is where it is kept."""
+    def of(cls, response: HttpResponse, key: str, fingerprint: str, now: datetime) -> CachedResponse:
+        """`response` as built at the instant `now`, to be stored under `key`."""
         tags = tags_on(response)
         etag = f'"{sha256(response.content).hexdigest()[:32]}"'
         return cls(
-            asked=asked,
+            fingerprint=fingerprint,
             content=response.content,
             headers={name: value for name, value in response.headers.items() if name != HEADER},
-            tags=(SITE, *(tags if len(tags) <= _MOST_TAGS else [NEWS])),
+            tags=(SITE, *(tags if len(tags) <= _MAX_TAGS else [NEWS])),
             etag=etag,
-            modified=_first_given_out(key, asked, etag, int(now.timestamp())),
+            modified=_last_modified(key, fingerprint, etag, int(now.timestamp())),
         )
 
-    def packed(self) -> dict[str, Any]:
-        """As it is kept: texts, bytes and numbers alone, so that what is read from a cache can only be such."""
+    def serialise(self) -> dict[str, Any]:
+        """Texts, bytes and numbers only, so that reading a cache entry can create nothing else."""
         return dict(vars(self))
 
     @classmethod
-    def unpacked(cls, found: Any) -> Self | None:
-        """The answer that was kept as `found`; None if that is none."""
+    def deserialise(cls, found: Any) -> Self | None:
+        """The response in a cache entry; None if the entry is not one."""
         try:
             return cls(**found) if found else None
         except TypeError:
             return None
 
 
-def _first_given_out(key: str, asked: str, etag: str, second: int) -> int | None:
-    """The second in which this version was first given out, or the next one if another version was in the same.
+def _last_modified(key: str, fingerprint: str, etag: str, second: int) -> int | None:
+    """The second in which this content was first sent, or the next one if other content was sent in the same second.
 
-    None until that has come. No column tells when something left a list, so the answers themselves are watched. Where
-    the cache forgets, is away, or is each process's own, answers are sent again that need not be.
+    None while that second is in the future. No column says when an article left a list, so the responses themselves
+    are compared. If the cache lost the entry, is unreachable or is local to a process, responses are sent in full.
     """
     if not reachable:
         return None
     try:
-        first = _note_first(f"{key}:first", asked, etag, second)
+        first = _record_first_sent(f"{key}:first", fingerprint, etag, second)
     except CacheFailed:
         return None
     return first if first <= second else None
 
 
-def _note_first(key: str, asked: str, etag: str, second: int) -> int:
+def _record_first_sent(key: str, fingerprint: str, etag: str, second: int) -> int:
     with command("get"):
         known = responses.get(key)
-    if known is None or known[0] != asked:
+    if known is None or known[0] != fingerprint:
         first = second
     elif known[1] == etag:
         return int(known[2])
     else:
         first = max(second, int(known[2]) + 1)
     with command("set"):
-        responses.set(key, [asked, etag, first], timeout=_REMEMBERED)
+        responses.set(key, [fingerprint, etag, first], timeout=_LAST_MODIFIED_TTL)
     return first
 
 
-def deliver(request: HttpRequest, answer: Answer, left: float) -> HttpResponseBase:
-    """`answer`, which stays true for `left` seconds, or "304 Not Modified" for whoever has it already."""
-    full = HttpResponse(answer.content, headers=dict(answer.headers))
-    response = get_conditional_response(request, answer.etag, answer.modified, full) or full
-    response.headers["ETag"] = answer.etag
-    if answer.modified is not None:
-        response.headers["Last-Modified"] = http_date(answer.modified)
-    name_tags(response, answer.tags)
-    set_cache_headers(response, left)
+def deliver(request: HttpRequest, cached: CachedResponse, ttl: float) -> HttpResponseBase:
+    """`cached`, valid for `ttl` seconds, or "304 Not Modified" if the request's conditions allow it."""
+    full = HttpResponse(cached.content, headers=dict(cached.headers))
+    response = get_conditional_response(request, cached.etag, cached.modified, full) or full
+    response.headers["ETag"] = cached.etag
+    if cached.modified is not None:
+        response.headers["Last-Modified"] = http_date(cached.modified)
+    set_tag_headers(response, cached.tags)
+    set_cache_headers(response, ttl)
     return response
 
 
-def name_tags(response: HttpResponseBase, tags: Sequence[str]) -> None:
-    """Say what a response shows, in the two headers that proxies know."""
+def set_tag_headers(response: HttpResponseBase, tags: Sequence[str]) -> None:
+    """Set both headers by which proxies know the tags of a response."""
     response.headers[HEADER], response.headers["Cache-Tag"] = " ".join(tags), ",".join(tags)
 
 
-def set_cache_headers(response: HttpResponseBase, left: float, *, browsers: int = 0) -> None:
-    """Browsers ask each time, or after some seconds, for nobody can purge them. Proxies keep it while it is true, if
-    they are purged.
+def set_cache_headers(response: HttpResponseBase, ttl: float, *, browsers: int = 0) -> None:
+    """Set `Cache-Control`: browsers, which cannot be purged, cache for `browsers` seconds at most; proxies for `ttl`,
+    but only if they are purged.
     """
-    patch_cache_control(response, public=True, max_age=max(min(int(left), browsers), 0))
+    patch_cache_control(response, public=True, max_age=max(min(int(ttl), browsers), 0))
     if settings.CDN_PURGE_URLS:
-        patch_cache_control(response, s_maxage=max(int(left - _MARGIN), 0))
+        patch_cache_control(response, s_maxage=max(int(ttl - _MARGIN), 0))

@@ -1,4 +1,4 @@
-"""Where answers are kept: found if nothing that they show was purged, or made, by one request for all."""
+"""One cache entry: served while valid, otherwise rebuilt by one request while the others wait (single-flight)."""
 
 from __future__ import annotations
 
@@ -13,108 +13,109 @@ from django.http.response import HttpResponseBase
 from prometheus_client import Counter
 
 from articles.cache.backend import CacheFailed, command, responses
-from articles.cache.response import Answer
-from articles.cache.versions import GENERATION, claim_versions, keys_of, look_up, versions_of
+from articles.cache.response import CachedResponse
+from articles.cache.versions import GENERATION, claim_versions, keys_of, read_entries, versions_of
 
-Made = tuple[Answer | HttpResponseBase, float]
-"""An answer to keep, or a response that is none, such as a redirection; and the end of that, by `time.monotonic()`."""
+Built = tuple[CachedResponse | HttpResponseBase, float]
+"""A response to cache, or one that is not cached such as a redirect; and when it expires, by `time.monotonic()`."""
 
-_PATIENCE = 3.0  # seconds a request waits for another one that makes the same answer
-_LOOK_AGAIN = 0.01  # seconds
-_LOCKED = 10.0  # seconds after which who makes an answer is taken for dead
-_IN_VAIN = 0.25  # seconds in which nobody waits where there was nothing to keep
+_MAX_WAIT = 3.0  # seconds a request waits for another one that builds the same response
+_POLL = 0.01  # seconds
+_LOCK_TTL = 10.0  # seconds
+_UNCACHEABLE_TTL = 0.25  # seconds during which requests do not wait, because the last response could not be cached
 
-_answers = Counter("headline_answers", "Readers' answers, by whether they were kept or made anew", ["source"])
+_lookups = Counter("headline_answers", "Responses to readers, by cache hit (kept) or miss (made)", ["source"])
 
 
-class Store:
-    """The place `key` of an answer in the cache, and who may make it; only that to what is `asked` will do."""
+class CacheEntry:
+    """The entry `key`, valid only for requests with this `fingerprint`; `build` makes the response on a miss."""
 
-    def __init__(self, key: str, asked: str, make: Callable[[], Made]) -> None:
-        self._key, self._lock, self._asked = key, f"pages:lock:{asked}", asked
-        self._make = make
+    def __init__(self, key: str, fingerprint: str, build: Callable[[], Built]) -> None:
+        self._key, self._lock, self._fingerprint = key, f"pages:lock:{fingerprint}", fingerprint
+        self._build = build
 
-    def get(self) -> Made:
-        """The answer, kept or made."""
-        found = look_up(self._key)
+    def get(self) -> Built:
+        """The cached response, or a new one that is stored."""
+        found = read_entries(self._key)
         if not found:
-            return self.make()
-        return self._kept(found) or self._make_for_all()
+            return self.build()
+        return self._valid(found) or self._build_once()
 
-    def make(self) -> Made:
-        """Make it for one request alone."""
-        _answers.labels("made").inc()
-        return self._make()
+    def build(self) -> Built:
+        """Build the response without storing it."""
+        _lookups.labels("made").inc()
+        return self._build()
 
-    def _kept(self, found: dict[str, Any]) -> Made | None:
-        """What was found, if nothing that it shows was purged since it was made."""
-        answer = Answer.unpacked(found.get(self._key))
-        if answer is None or answer.asked != self._asked:
+    def _valid(self, found: dict[str, Any]) -> Built | None:
+        """The cached response, unless one of its tags was purged since it was built."""
+        cached = CachedResponse.deserialise(found.get(self._key))
+        if cached is None or cached.fingerprint != self._fingerprint:
             return None
-        if answer.generation != found[GENERATION]:
-            present = look_up(*keys_of(answer.tags))
-            if not present or versions_of(answer.tags, present) != answer.versions:
+        if cached.generation != found[GENERATION]:
+            present = read_entries(*keys_of(cached.tags))
+            if not present or versions_of(cached.tags, present) != cached.versions:
                 return None
-        _answers.labels("kept").inc()
-        return answer, time.monotonic() + self._left(answer)
+        _lookups.labels("kept").inc()
+        return cached, time.monotonic() + self._remaining_ttl(cached)
 
-    def _left(self, answer: Answer) -> float:
-        """Only who tells proxies has to ask the cache; in a process's own memory an answer does not grow old."""
+    def _remaining_ttl(self, cached: CachedResponse) -> float:
+        """Read from the cache only where proxies need it; otherwise the original TTL will do."""
         milliseconds = getattr(responses, "pttl", None)
         if milliseconds is None or not settings.CDN_PURGE_URLS:
-            return answer.left
+            return cached.ttl
         try:
             with command("pttl"):
                 return (milliseconds(self._key) or 0) / 1000
         except CacheFailed:
             return 0.0
 
-    def _make_for_all(self) -> Made:
-        """Make it and keep it, unless another request is about to; then wait for that one."""
-        patience = time.monotonic() + _PATIENCE
-        while time.monotonic() < patience:
+    def _build_once(self) -> Built:
+        """Build and store the response, or wait for another request that is doing so."""
+        deadline = time.monotonic() + _MAX_WAIT
+        while time.monotonic() < deadline:
             try:
                 with command("add"):
-                    is_mine = responses.add(self._lock, "making", timeout=_LOCKED)
+                    has_lock = responses.add(self._lock, "building", timeout=_LOCK_TTL)
             except CacheFailed:
                 break
-            if is_mine:
-                return self._make_under_lock()
-            found = look_up(self._key, self._lock)
-            if not found or found.get(self._lock) == "in vain":
+            if has_lock:
+                return self._build_under_lock()
+            found = read_entries(self._key, self._lock)
+            if not found or found.get(self._lock) == "uncacheable":
                 break
-            if kept := self._kept(found):
-                return kept
-            time.sleep(_LOOK_AGAIN)
-        return self.make()
+            if valid := self._valid(found):
+                return valid
+            time.sleep(_POLL)
+        return self.build()
 
-    def _make_under_lock(self) -> Made:
+    def _build_under_lock(self) -> Built:
         try:
-            found = look_up(self._key)
-            if kept := self._kept(found) if found else None:  # made by whoever had the lock before
-                return kept
-            made, ends = self.make()
-            if isinstance(made, Answer):
-                return made, ends if self._keep(made, ends, found.get(GENERATION)) else time.monotonic()
+            found = read_entries(self._key)
+            if valid := self._valid(found) if found else None:  # stored by the previous holder of the lock
+                return valid
+            built, expires_at = self.build()
+            if isinstance(built, CachedResponse):
+                is_stored = self._store(built, expires_at, found.get(GENERATION))
+                return built, expires_at if is_stored else time.monotonic()
         finally:
             with suppress(CacheFailed), command("delete"):
                 responses.delete(self._lock)
         with suppress(CacheFailed), command("set"):
-            responses.set(self._lock, "in vain", timeout=min(ends - time.monotonic(), _IN_VAIN))
-        return made, ends
+            responses.set(self._lock, "uncacheable", timeout=min(expires_at - time.monotonic(), _UNCACHEABLE_TTL))
+        return built, expires_at
 
-    def _keep(self, answer: Answer, ends: float, generation: str | None) -> bool:
-        """Keep an answer until it changes; False if something was purged while it was made, so that it may be old."""
+    def _store(self, built: CachedResponse, expires_at: float, generation: str | None) -> bool:
+        """Store a response until it expires; False if anything was purged while it was built: it may be outdated."""
         if generation is None:
             return False
         try:
-            versions = claim_versions(answer.tags, generation)
+            versions = claim_versions(built.tags, generation)
             if versions is None:
                 return False
-            left = ends - time.monotonic()
-            answer = replace(answer, generation=generation, versions=versions, left=left)
+            ttl = expires_at - time.monotonic()
+            built = replace(built, generation=generation, versions=versions, ttl=ttl)
             with command("set"):
-                responses.set(self._key, answer.packed(), timeout=min(left, settings.PAGE_CACHE_SECONDS))
+                responses.set(self._key, built.serialise(), timeout=min(ttl, settings.PAGE_CACHE_SECONDS))
         except CacheFailed:
             return False
         return True

@@ -1,4 +1,4 @@
-"""The names of what answers show. A change makes void what carries its tags; proxies hear the same names."""
+"""Tags (surrogate keys) that say what a response shows, for the response cache and for proxies."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from django.http.response import HttpResponseBase
 from articles.models import Article
 
 SITE = "site"
-"""On every answer: for changes that may be seen anywhere, such as the name of a channel."""
+"""On every response: for changes that may be visible anywhere, such as the name of a channel."""
 
 NEWS = "news"
 """On every list over all channels."""
 
 HEADER = "Surrogate-Key"
-"""Where an answer names its tags, for Fastly and Varnish; `Cache-Tag` says the same to others."""
+"""The header with a response's tags for Fastly and Varnish; `Cache-Tag` is the same for other proxies."""
 
 
 def article_tag(pk: int) -> str:
@@ -24,33 +24,33 @@ def article_tag(pk: int) -> str:
 
 
 def channel_tag(pk: int) -> str:
-    """On everything that lists the articles of a channel."""
+    """On every list of a channel's articles."""
     return f"channel:{pk}"
 
 
 def topic_tag(pk: int) -> str:
-    """On everything that lists the articles with a tag of the newsroom's."""
+    """On every list of the articles with a newsroom tag."""
     return f"tag:{pk}"
 
 
 def author_tag(pk: int) -> str:
-    """On everything that lists the articles of an author."""
+    """On every list of an author's articles."""
     return f"author:{pk}"
 
 
 def tagged(response: HttpResponseBase, *tags: str) -> HttpResponseBase:
-    """`response`, which shows what these tags stand for."""
+    """Add tags to `response` and return it."""
     response.headers[HEADER] = " ".join(dict.fromkeys([*tags_on(response), *tags]))
     return response
 
 
 def tags_on(response: HttpResponseBase) -> list[str]:
-    """What a response says it shows."""
+    """The tags of a response."""
     return str(response.headers.get(HEADER, "")).split()
 
 
 def tags_of(article_ids: Collection[int]) -> set[str]:
-    """Where these articles are shown now: on their pages and in lists. Two statements."""
+    """The tags of the pages and lists that show these articles now. Two statements."""
     rows = list(Article.objects.filter(pk__in=article_ids).values_list("channel", "author"))
     topics = Article.tags.through.objects.filter(article_id__in=article_ids).values_list("tag_id", flat=True)
     return {

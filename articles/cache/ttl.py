@@ -1,4 +1,4 @@
-"""How long an answer stays true: until the clock next changes what readers see."""
+"""TTL of cached responses: until the next change that the clock makes to what readers see."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from django.utils import timezone
 from articles.models import Article, Update
 from scheduling.services import database_now, read_database_clock
 
-LONGEST = timedelta(minutes=1)
-"""What nobody could purge, because the purge was lost or the cache is a stranger's, is seen after this time."""
+MAX_TTL = timedelta(minutes=1)
+"""The longest TTL: it bounds how long a change stays invisible if its purge was lost or the cache is not ours."""
 
 
 @dataclass(frozen=True)
-class Horizon:
-    """The database's instant `now`, and the first one after it at which the clock changes something for readers."""
+class NextChange:
+    """The database's `now`, and the next instant `at` which the clock changes what readers see."""
 
     now: datetime
-    change: datetime
-    asked_at: float  #: an instant of `time.monotonic()` that was no later than `now`
+    at: datetime
+    read_at: float  #: an instant of `time.monotonic()` no later than `now`
 
     @property
-    def ends(self) -> float:
-        """The instant of the change, or a little before, by `time.monotonic()`."""
-        return self.asked_at + (self.change - self.now).total_seconds()
+    def expires_at(self) -> float:
+        """The instant of the change or slightly before it, by `time.monotonic()`."""
+        return self.read_at + (self.at - self.now).total_seconds()
 
 
-def look_ahead() -> Horizon:
-    """When the clock next changes what readers see, anywhere on the site, `LONGEST` from now at most.
+def next_change() -> NextChange:
+    """When the clock next changes what readers see anywhere on the site, at most `MAX_TTL` from now.
 
-    One statement, a look into an index for each kind of change. All answers have the same horizon: so it is one look
-    however many articles there are, and tells nobody in which channel something is about to happen.
+    One statement with one index lookup for each kind of change. It is the same for all responses, so a TTL does not
+    reveal in which channel something is scheduled.
     """
-    asked_at, now = time.monotonic(), database_now()
+    read_at, now = time.monotonic(), database_now()
     visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
     firsts = [
         *(_first(articles, "publish_at", now) for articles in visible),
@@ -48,11 +48,11 @@ def look_ahead() -> Horizon:
     row = Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *firsts).first()
     present, *moments = row or (read_database_clock(),)
     known = [moment for moment in moments if moment is not None]
-    return Horizon(present, min([*known, present + LONGEST, _midnight(present)]), asked_at)
+    return NextChange(present, min([*known, present + MAX_TTL, _midnight(present)]), read_at)
 
 
 def _midnight(now: datetime) -> datetime:
-    """When the date in the masthead changes."""
+    """When the date in the page header changes."""
     day = timezone.localtime(now, timezone.get_default_timezone()) + timedelta(days=1)
     return day.replace(hour=0, minute=0, second=0, microsecond=0)
 

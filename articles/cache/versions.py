@@ -1,13 +1,14 @@
-"""The versions of tags, in the cache: a purge gives its tags new ones, and answers with old ones are void.
+"""Tag versions for response-cache invalidation.
 
-An answer is kept with a version of each of its tags; whoever keeps one gives a version to those that have none. A tag
-without a version makes an answer void too, so a server that evicts or forgets one brings nothing back.
+A purge gives its tags new versions. A cached response is stored with the version of each of its tags and is valid only
+while all of them are unchanged; a tag without a version (evicted or lost) invalidates it too.
 
-The key `GUARD` is renewed by every purge. While an answer's guard is the present one, nothing at all was purged since
-it was made; if another guard is found after an answer was made than before, it may show the past and is not kept.
+Every purge also changes the key `GENERATION`. If a response's generation is the current one, nothing was purged since
+it was built, and its tags need not be checked. If the generation changed while a response was built, the response may
+be outdated and is not stored.
 
-A cache that takes no purge is emptied, which a full one still allows. Where that fails as well, this process does
-without the cache until the purge is made good; the purge's task does the same for all others.
+A cache that fails to take a purge is cleared, which a full one still allows. If that fails too, this process does not
+use the cache until the purge succeeds; the purge task does the same for the other processes.
 """
 
 from __future__ import annotations
@@ -19,27 +20,27 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from articles.cache.backend import CacheFailed, command, reachable, responses
-from articles.cache.ttl import LONGEST
+from articles.cache.ttl import MAX_TTL
 
 logger = logging.getLogger(__name__)
 
 GENERATION = "pages:guard"
 
-_LIFETIME = 10 * LONGEST.total_seconds()
+_VERSION_TTL = 10 * MAX_TTL.total_seconds()
 
 Versions = dict[str, str]
 """Tag to version, for those that have one."""
 
 
-class _Owed:
-    """The tags whose purge the cache has not taken yet."""
+class _FailedPurges:
+    """The tags that this process has not been able to purge yet."""
 
     def __init__(self) -> None:
         self._tags: set[str] = set()
         self._lock = threading.Lock()
 
-    def pay(self, tags: Collection[str] = ()) -> bool:
-        """Purge these tags and all that are owed; whether nothing is owed any longer."""
+    def retry(self, tags: Collection[str] = ()) -> bool:
+        """Purge these tags and those that failed before; whether all of it succeeded."""
         if not tags and not self._tags:
             return True
         with self._lock:
@@ -50,84 +51,84 @@ class _Owed:
             return True
 
 
-_owed = _Owed()
+_failed = _FailedPurges()
 
 
-def look_up(*keys: str) -> dict[str, Any]:
-    """What is kept under these keys, and the guard, in one round trip; nothing at all when the cache is away."""
-    if not reachable or not _owed.pay():
+def read_entries(*keys: str) -> dict[str, Any]:
+    """The values of these keys and the generation, in one round trip; empty when the cache is unreachable."""
+    if not reachable or not _failed.retry():
         return {}
     try:
         with command("get"):
             found: dict[str, Any] = responses.get_many([*keys, GENERATION])
         return found if GENERATION in found else found | _first_generation()
     except CacheFailed:
-        reachable.lost()
+        reachable.mark_unreachable()
         return {}
 
 
 def _first_generation() -> dict[str, Any]:
-    """The cache was emptied, or nothing was purged for a while."""
+    """Set a generation after the cache was cleared or the last one expired."""
     with command("add"):
-        responses.add(GENERATION, secrets.token_hex(8), timeout=_LIFETIME)
+        responses.add(GENERATION, secrets.token_hex(8), timeout=_VERSION_TTL)
     with command("get"):
         generation = responses.get(GENERATION)
     if generation is None:
-        raise CacheFailed("it forgot what it was just given")
+        raise CacheFailed("a value that was just written is gone")
     return {GENERATION: generation}
 
 
 def versions_of(tags: Iterable[str], found: dict[str, Any]) -> Versions:
-    """The versions among what was looked up under `keys_of(tags)`."""
+    """The versions of `tags` among the entries read with `keys_of(tags)`."""
     return {tag: found[_key(tag)] for tag in tags if _key(tag) in found}
 
 
 def keys_of(tags: Iterable[str]) -> list[str]:
-    """Where the versions of these tags are kept."""
+    """The cache keys of the tags' versions."""
     return [_key(tag) for tag in tags]
 
 
 def claim_versions(tags: Iterable[str], generation: str) -> Versions | None:
-    """The version of each tag, if nothing was purged since `guard` was read; None if something was.
+    """The version of each tag, creating missing ones; None if anything was purged since `generation` was read.
 
-    Those that have none get one. Who gives a tag another version meanwhile makes answers void, never valid.
+    Two processes that create the same version at once only cause misses, never an outdated hit.
     """
     tags = list(tags)
-    found = look_up(*keys_of(tags))
+    found = read_entries(*keys_of(tags))
     known = versions_of(tags, found)
     if found.get(GENERATION) != generation:
         return None
     if new := {tag: secrets.token_hex(8) for tag in tags if tag not in known}:
         with command("set"):
-            responses.set_many({_key(tag): version for tag, version in new.items()}, timeout=_LIFETIME)
-        if look_up().get(GENERATION) != generation:
+            responses.set_many({_key(tag): version for tag, version in new.items()}, timeout=_VERSION_TTL)
+        if read_entries().get(GENERATION) != generation:
             return None
     return known | new
 
 
-def renew(tags: Collection[str]) -> bool:
-    """Make void whatever carries one of these tags; whether the cache has taken it."""
-    return _owed.pay(tags)
+def invalidate(tags: Collection[str]) -> bool:
+    """Invalidate the responses with any of these tags; whether it succeeded."""
+    return _failed.retry(tags)
 
 
 def _write(tags: Collection[str]) -> bool:
     version = secrets.token_hex(8)
     try:
         with command("purge"):
-            responses.set_many(dict.fromkeys([*keys_of(tags), GENERATION], version), timeout=_LIFETIME)
+            responses.set_many(dict.fromkeys([*keys_of(tags), GENERATION], version), timeout=_VERSION_TTL)
     except CacheFailed as failure:
-        logger.warning("the response cache took no purge and is emptied: %s", failure)
-        return _empty()
+        logger.warning("a purge of the response cache failed; clearing the cache: %s", failure)
+        return _clear()
     return True
 
 
-def _empty() -> bool:
+def _clear() -> bool:
     try:
         with command("clear"):
             responses.clear()
     except CacheFailed as failure:
-        logger.warning("the response cache cannot be emptied and is not used until it is purged: %s", failure)
-        reachable.lost()
+        logger.warning("clearing the response cache failed; not using it until a purge succeeds: %s", failure)
+        reachable.mark_unreachable()
         return False
     return True
 

@@ -1,4 +1,4 @@
-"""Views whose answers are kept: each is made once for all readers, and given out until it changes."""
+"""The `cached` decorator: responses to readers are built once and served from the cache until they change."""
 
 from __future__ import annotations
 
@@ -19,93 +19,93 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import get_language
 
-from articles.cache.response import Answer, deliver
-from articles.cache.store import Made, Store
+from articles.cache.response import CachedResponse, deliver
+from articles.cache.store import Built, CacheEntry
 from articles.cache.tags import HEADER
-from articles.cache.ttl import look_ahead
+from articles.cache.ttl import next_change
 
 View = Callable[..., HttpResponseBase]
 
-ADDRESSES = 10_000
-"""Answers that a view keeps at most to addresses without a query: pages of articles, channels, tags, authors."""
+MAX_PATHS = 10_000
+"""Cache entries of a view for URLs without a query: pages of articles, channels, tags, authors."""
 
-QUERIES = 1_000
-"""Answers that a view keeps at most to addresses with a query: searches, and the pages of a list behind its first."""
+MAX_QUERIES = 1_000
+"""Cache entries of a view for URLs with a query: searches, and the pages of a list after the first."""
 
-LARGEST_PAGE = 50
-"""Entries on a page of any list, at most."""
+MAX_PAGE_SIZE = 50
+"""Rows on a page of any list, at most."""
 
 
 class WrongSlug(Exception):
-    """What is asked for has another slug: `slug`, the one that its address should end in."""
+    """The object exists under another `slug`, to which the view redirects."""
 
     def __init__(self, slug: str) -> None:
         super().__init__(slug)
         self.slug = slug
 
 
-def cached(*parameters: str, one_language: bool = False, most: int = QUERIES) -> Callable[[View], View]:
-    """Keep what a view answers to GET and HEAD, if that is 200, until it changes.
+def cached(*parameters: str, one_language: bool = False, max_queries: int = MAX_QUERIES) -> Callable[[View], View]:
+    """Cache a view's responses to GET and HEAD with status 200 until they change.
 
-    The view names what it shows by `tagged`. Its answer depends on its canonical address, with those of the query's
-    parameters that are named here, and, unless it is in `one_language`, on the language alone: the view sees no other
-    parameter and asks for no host. Another spelling of the address leads to the canonical one. A view keeps no more
-    than `ADDRESSES` answers, and `most` to addresses with a query, so that nobody fills the cache by asking for
-    something new: each has a place, which nobody outside can reckon, and takes that of whichever was there. Inside a
-    transaction, whose changes nobody else sees, nothing is kept.
+    The view names what it shows with `tagged`. Its response may depend only on the canonical path, on the query
+    `parameters` named here and, unless it is in `one_language`, on the language: the view does not see other
+    parameters and must not use the host. Other spellings of a path redirect to the canonical one. A view has at most
+    `MAX_PATHS` entries, and `max_queries` for URLs with a query, so made-up URLs cannot fill the cache: each URL has
+    one slot, chosen by a keyed hash, and replaces what is in it. Inside a transaction nothing is stored, because other
+    requests do not see its changes.
     """
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def respond(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.method not in ("GET", "HEAD"):
                 return view(request, *args, **kwargs)
             _use_canonical_query(request, parameters)
             if (path := _canonical_path(request)) is not None:
-                return _moved(request, path)
-            asked = _asked(request, settings.LANGUAGE_CODE if one_language else get_language())
-            made, ends = kept(
-                view.__qualname__, asked, lambda: _seen(view, request, *args, **kwargs),
-                most=most if request.GET else ADDRESSES,
+                return _redirect(request, path)
+            url = _cache_url(request, settings.LANGUAGE_CODE if one_language else get_language())
+            built, expires_at = get_or_build(
+                view.__qualname__, url, lambda: _call(view, request, *args, **kwargs),
+                slots=max_queries if request.GET else MAX_PATHS,
             )  # fmt: skip
-            if not isinstance(made, Answer):
-                return made
-            response = deliver(request, made, ends - time.monotonic())
+            if not isinstance(built, CachedResponse):
+                return built
+            response = deliver(request, built, expires_at - time.monotonic())
             if one_language:
                 response.headers["Content-Language"] = settings.LANGUAGE_CODE
             return response
 
-        return answer
+        return respond
 
     return decorate
 
 
-def kept(name: str, asked: str, view: Callable[[], HttpResponseBase], *, most: int) -> Made:
-    """What `view` answers to `asked`, kept in one of `most` places of this name."""
-    digest = salted_hmac("articles.cache.views", asked, algorithm="sha256").hexdigest()[:40]
-    key = f"pages:3:{name}:{most}:{int(digest, 16) % most}"
-    store = Store(key, digest, lambda: _make(key, digest, view))
-    return store.make() if connection.in_atomic_block else store.get()
+def get_or_build(name: str, url: str, view: Callable[[], HttpResponseBase], *, slots: int) -> Built:
+    """The response of `view` for `url`, cached in one of `slots` entries of this name."""
+    digest = salted_hmac("articles.cache.views", url, algorithm="sha256").hexdigest()[:40]
+    key = f"pages:3:{name}:{slots}:{int(digest, 16) % slots}"
+    entry = CacheEntry(key, digest, lambda: _build(key, digest, view))
+    return entry.build() if connection.in_atomic_block else entry.get()
 
 
 def _use_canonical_query(request: HttpRequest, known: Collection[str]) -> None:
-    """The known parameters alone, in one order, and a size as its number, which is never too large."""
+    """Reduce the query to known parameters, sorted, with a canonical page size."""
     given, query = request.GET, QueryDict(mutable=True)
     for name in sorted(given.keys() & set(known)):
         query[name] = _canonical_size(given[name]) if name == "page_size" else given[name]
     request.META["QUERY_STRING"] = query.urlencode()
-    request.__dict__.pop("GET", None)  # it is made anew of the query string
+    request.__dict__.pop("GET", None)  # a cached property of the query string
 
 
 def _canonical_size(text: str) -> str:
-    """A size without zeros before it and within `LARGEST_PAGE`; whatever is no size stays what it is."""
+    """A page size without leading zeros and at most `MAX_PAGE_SIZE`; an invalid one stays as it is."""
     if not (text.isascii() and text.isdecimal() and text.strip("0")):
         return text
-    return str(min(int(text.lstrip("0")[:9]), LARGEST_PAGE))
+    return str(min(int(text.lstrip("0")[:9]), MAX_PAGE_SIZE))
 
 
 def _canonical_path(request: HttpRequest) -> str | None:
-    """The address that spells the same path as the site does, if it was asked for in another way, such as `/007/`."""
+    """The canonical path if the request spells it differently, such as `/007/`; else None."""
     match = request.resolver_match
     if match is None:
         return None
@@ -116,33 +116,33 @@ def _canonical_path(request: HttpRequest) -> str | None:
     return None if unquote(path) == request.path else path
 
 
-def _moved(request: HttpRequest, path: str) -> HttpResponseBase:
+def _redirect(request: HttpRequest, path: str) -> HttpResponseBase:
     query = request.META["QUERY_STRING"]
     return HttpResponsePermanentRedirect(f"{path}?{query}" if query else path)
 
 
-def _asked(request: HttpRequest, language: str | None) -> str:
-    """What is asked for: the same at each of the site's hosts, for all addresses in answers begin with `SITE_URL`."""
+def _cache_url(request: HttpRequest, language: str | None) -> str:
+    """What identifies a response. The host is not part of it: all URLs in responses begin with `SITE_URL`."""
     return f"{language} {request.path}?{request.META['QUERY_STRING']}"
 
 
-def _seen(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-    """What the view answers, also where it finds nothing, or finds it under another slug."""
+def _call(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    """The view's response; `Http404` and `WrongSlug` become responses as well."""
     try:
         return view(request, *args, **kwargs)
     except WrongSlug as wrong:
-        return _moved(request, reverse(request.resolver_match.view_name, kwargs=kwargs | {"slug": wrong.slug}))  # type: ignore[union-attr]
+        return _redirect(request, reverse(request.resolver_match.view_name, kwargs=kwargs | {"slug": wrong.slug}))  # type: ignore[union-attr]
     except Http404 as error:
         return response_for_exception(request, error)
 
 
-def _make(key: str, asked: str, view: Callable[[], HttpResponseBase]) -> Made:
-    """The clock is read before the view looks, so that what changes meanwhile is not taken for what will stay."""
-    horizon = look_ahead()
+def _build(key: str, fingerprint: str, view: Callable[[], HttpResponseBase]) -> Built:
+    """The next change is read before the view runs, so that a change in between is not missed."""
+    change = next_change()
     response = view()
     if isinstance(response, SimpleTemplateResponse):
         response.render()
     if isinstance(response, HttpResponse) and response.status_code == HTTPStatus.OK and not response.cookies:
-        return Answer.of(response, key, asked, horizon.now), horizon.ends
+        return CachedResponse.of(response, key, fingerprint, change.now), change.expires_at
     response.headers.pop(HEADER, None)
-    return response, horizon.ends
+    return response, change.expires_at

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import TextIO
 
 @contextmanager
 def replacing(path: Path) -> Iterator[TextIO]:
-    """A text file (UTF-8) that takes the place of `path` once all is in it and on the disk; on an error nothing does.
+    """A text file (UTF-8) that replaces `path` when the block succeeds and the data is synced to disk.
 
-    Only its owner may read it. What is no file, such as a pipe or a device, is written to. Raises `OSError`.
+    Only its owner can read it. A pipe or device is written to directly. Raises `OSError`.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
@@ -24,7 +24,7 @@ def replacing(path: Path) -> Iterator[TextIO]:
     prefix = f".{path.name[:80]}."
     with NamedTemporaryFile("w", encoding="utf-8", newline="", dir=path.parent, prefix=prefix, delete=False) as stream:
         try:
-            yield stream  # type: ignore[misc]  # it is as good as a TextIO
+            yield stream  # type: ignore[misc]  # behaves like a TextIO
             stream.flush()
             os.fsync(stream.fileno())
             os.replace(stream.name, path)

@@ -1,4 +1,4 @@
-"""Reading much as of one instant, while others go on writing."""
+"""Consistent reads across many queries without blocking writers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ BEGIN = {
     ),
     "sqlite": ("BEGIN DEFERRED",),
 }
-"""Django's `atomic` is no help here: READ COMMITTED sees what others commit meanwhile, and IMMEDIATE locks them out."""
+"""Django's `atomic` does not help: READ COMMITTED sees later commits, and IMMEDIATE blocks writers."""
 
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Whatever is read inside is of the instant of the first reading. Inside a transaction it is that one's view."""
+    """All reads in the block see the database as of the first one. Inside a transaction this does nothing."""
     if connection.in_atomic_block:
         yield
         return

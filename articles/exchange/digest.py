@@ -1,4 +1,4 @@
-"""What an import brings for one article, and what it leaves on the article by which a repeat knows it."""
+"""An imported article, and the fingerprint that a repeated import compares."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from articles.text import references
 
 STATE = ("status", "publish_at", "unpublish_at", "embargo_until")
 AROUND = ("published_at", "status_reason", "retraction_notice")
-"""What comes with a state, but is none of what editors choose."""
+"""Columns that belong to the state but are not set by editors."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedArticle:
-    """A checked article of a file. `external_id` is its name over there, `digest` stands for all its content."""
+    """A validated article of a file. `external_id` identifies it in the source, `digest` is a hash of its content."""
 
     external_id: str
     digest: str
@@ -46,12 +46,12 @@ class ImportedArticle:
 
     @property
     def new_channel(self) -> dict[str, str]:
-        """What the file says about its channel, should that have to be made."""
+        """Values for its channel, in case it must be created."""
         return {"slug": self.channel_slug, "description": self.channel_description}
 
     @property
     def chosen_cover(self) -> dict[str, Any]:
-        """The columns of the cover, if the file says anything of it."""
+        """The columns of the cover; empty if the file has none."""
         if not self.cover_mode:
             return {}
         cover = CoverMode(self.cover_mode).cover(self.cover, references(self.body))
@@ -59,8 +59,8 @@ class ImportedArticle:
 
 
 @dataclass(frozen=True, slots=True)
-class Imprint:
-    """What an import leaves on an article, as `Article.external_digest`: by it a repeat sees what has changed where."""
+class Fingerprint:
+    """The value of `Article.external_digest`: a repeated import detects changes in the file and in the database."""
 
     content: str
     state: str
@@ -68,12 +68,12 @@ class Imprint:
 
     @classmethod
     def of(cls, item: ImportedArticle) -> Self:
-        """The imprint that storing `item` leaves."""
+        """The fingerprint of an imported article."""
         return cls(item.digest, signature(item), item.held)
 
     @classmethod
     def on(cls, article: Article) -> Self:
-        """The imprint that the last import left on `article`."""
+        """The fingerprint that the last import stored."""
         content, state, held, *_rest = f"{article.external_digest}...".split(".")
         return cls(content, state, bool(held))
 
@@ -82,6 +82,6 @@ class Imprint:
 
 
 def signature(subject: Article | ImportedArticle) -> str:
-    """Stands for the status and times of `subject`."""
+    """A hash of the status and times of `subject`."""
     state = "|".join(str(getattr(subject, name)) for name in STATE)
     return hashlib.blake2b(state.encode(), digest_size=6).hexdigest()

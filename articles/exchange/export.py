@@ -1,4 +1,4 @@
-"""Articles as records that an import understands, any number of them in little memory."""
+"""Export articles as records that an import can read, in constant memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from articles.models import Article, ArticleQuerySet, Channel, ChannelQuerySet, 
 from articles.text import clean_html
 
 PAGE = 200
-"""Articles that are read with one statement."""
+"""Articles read in one statement."""
 
 Status = Article.Status
 UNPUBLISHED = (Status.UNPUBLISHED, Status.RETRACTED)
@@ -25,16 +25,16 @@ UNPUBLISHED = (Status.UNPUBLISHED, Status.RETRACTED)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An article that is written as it stands at `now`, and its tags by name."""
+    """An article as of `now`, with its tags."""
 
     article: Article
     tags: list[Tag]
     now: datetime
 
     def fields(self) -> dict[str, Any]:
-        """All of it by the names that imports use, see `articles.exchange.records.FIELDS`.
+        """The record's fields, see `articles.exchange.records.FIELDS`.
 
-        Times are in UTC, addresses are whole, and what is not shown to readers is not in the body either.
+        Times are in UTC, URLs absolute, and the body is sanitised as for readers.
         """
         article, status = self.article, self._status()
         return {
@@ -62,27 +62,27 @@ class Item:
         }
 
     def _went_live_at(self, status: Article.Status) -> datetime | None:
-        """Its own time if it is live and no worker has stamped it; nothing if it waits."""
+        """When it went live: its planned time if no worker has recorded it yet; None if it is not live."""
         if status == Status.PUBLISHED:
             return self.article.published_at or self.article.goes_live_at
         return self.article.published_at if status in UNPUBLISHED else None
 
     def _text_changed_at(self) -> datetime | None:
-        """An import stamps what has none; what readers are told of an article that was never changed stays so."""
+        """An import sets the current time if there is none, so unchanged live articles get the time of publication."""
         article = self.article
         if article.text_changed_at or article.status not in Status.visible():
             return article.text_changed_at
         return min(article.goes_live_at or article.created_at, article.created_at)
 
     def _status(self) -> Article.Status:
-        """As others need it. Nobody elsewhere has started the automatic review of what is waiting for it here."""
+        """The status for other systems, where no automatic review is running."""
         status = Status(self.article.status)
         if status in Status.visible():
             return self._status_by_the_clock(status)
         return Status.MANUAL_REVIEW if status == Status.SUBMITTED else status
 
     def _status_by_the_clock(self, status: Article.Status) -> Article.Status:
-        """What is live is published even if no worker has noted it yet; what readers do not see is not."""
+        """Published exactly if it is live, whether or not a worker has recorded it."""
         goes_live_at = self.article.goes_live_at
         if goes_live_at is not None and goes_live_at <= self.now:
             return Status.PUBLISHED
@@ -93,14 +93,14 @@ class Item:
 
 @dataclass
 class Export:
-    """The articles that are to be written, as of `now`. `done` is how many of them have been handed out."""
+    """The articles to export, as of `now`; `done` counts those already yielded."""
 
     articles: ArticleQuerySet
     now: datetime
     done: int = 0
 
     def items(self) -> Iterator[Item]:
-        """Each article, in the order in which the articles were made."""
+        """Yield each article, in order of creation."""
         for page in self._pages(self.articles.select_related("channel", "author")):
             tags = _tags_of(page)
             for article in page:
@@ -108,11 +108,11 @@ class Export:
                 self.done += 1
 
     def channels(self) -> ChannelQuerySet:
-        """Those that the articles are in."""
+        """The channels of the articles."""
         return Channel.objects.filter(pk__in=self.articles.order_by().values("channel"))
 
     def users(self) -> models.QuerySet[Any]:
-        """Those who wrote the articles."""
+        """The authors of the articles."""
         authors = self.articles.order_by().values("author")
         return get_user_model()._default_manager.filter(pk__in=authors).order_by("pk")
 
@@ -124,11 +124,11 @@ class Export:
 
 
 Writer = Callable[[Export], Iterator[str]]
-"""A format: yields the text of a file that holds the articles of an export, in constant memory."""
+"""A format: yields the text of the exported file in parts, in constant memory."""
 
 
 def _tags_of(page: Iterable[Article]) -> dict[int, list[Tag]]:
-    """By article. Django's prefetching would tie each article into a ring, which stays in memory for long."""
+    """Tags by article id. `prefetch_related` would create reference cycles that stay in memory for long."""
     taggings = Article.tags.through.objects.filter(article__in=page).select_related("tag")
     found: dict[int, list[Tag]] = {}
     for tagging in sorted(taggings, key=lambda tagging: tagging.tag.name):

@@ -1,4 +1,4 @@
-"""The name of an article in other newsrooms, by which it is recognised when it comes home."""
+"""External ids of our own articles in exports, by which an import recognises them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from datetime import UTC
 
 from articles.models import Article
 
-_NAME = re.compile(r"headline:([0-9]{1,18})@\S+")
+_PATTERN = re.compile(r"headline:([0-9]{1,18})@\S+")
 
 
 def identity(article: Article) -> str:
-    """Its number and the instant it was made: the number alone would name another article in another newsroom."""
+    """Its id and creation time, since the id alone is not unique across installations."""
     return f"headline:{article.pk}@{article.created_at.astimezone(UTC).isoformat()}"
 
 
-def at_home(names: Iterable[str]) -> set[str]:
-    """Those of these names that are of articles made here."""
-    wanted = {int(found[1]): name for name in names if (found := _NAME.fullmatch(name))}
-    made = Article.objects.filter(pk__in=wanted).only("created_at") if wanted else Article.objects.none()
-    return {identity(article) for article in made} & set(wanted.values())
+def own_ids(external_ids: Iterable[str]) -> set[str]:
+    """The external ids that belong to articles of this installation."""
+    wanted = {int(found[1]): each for each in external_ids if (found := _PATTERN.fullmatch(each))}
+    articles = Article.objects.filter(pk__in=wanted).only("created_at") if wanted else Article.objects.none()
+    return {identity(article) for article in articles} & set(wanted.values())

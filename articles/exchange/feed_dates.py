@@ -1,4 +1,4 @@
-"""The dates of feeds: RFC 822's in RSS, ISO 8601 in Atom, and in either whatever programs made of them."""
+"""Parse dates of feeds: RFC 822 (RSS), ISO 8601 (Atom), and common deviations in both."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ ZONES = {
     "HKT": "+0800", "SGT": "+0800", "JST": "+0900", "KST": "+0900", "AEST": "+1000", "AEDT": "+1100", "NZST": "+1200",
     "NZDT": "+1300",
 }  # fmt: skip
-"""Names that mean one offset everywhere; RFC 822 has those of America, and BST or IST mean several."""
+"""Unambiguous names of time zones. RFC 822 defines the American ones; BST or IST have several meanings."""
 
 _ZONE = re.compile(r"\b[A-Z]{3,4}$")
 
 
 def moment(text: str) -> str:
-    """ISO 8601 with an offset; what is no time comes back as it is, to be refused with its field. Raises `Refused`."""
+    """ISO 8601 with an offset. An invalid time is returned unchanged; validation refuses it later. Raises `Refused`."""
     if not text:
         raise Refused("date", _("is missing; an entry needs its pubDate, published, updated or dc:date"))
     found = _from_iso(text) or _from_mail(_ZONE.sub(lambda zone: ZONES.get(zone[0], zone[0]), text))
     if found is None:
         return text
     if found.tzinfo is None:
-        message = _('"%(text)s" has no time zone that is known; write an offset such as +0200')
+        message = _('"%(text)s" has no known time zone; use an offset such as +0200')
         raise Refused("date", message % {"text": text[:60]})
     return found.isoformat()
 

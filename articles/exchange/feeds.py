@@ -1,7 +1,7 @@
-"""Feeds: RSS 2.0 (https://www.rssboard.org/rss-specification), RSS 1.0 and Atom (RFC 4287).
+"""Import of RSS 2.0 (https://www.rssboard.org/rss-specification), RSS 1.0 and Atom (RFC 4287) feeds.
 
-Each entry becomes an article that is published with its own date. Its first category is the channel, the others are
-tags. A summary beside a text is its summary; a summary alone is the text.
+Each entry becomes a published article with the entry's date. Its first category is the channel, the others are tags. A
+summary without a text becomes the text.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PLAYERS = {
     "audio": '<audio src="%s" controls></audio>',
     "video": '<video src="%s" controls></video>',
 }
-"""How what comes with an entry is shown, by the first half of its media type."""
+"""HTML of attached files, by the main type of their media type."""
 
 _BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
@@ -56,15 +56,15 @@ _ATOM_AUTHOR = "{http://www.w3.org/2005/Atom}author"
 _MARKUP = re.compile(r"</?(?:a|b|br|code|em|i|mark|q|s|small|span|strong|sub|sup|u)\b[^<>]*>", re.IGNORECASE)
 
 
-class Actor(NamedTuple):
-    """Who wrote it, as far as the feed says."""
+class Author(NamedTuple):
+    """An author of an entry."""
 
     name: str
     email: str = ""
 
 
 def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
-    """Yield a record for each entry. XML names its encoding itself, so `encoding` is not used."""
+    """Yield a record for each entry. XML declares its encoding, so `encoding` is not used."""
     feed: list[Element] = []
     number, base = 0, site
     for event, element in events(path):
@@ -73,30 +73,30 @@ def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Rema
             feed = _head(name, element, feed)
             base = _base(feed, site) if name in ENTRIES else base
         elif element.tag.startswith(WORDPRESS):
-            raise Unreadable(_("This is an export of WordPress and no feed; use --format wxr."))
+            raise Unreadable(_("This is a WordPress export, not a feed; use --format wxr."))
         elif name in ENTRIES:
             number += 1
             yield _record(number, Entry(element, feed, base))
             for one in feed:
-                _forget_entries(one)
+                _drop_entries(one)
 
 
 def _head(name: str, element: Element, feed: list[Element]) -> list[Element]:
-    """The elements around the entries, from outside: the root, and in RSS the channel."""
+    """The elements that contain the entries, outermost first: the root, and in RSS the channel."""
     if not feed and name not in ROOTS:
-        raise Unreadable(_("XML, but no feed: neither RSS nor Atom."))
+        raise Unreadable(_("The XML file is neither RSS nor Atom."))
     return [*feed, element] if not feed or (name == "channel" and len(feed) == 1) else feed
 
 
-def _forget_entries(around: Element) -> None:
-    """Or the whole file would pile up in memory."""
-    for child in list(around):
+def _drop_entries(parent: Element) -> None:
+    """Remove read entries, so that memory stays constant."""
+    for child in list(parent):
         if _short(child.tag) in ENTRIES:
-            around.remove(child)
+            parent.remove(child)
 
 
 def _base(feed: list[Element], site: str) -> str:
-    """Where the feed's addresses without a host are."""
+    """The base of the feed's relative URLs."""
     links = [_link(one) for one in feed]
     base = site or next(filter(None, reversed(links)), "")
     for one in feed:
@@ -105,7 +105,7 @@ def _base(feed: list[Element], site: str) -> str:
 
 
 class Entry:
-    """One entry of a feed, and what the feed says of all of them."""
+    """One entry of a feed, with the feed's defaults."""
 
     def __init__(self, element: Element, feed: list[Element], base: str) -> None:
         self._element = element
@@ -114,18 +114,19 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """By which a repeat finds it again: its guid, or its address. Raises `Refused`."""
+        """The external id: its guid or URL. Raises `Refused`."""
         found = self._text("guid", "atom:id") or self._element.get(_ABOUT, "") or _link(self._element)
         if not found:
-            raise Refused("guid", _("is missing, and so is the link; without either a repeat would bring it again"))
+            message = _("is missing, and so is the link; without either, a repeated import would create duplicates")
+            raise Refused("guid", message)
         if len(found) <= EXTERNAL_ID:
             return found
         return found[: EXTERNAL_ID - 24] + hashlib.blake2b(found.encode(), digest_size=12).hexdigest()
 
     def fields(self) -> dict[str, object]:
-        """What it says, by our names. Raises `Refused`."""
-        users, terms = self._users(), self._terms()
-        names = [user.name for user in users if user.name]
+        """The record's fields. Raises `Refused`."""
+        authors, terms = self._authors(), self._terms()
+        names = [author.name for author in authors if author.name]
         summary, body = self._summary_and_body()
         return {
             "external_id": self.id,
@@ -135,7 +136,7 @@ class Entry:
             "status": "published",
             "publish_at": moment(self._text(*DATES)),
             "text_changed_at": moment(changed) if (changed := self._text("atom:updated")) else None,
-            "author": users[0].email or users[0].name if users else "",
+            "author": authors[0].email or authors[0].name if authors else "",
             "author_name": names[0] if names else "",
             "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
             "channel": terms[0] if terms else "",
@@ -158,19 +159,19 @@ class Entry:
         base = complete(self._base, element.get(_BASE, ""))
         return clean_html(html, base=base) if base else html
 
-    def _users(self) -> list[Actor]:
-        around = next((one for one in self._feed if one.find(_ATOM_AUTHOR) is not None), None)
-        found = [user for child in self._element if (user := _user(child))]
-        if found or around is None:
+    def _authors(self) -> list[Author]:
+        feed = next((one for one in self._feed if one.find(_ATOM_AUTHOR) is not None), None)
+        found = [author for child in self._element if (author := _author(child))]
+        if found or feed is None:
             return found
-        return [user for child in around if (user := _user(child))]
+        return [author for child in feed if (author := _author(child))]
 
     def _terms(self) -> list[str]:
         found = [_term(child) for child in self._element if _short(child.tag) in TERMS]
         return [term for term in dict.fromkeys(found) if term and term.lower() != NO_CHANNEL]
 
     def _media(self, body: str) -> str:
-        """Pictures, sounds and films that come with the entry and are not in its text."""
+        """HTML of attached images, audio and video that are not in the text."""
         return "".join(
             f"\n\n<figure>{PLAYERS[kind] % escape(complete(self._base, address))}</figure>"
             for address, kind in _attached(self._element).items()
@@ -197,7 +198,7 @@ def _record(number: int, entry: Entry) -> Record | Remark:
 
 
 def _html(element: Element) -> str:
-    """What an element says as HTML; Atom says whether it is text, HTML or XML."""
+    """The content of an element as HTML; Atom declares whether it is text, HTML or XHTML."""
     kind = element.get("type", "text" if _short(element.tag).startswith("atom:") else "html")
     if kind == "xhtml":
         return "".join(_serialised(child) for child in element)
@@ -205,7 +206,7 @@ def _html(element: Element) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """A title without markup: RSS leaves open whether it is text or HTML, so only what certainly is a tag goes."""
+    """A title without markup. RSS does not say whether it is text or HTML, so only known tags are removed."""
     return unescape(_MARKUP.sub("", text))
 
 
@@ -216,17 +217,17 @@ def _serialised(element: Element) -> str:
     return str(tostring(element, encoding="unicode", method="html"))
 
 
-def _user(element: Element) -> Actor | None:
+def _author(element: Element) -> Author | None:
     name, text = _short(element.tag), (element.text or "").strip()
     if name == "atom:author":
-        said = {_short(child.tag): (child.text or "").strip() for child in element}
-        return Actor(said.get("atom:name", ""), said.get("atom:email", ""))
+        values = {_short(child.tag): (child.text or "").strip() for child in element}
+        return Author(values.get("atom:name", ""), values.get("atom:email", ""))
     if name == "author" and text.endswith(")") and "(" in text:  # "mei@gazette.example (Mei Li)"
-        email, _bracket, shown = text[:-1].partition("(")
-        return Actor(shown.strip(), email.strip())
+        email, _bracket, display_name = text[:-1].partition("(")
+        return Author(display_name.strip(), email.strip())
     if name == "author" and "@" in text:
-        return Actor("", text)
-    return Actor(text) if name in ("dc:creator", "author") and text else None
+        return Author("", text)
+    return Author(text) if name in ("dc:creator", "author") and text else None
 
 
 def _term(element: Element) -> str:
@@ -234,18 +235,18 @@ def _term(element: Element) -> str:
 
 
 def _attached(entry: Element) -> dict[str, str]:
-    """The kinds of what comes with an entry, by address; small pictures are there for want of others."""
-    found, small = {}, {}
+    """The main types of attached files by URL; thumbnails only if there are no other files."""
+    found, thumbnails = {}, {}
     for child in entry.iter():
         name = _short(child.tag)
         address = child.get("href" if name == "atom:link" else "url", "")
         kind = (child.get("type") or child.get("medium") or "").partition("/")[0]
         if name == "media:thumbnail":
-            small[address] = "image"
+            thumbnails[address] = "image"
         elif name in ("enclosure", "media:content") or child.get("rel") == "enclosure":
             found[address] = kind
-    shown = {address: kind for address, kind in found.items() if address and kind in PLAYERS}
-    return shown or {address: kind for address, kind in small.items() if address}
+    playable = {address: kind for address, kind in found.items() if address and kind in PLAYERS}
+    return playable or {address: kind for address, kind in thumbnails.items() if address}
 
 
 def _link(element: Element) -> str:

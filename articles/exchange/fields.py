@@ -1,4 +1,4 @@
-"""Reading one field of a record: each function returns a clean value or raises `Refused` with what to do."""
+"""Parse and validate single fields of a record. The functions raise `Refused` with a message that says what to do."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SEPARATORS = re.compile(r"[,;|，；、]")
 
 
 def tidy(value: str) -> str:
-    """`value` without control characters, and without spaces around it."""
+    """`value` without control characters and surrounding spaces."""
     return _CONTROLS.sub("", value).strip()
 
 
 def text(fields: Fields, name: str, longest: int) -> str:
-    """A text of at most `longest` characters without control characters; "" when it is missing."""
+    """A text of at most `longest` characters without control characters; "" if it is missing."""
     value = fields.get(name)
     if value is None:
         return ""
@@ -44,28 +44,28 @@ def text(fields: Fields, name: str, longest: int) -> str:
             },
         )
     if _SURROGATES.search(value):
-        raise Refused(name, _("holds half a character (a lone surrogate); write the character whole"))
+        raise Refused(name, _("contains half a character (a lone surrogate); write the whole character"))
     return value
 
 
 def line(fields: Fields, name: str, longest: int) -> str:
-    """The same on one line."""
+    """A text on one line."""
     return _BREAKS.sub(" ", text(fields, name, longest))
 
 
 def slug(fields: Fields, longest: int, *, title: str) -> str:
-    """The slug given, made valid, or one made from `title`."""
+    """A valid slug from the field or from `title`."""
     return valid_slug(fields, "slug", longest) or slugify(title, allow_unicode=True)[:longest].strip("-_")
 
 
 def valid_slug(fields: Fields, name: str, longest: int) -> str:
-    """The slug given, made valid; "" when it is missing."""
+    """A valid slug from the field; "" if it is missing."""
     given = text(fields, name, longest)
     return given if _SLUG.fullmatch(given) else slugify(given, allow_unicode=True)
 
 
 def moment(fields: Fields, name: str) -> datetime | None:
-    """A point in time in UTC, or None. It must come with an offset: nobody can tell which zone was meant."""
+    """An instant in UTC, or None. It needs an offset, because the time zone cannot be guessed."""
     value = fields.get(name)
     if value is None or value == "":
         return None
@@ -96,7 +96,7 @@ def _in_range(name: str, parsed: datetime) -> datetime:
 
 
 def names(fields: Fields, name: str, longest: int) -> tuple[str, ...]:
-    """Names from a list, or from a text that separates them by comma, semicolon or bar; each once."""
+    """Distinct names from a list, or from a text with commas, semicolons or bars between them."""
     value = fields.get(name)
     if isinstance(value, str):
         value = _SEPARATORS.split(value)

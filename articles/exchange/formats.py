@@ -1,4 +1,4 @@
-"""The formats that can be imported and exported, and how to tell them apart."""
+"""Formats of import and export, and their detection."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ EXTENSIONS = {
     ".rdf": "rss",
 }
 WRITTEN = {".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "wxr", ".wxr": "wxr"}
-"""The format that a file to be written gets by its extension."""
+"""The format of an exported file by its extension."""
 
 OFTEN = {".json": "jsonl", ".xml": "wxr"}
-"""What a file with this extension is taken for if it does not begin like any format."""
+"""The format by extension if the content does not match any format."""
 
 COMPRESSED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
-"""How gzip, zip, bzip2, xz and Zstandard begin."""
+"""Magic bytes of gzip, zip, bzip2, xz and Zstandard."""
 
 _START = 16_384
-"""Bytes by which a file is recognised; WordPress's begin with a long comment."""
+"""Bytes read to detect a format; WordPress exports begin with a long comment."""
 
 _SIGNS = {
     "ghost": re.compile(rb'\s*\{\s*"(?:db|meta|data)"\s*:'),
@@ -53,7 +53,7 @@ _SIGNS = {
 
 
 def guess_format(path: Path) -> str:
-    """The format by the file's extension, or by how it begins. Raises `Unreadable`."""
+    """The format by the file's extension or content. Raises `Unreadable`."""
     start, extension = _beginning(path), path.suffix.lower()
     if start.startswith(COMPRESSED):
         raise Unreadable(_("The file is compressed; unpack it first."))
@@ -61,7 +61,7 @@ def guess_format(path: Path) -> str:
         return EXTENSIONS[extension]
     found = next((name for name, sign in _SIGNS.items() if sign.match(start)), None) or OFTEN.get(extension)
     if found is None:
-        raise Unreadable(_("The format cannot be told from the file; name it with --format."))
+        raise Unreadable(_("The format cannot be detected; set it with --format."))
     return found
 
 

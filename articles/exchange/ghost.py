@@ -1,8 +1,8 @@
-"""Ghost's export, a dump of its tables as one JSON document: posts become articles, pages are left out.
+"""Import of Ghost exports, a JSON dump of its tables. Posts become articles; pages are skipped.
 
-https://github.com/TryGhost/Ghost/blob/main/ghost/core/core/server/data/exporter/exporter.js writes it. Posts stand
-before the tags and people that they refer to, so the file is read once for those and once for the posts. Times are UTC.
-A post's tags are its channel (the first) and further tags; those that begin with "#" are for Ghost alone.
+https://github.com/TryGhost/Ghost/blob/main/ghost/core/core/server/data/exporter/exporter.js writes it. Posts come
+before the tags and users they refer to, so the file is read twice. Times are UTC. A post's first tag is the channel,
+the others are tags; internal tags, which begin with "#", are skipped.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from articles.exchange.validate import BYLINE
 
 Row = Mapping[str, Any]
 Reference = tuple[int, str]
-"""What is referred to, and before it its place among others."""
+"""Sort order and id of a referenced row."""
 
 TABLES = ("posts", "posts_meta", "posts_tags", "posts_authors", "tags", "users")
 PATHS = {f"{start}data.{table}": table for start in ("db.item.", "") for table in TABLES}
-"""Where these tables are; old exports are not wrapped in "db"."""
+"""The tables' paths; old exports are not wrapped in "db"."""
 
 _WALKED = re.compile(r"|db|db\.item|(?:db\.item\.)?data|(?:db\.item\.)?data\.[^.]+")
 
 SITE = "__GHOST_URL__"
-"""What stands in an export for the address of the site."""
+"""The placeholder for the site's URL in an export."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NOT_FOR_ALL = "private"
-STATUSES = {"sent": NOT_FOR_ALL}
-"""In our words; "sent" went to subscribers by mail and never was on the site."""
+PRIVATE = "private"
+STATUSES = {"sent": PRIVATE}
+"""Import statuses of Ghost's statuses; "sent" posts were mailed to subscribers and never on the site."""
 
 
 @dataclass
 class Site:
-    """What the posts refer to, by id."""
+    """The rows that posts refer to, by id."""
 
     tags: dict[str, Row] = field(default_factory=dict)
     users: dict[str, Row] = field(default_factory=dict)
@@ -53,53 +53,53 @@ class Site:
     tags_of: dict[str, list[Reference]] = field(default_factory=dict)
     users_of: dict[str, list[Reference]] = field(default_factory=dict)
 
-    def learn(self, table: str, row: Row) -> None:
-        """Take in one row of any table but the posts."""
+    def add(self, table: str, row: Row) -> None:
+        """Add one row of any table except posts."""
         if table == "tags":
             self.tags[_id(row)] = _some(row, "name", "visibility")
         elif table == "users":
             self.users[_id(row)] = _some(row, "name", "email")
         elif table == "posts_meta":
-            if said := _some(row, "feature_image_alt", "feature_image_caption", "email_only"):
-                self.meta[_id(row, "post_id")] = said
+            if meta := _some(row, "feature_image_alt", "feature_image_caption", "email_only"):
+                self.meta[_id(row, "post_id")] = meta
         elif table == "posts_tags":
             _refer(self.tags_of, row, "tag_id")
         elif table == "posts_authors":
             _refer(self.users_of, row, "author_id")
 
     def names_of_tags(self, post: Row) -> list[str]:
-        """Those that readers see, in their order."""
-        tags = [self.tags.get(pk, {}) for _order, pk in sorted(self.tags_of.get(_id(post), []), key=_place)]
+        """The names of the post's public tags, in order."""
+        tags = [self.tags.get(pk, {}) for _order, pk in sorted(self.tags_of.get(_id(post), []), key=_sort_order)]
         public = [tag for tag in tags if tag.get("visibility", "public") == "public"]
         return [name for tag in public if (name := str(tag.get("name", ""))) and not name.startswith("#")]
 
     def authors(self, post: Row) -> list[Row]:
-        """In their order; old exports have one, in the post itself."""
-        listed = sorted(self.users_of.get(_id(post), []), key=_place) or [(0, _id(post, "author_id"))]
+        """The post's authors, in order; old exports have one, in the post itself."""
+        listed = sorted(self.users_of.get(_id(post), []), key=_sort_order) or [(0, _id(post, "author_id"))]
         return [self.users[pk] for _order, pk in listed if pk in self.users]
 
 
 def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
     """Yield a record for each post. JSON is UTF-8, so `encoding` is not used."""
-    known = _learn(path)
+    known = _read_references(path)
     posts = (row for table, row in _rows(path) if table == "posts" and row is not None)
     for number, post in enumerate(posts, start=1):
         yield _record(number, post, known, site)
 
 
-def _learn(path: Path) -> Site:
+def _read_references(path: Path) -> Site:
     site, has_posts = Site(), False
     for table, row in _rows(path):
         has_posts = has_posts or table == "posts"
         if row is not None and table != "posts":
-            site.learn(table, row)
+            site.add(table, row)
     if not has_posts:
-        raise Unreadable(_("JSON, but not an export of Ghost: it has no data with posts."))
+        raise Unreadable(_("The JSON file is not a Ghost export: it has no posts."))
     return site
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Row | None]]:
-    """Each table with None where it begins, then with each of its rows."""
+    """Yield each table with None at its start, then with each of its rows."""
     for place, found in pieces(path, lambda place: _WALKED.fullmatch(place) is not None):
         if place in PATHS and found is None:
             yield PATHS[place], None
@@ -112,14 +112,14 @@ def _record(number: int, post: Row, known: Site, site: str) -> Record | Remark:
     place = _("post %(number)d (%(name)s)") % {"number": number, "name": name}
     kind = post.get("type") or ("page" if post.get("page") else "post")
     if kind != "post":
-        return Remark(Kind.FOREIGN, place, "page" if kind == "page" else _("no post"))
+        return Remark(Kind.FOREIGN, place, "page" if kind == "page" else _("not a post"))
     try:
         body = _body(post, known.meta.get(_id(post), {}))
     except Refused as error:
         return Remark(Kind.FAILED, place, str(error))
-    notes = [_("what a card “%(card)s” shows is left out") % {"card": card} for card in body.left_out]
+    notes = [_("the content of a “%(card)s” card is skipped") % {"card": card} for card in body.left_out]
     if SITE in body.html and not site:
-        notes.append(_("addresses on the old site have lost its name; give it with --site https://…"))
+        notes.append(_("links to the old site have no host; set it with --site https://…"))
     html = body.html.replace(f"{SITE}/", f"{site}/").replace(SITE, site or "/")
     return Record(place, {**_fields(post, known), "body": html}, tuple(notes))
 
@@ -146,9 +146,9 @@ def _fields(post: Row, known: Site) -> dict[str, object]:
 
 
 def _status(post: Row, meta: Row) -> str:
-    """What members or subscribers alone may read is not for all."""
+    """Posts for members, subscribers or mail only are private."""
     if (post.get("visibility") or "public") != "public" or meta.get("email_only"):
-        return NOT_FOR_ALL
+        return PRIVATE
     status = str(post.get("status") or "draft")
     return STATUSES.get(status, status)
 
@@ -158,7 +158,7 @@ def _has_a_time(post: Row) -> bool:
 
 
 def _moment(value: object) -> str:
-    """ISO 8601 with an offset; old exports have milliseconds since 1970, or the database's times in UTC."""
+    """ISO 8601 with an offset; old exports have milliseconds since 1970, or UTC times without an offset."""
     if isinstance(value, int):
         try:
             return (EPOCH + timedelta(milliseconds=value)).isoformat()
@@ -173,7 +173,7 @@ def _moment(value: object) -> str:
 
 
 def _body(post: Row, meta: Row) -> Rendered:
-    """The text below its picture. Ghost keeps both what was written and the HTML that it made of it."""
+    """The feature image and the text. Ghost stores both the source and the rendered HTML."""
     body = Rendered(html) if (html := str(post.get("html") or "")) else render(post)
     address = str(post.get("feature_image") or post.get("image") or "")
     if not address or address in body.html:
@@ -189,12 +189,12 @@ def _refer(found: dict[str, list[Reference]], row: Row, name: str) -> None:
     found.setdefault(_id(row, "post_id"), []).append((order if isinstance(order, int) else 0, _id(row, name)))
 
 
-def _place(reference: Reference) -> int:
+def _sort_order(reference: Reference) -> int:
     return reference[0]
 
 
 def _id(row: Row, name: str = "id") -> str:
-    """Ids were numbers once. Each is kept once, however often it is referred to."""
+    """An id as an interned string; old exports have numbers."""
     return intern(str(row.get(name)))
 
 

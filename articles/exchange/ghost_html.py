@@ -1,7 +1,7 @@
-"""The bodies of Ghost's posts that have no HTML, from what its editors keep: Lexical since 2023, Mobiledoc before.
+"""HTML of Ghost posts without rendered HTML, from the editors' sources: Lexical since 2023, Mobiledoc before.
 
 https://lexical.dev/docs/concepts/serialization and
-https://github.com/bustle/mobiledoc-kit/blob/master/MOBILEDOC.md describe the two; in both a "card" is what is not text.
+https://github.com/bustle/mobiledoc-kit/blob/master/MOBILEDOC.md describe them; in both a "card" is non-text content.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from articles.exchange.records import Refused
 Node = Mapping[str, Any]
 
 FORMATS = {1: "strong", 2: "em", 4: "s", 8: "u", 16: "code", 32: "sub", 64: "sup", 128: "mark"}
-"""Lexical's bits of a text's format."""
+"""Lexical's format bits."""
 
 BLOCKS = {
     "paragraph": "p",
@@ -29,31 +29,31 @@ BLOCKS = {
     "listitem": "li",
 }
 TAGS = {"h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "p", "blockquote", "aside", "pull-quote"}
-FOR_MAILS_ALONE = {"email", "email-cta", "paywall"}
-"""Cards that readers of the site do not see."""
+MAIL_ONLY = {"email", "email-cta", "paywall"}
+"""Cards that are not shown on the site."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A body as HTML, and the kinds of cards that it lacks."""
+    """A body as HTML, and the kinds of cards that were skipped."""
 
     html: str
     left_out: tuple[str, ...] = ()
 
 
 def render(post: Node) -> Rendered:
-    """The body of a post without HTML. Raises `Refused` for one that cannot be shown."""
-    for name, shown in (("lexical", _Lexical), ("mobiledoc", _Mobiledoc)):
+    """The body of a post without HTML. Raises `Refused` if it cannot be converted."""
+    for name, document in (("lexical", _Lexical), ("mobiledoc", _Mobiledoc)):
         if source := post.get(name):
-            return _rendered(name, str(source), shown)
+            return _rendered(name, str(source), document)
     if post.get("markdown"):
         raise Refused("body", _("is Markdown without HTML; open the post in Ghost, save it, and export again"))
     return Rendered("")
 
 
-def _rendered(name: str, source: str, shown: Callable[[Any], _Lexical | _Mobiledoc]) -> Rendered:
+def _rendered(name: str, source: str, parse: Callable[[Any], _Lexical | _Mobiledoc]) -> Rendered:
     try:
-        document = shown(json.loads(source))
+        document = parse(json.loads(source))
         return Rendered(document.html(), tuple(dict.fromkeys(document.left_out)))
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         message = _("has a broken %(name)s document and no HTML; open the post in Ghost, save it, and export again")
@@ -98,7 +98,7 @@ def _formatted(text: str, bits: int) -> str:
 
 
 class _Mobiledoc:
-    """Sections that refer to lists of marks, atoms and cards by their places there."""
+    """Sections that refer to lists of marks, atoms and cards by index."""
 
     TEXT, IMAGE, LIST, CARD = 1, 2, 3, 10
 
@@ -126,35 +126,35 @@ class _Mobiledoc:
         return f"<{tag}>{inner}</{tag}>" if inner else ""
 
     def _markers(self, markers: list[Any]) -> str:
-        """Each opens some marks, says something and closes some of those that are open."""
+        """HTML of markers; each opens marks, adds text or an atom, and closes marks."""
         parts, opened = [], []
         for kind, opening, closing, value in markers:
-            for place in opening:
-                tag, attributes = (*self._document["markups"][place], [])[:2]
+            for index in opening:
+                tag, attributes = (*self._document["markups"][index], [])[:2]
                 parts.append(_opening(tag, attributes))
                 opened.append(tag)
             parts.append(self._atom(value) if kind == 1 else escape(value, quote=False))
             parts += [f"</{escape(opened.pop())}>" for _each in range(closing)]
         return "".join(parts)
 
-    def _atom(self, place: int) -> str:
-        name, text, _payload = self._document["atoms"][place]
+    def _atom(self, index: int) -> str:
+        name, text, _payload = self._document["atoms"][index]
         return "<br>" if name == "soft-return" else escape(text or "", quote=False)
 
 
 def _opening(tag: str, attributes: list[str]) -> str:
     pairs = zip(attributes[::2], attributes[1::2], strict=True)
-    said = [f' {escape(name)}="{escape(value)}"' for name, value in pairs]
-    return f"<{escape(tag)}{''.join(said)}>"
+    given = [f' {escape(name)}="{escape(value)}"' for name, value in pairs]
+    return f"<{escape(tag)}{''.join(given)}>"
 
 
 def _card(kind: str, card: Node, left_out: list[str]) -> str:
-    """What is not text. One that only mails have is no loss; Markdown cannot be shown, and would be one."""
+    """HTML of a card. Mail-only cards are dropped silently; Markdown cannot be converted, so it is an error."""
     if kind in ("markdown", "card-markdown"):
         raise Refused("body", _("has a Markdown card and no HTML; open the post in Ghost, save it, and export again"))
     if kind in CARDS:
         return CARDS[kind](card)
-    if kind not in FOR_MAILS_ALONE:
+    if kind not in MAIL_ONLY:
         left_out.append(kind)
     return ""
 

@@ -1,4 +1,4 @@
-"""One run of an import: read, check, store in chunks, and tell what became of each record."""
+"""Run an import: validate records, store them in chunks, and report the result."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ CHUNK = 500
 CHUNK_TEXT = 2_000_000
 """Characters of body in one transaction at most; MariaDB takes 16 MB in one statement."""
 
-Tell = Callable[[Remark], None]
+Report = Callable[[Remark], None]
 
 
 @dataclass
 class Chunk:
-    """Checked articles that are stored together, and where in the file they begin and end."""
+    """Validated articles that are stored together, and their places in the file."""
 
     articles: list[ImportedArticle] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     size: int = 0
 
     def add(self, article: ImportedArticle, place: str) -> None:
-        """Put one more in."""
+        """Add an article."""
         self.articles.append(article)
         self.places.append(place)
         self.size += len(article.body)
 
     @property
     def is_full(self) -> bool:
-        """Whether it is time to store it."""
+        """Whether it must be stored now."""
         return len(self.articles) >= CHUNK or self.size >= CHUNK_TEXT
 
 
 class Importer:
-    """Imports records and calls `tell` for each remark. `tally` is what is in by now."""
+    """Imports records and calls `tell` for each remark; `tally` counts the results so far."""
 
-    def __init__(self, checker: Checker, *, tell: Tell, dry_run: bool = False) -> None:
+    def __init__(self, checker: Checker, *, tell: Report, dry_run: bool = False) -> None:
         self.tally = Tally()
         self.left_out: Counter[str] = Counter()
         self.misspelt: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
         self._checker = checker
-        self._notify = tell
+        self._report = tell
         self._dry_run = dry_run
         self._seen: set[int] = set()
 
     def run(self, records: Iterable[Record | Remark]) -> Iterator[int]:
-        """Import all, yielding the number of records read whenever a chunk is in."""
+        """Import all records; yields the number of records read after each chunk."""
         chunk, number = Chunk(), 0
         for number, record in enumerate(records, start=1):
-            self._take(record, chunk)
+            self._add(record, chunk)
             if chunk.is_full:
                 self._store(chunk)
                 chunk = Chunk()
@@ -68,9 +68,9 @@ class Importer:
         self._store(chunk)
         yield number
 
-    def _take(self, record: Record | Remark, chunk: Chunk) -> None:
+    def _add(self, record: Record | Remark, chunk: Chunk) -> None:
         if isinstance(record, Remark):
-            self._pass_on(record)
+            self._count(record)
             return
         try:
             article, note = self._checker.check(record)
@@ -81,14 +81,14 @@ class Importer:
         self.misspelt.update(unknown_fields(record))
         self.notes.update(record.notes)
         if note:
-            self._notify(Remark(Kind.NOTED, record.place, note))
+            self._report(Remark(Kind.NOTED, record.place, note))
         if is_new:
             chunk.add(article, record.place)
         else:
             self.tally.skipped += 1
 
     def _is_first(self, record: Record, article: ImportedArticle) -> bool:
-        """False for a repeated record without an id; two with the same id are a mistake. Costs 60 bytes a record."""
+        """False for a duplicate without an id; a duplicate id is an error. Uses 60 bytes of memory per record."""
         identity = hash(article.external_id)
         if identity not in self._seen:
             self._seen.add(identity)
@@ -103,7 +103,7 @@ class Importer:
             )
         return False
 
-    def _pass_on(self, remark: Remark) -> None:
+    def _count(self, remark: Remark) -> None:
         if remark.kind is Kind.FOREIGN:
             self.left_out[remark.message] += 1
             self.tally.skipped += 1
@@ -117,7 +117,7 @@ class Importer:
             self.tally.add(store(chunk.articles, dry_run=self._dry_run))
         except DatabaseError as error:
             place = _("%(first)s to %(last)s") % {"first": chunk.places[0], "last": chunk.places[-1]}
-            message = _("none of these %(count)d is in, because the database refused: %(error)s") % {
+            message = _("none of these %(count)d articles was imported because of a database error: %(error)s") % {
                 "count": len(chunk.articles),
                 "error": error,
             }
@@ -125,4 +125,4 @@ class Importer:
 
     def _fail(self, place: str, message: str, count: int) -> None:
         self.tally.failed += count
-        self._notify(Remark(Kind.FAILED, place, message))
+        self._report(Remark(Kind.FAILED, place, message))

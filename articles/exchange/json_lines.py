@@ -1,4 +1,4 @@
-"""JSON Lines: one JSON object a line, UTF-8, blank lines allowed. A broken line harms no other."""
+"""Import and export of JSON Lines: one JSON object per line in UTF-8. Blank lines are allowed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from articles.exchange.export import Export
 from articles.exchange.records import Kind, Record, Remark, Unreadable
 
 LONGEST_LINE = 8_000_000
-"""Bytes of a line that are read at most; a longer one is a failed record."""
+"""Bytes; a longer line is a failed record."""
 
 
 def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
-    """Yield a record for each line. A file with lines of which none is an object is not JSON Lines."""
+    """Yield a record for each line. Raises `Unreadable` if no line is a JSON object."""
     objects, first_remark = 0, None
     with path.open("rb") as stream:
         for number, line in _numbered_lines(stream):
@@ -34,7 +34,7 @@ def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Rema
 
 
 def write(export: Export) -> Iterator[str]:
-    """Yield a line for each article, from which an import makes the same article."""
+    """Yield a line for each article; importing it gives the same article."""
     for item in export.items():
         yield json.dumps(item.fields(), ensure_ascii=False) + "\n"
 

@@ -1,4 +1,4 @@
-"""Reading one JSON document of any size piece by piece: the outer containers are walked, what is in them is decoded."""
+"""Read a large JSON document piece by piece: outer containers are streamed, their elements are decoded."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from articles.exchange.records import Unreadable
 
 CHUNK = 200_000
 LONGEST = 16_000_000
-"""Characters of one piece at most; more mostly means that it is broken."""
+"""Characters of one piece; a longer one is probably broken."""
 
 Piece = tuple[str, object]
-"""A path such as "db.item.data.posts" and what is there; nothing when a container begins that is walked."""
+"""A path such as "db.item.data.posts" and the value there; None at the start of a streamed container."""
 
 
 def pieces(path: Path, is_walked: Callable[[str], bool]) -> Iterator[Piece]:
-    """Yield what is in the containers whose paths `is_walked` approves. Raises `Unreadable`.
+    """Yield the elements of the containers whose paths satisfy `is_walked`. Raises `Unreadable`.
 
-    The document itself has the path "", an element of an array is called "item".
+    The document itself has the path "", an element of an array the name "item".
     """
     with path.open(encoding="utf-8-sig", newline="") as stream:
         document = _Document(stream, is_walked)
@@ -30,14 +30,16 @@ def pieces(path: Path, is_walked: Callable[[str], bool]) -> Iterator[Piece]:
             yield from document.walk("")
             document.finish()
         except UnicodeDecodeError as error:
-            raise Unreadable(_("Not UTF-8, in which all JSON is: %(error)s.") % {"error": error.reason}) from error
+            raise Unreadable(
+                _("JSON must be UTF-8, but the file is not: %(error)s.") % {"error": error.reason}
+            ) from error
         except (ValueError, RecursionError) as error:
             message = _("Not well-formed JSON near character %(place)d: %(error)s.")
             raise Unreadable(message % {"place": document.place, "error": error}) from error
 
 
 class _Document:
-    """The text that has been read and not used up yet, and how to go on in it. Raises `ValueError`."""
+    """A buffered parser of the document. Its methods raise `ValueError`."""
 
     def __init__(self, stream: TextIO, is_walked: Callable[[str], bool]) -> None:
         self._stream = stream
@@ -49,11 +51,11 @@ class _Document:
 
     @property
     def place(self) -> int:
-        """Characters before what comes next."""
+        """The number of characters parsed."""
         return self._used + self._at
 
     def walk(self, path: str) -> Iterator[Piece]:
-        """What comes next, in pieces."""
+        """Yield the next value in pieces."""
         begin = self._peek()
         if begin not in ("{", "[") or not self._is_walked(path):
             yield path, self._value()
@@ -66,9 +68,9 @@ class _Document:
         self._at += 1
 
     def finish(self) -> None:
-        """See that nothing comes next."""
+        """Require the end of the document."""
         if self._peek():
-            raise ValueError(_("something follows the document"))
+            raise ValueError(_("there is more text after the document"))
 
     def _elements(self, path: str, begin: str, end: str) -> Iterator[Piece]:
         start = f"{path}." if path else ""
@@ -90,7 +92,7 @@ class _Document:
         self._at += 1
 
     def _peek(self) -> str:
-        """The next character that is no space; nothing at the end."""
+        """The next character that is not a space; "" at the end."""
         while True:
             while self._text[self._at : self._at + 1] in (" ", "\n", "\r", "\t"):
                 self._at += 1
@@ -110,10 +112,10 @@ class _Document:
                 return value
 
     def _read_on(self) -> bool:
-        """Read as much again as is left, so that a long piece is not begun too often; False at the end."""
+        """Double the buffer, so that a long piece is not parsed too often; False at the end."""
         left = len(self._text) - self._at
         if left > LONGEST:
-            raise ValueError(_("a piece is broken or longer than %(limit)d characters") % {"limit": LONGEST})
+            raise ValueError(_("a value is broken or longer than %(limit)d characters") % {"limit": LONGEST})
         more = self._stream.read(max(CHUNK, left))
         if more:
             self._used += self._at

@@ -1,4 +1,4 @@
-"""What a file brings, before anybody has judged it, and what there is to say about it."""
+"""Records of an import file before validation, and remarks about them."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ FIELDS = {
     "channel_description",
     "tags",
 }
-"""The names that a record may use, in any format."""
+"""The field names of records, in any format."""
 
 
 class Unreadable(ArticleError):
-    """The file as a whole cannot be read, so that nothing of it is imported."""
+    """The file cannot be read; nothing is imported from here on."""
 
     code = "unreadable"
     message = _("The file cannot be read.")
 
 
 class Refused(ArticleError):
-    """This record cannot become an article; says which field and what to do."""
+    """The record cannot be imported; the message names the field and says what to do."""
 
     code = "refused"
-    message = _("This cannot become an article.")
+    message = _("The record cannot be imported.")
 
     def __init__(self, field: str = "", message: str = "") -> None:
         super().__init__(f"{field}: {message}" if field else "")
 
 
 class Kind(Enum):
-    """What became of the record that a remark is about."""
+    """The result for the record of a remark."""
 
     FAILED = "failed"
     NOTED = "noted"
@@ -67,7 +67,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One article as its file has it. `place` is for people: "line 12". `notes` are told with how many have them."""
+    """One article in a file. `place` is for messages, such as "line 12"; `notes` are reported with their number."""
 
     place: str
     fields: Mapping[str, object]
@@ -76,7 +76,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something to tell about one place of the file. A FOREIGN one names only what sort of thing was left out."""
+    """A message about one record. The message of a FOREIGN one is the kind of content that was skipped."""
 
     kind: Kind
     place: str
@@ -84,11 +84,11 @@ class Remark:
 
 
 class Reader(Protocol):
-    """A format: yields what `path` holds, one by one, in constant memory.
+    """A format: yields the records of the file `path` in constant memory.
 
-    Yields a FAILED remark for a record that cannot be read and goes on behind it. Raises `Unreadable` when there is
-    no going on, or when the file is not of this format. `encoding` is for text without a byte-order mark.
-    `site` is the address of the site that the articles come from, for formats that leave it out.
+    Yields a FAILED remark for a record that cannot be read, and continues after it. Raises `Unreadable` if it cannot
+    continue or the file does not have this format. `encoding` is for text without a byte-order mark. `site` is the URL
+    of the site that the articles come from, for formats that omit it.
     """
 
     def __call__(self, path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]: ...

@@ -1,7 +1,7 @@
-"""CSV as spreadsheets write it: a heading row, then one article a row; separated by comma, semicolon or tab.
+"""Import of CSV: a heading row, then one article per row, separated by comma, semicolon or tab.
 
-Excel's marks are understood: a byte-order mark, UTF-16 ("Unicode text") and line ends of any sort, also inside a
-cell. A file in a national code page looks like UTF-8 with damage; it is refused rather than guessed at.
+Excel's variants are supported: a byte-order mark, UTF-16 ("Unicode text") and any line ends, also inside a cell. A file
+in another encoding is refused, not guessed, unless the encoding is given.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from articles.exchange.records import Kind, Record, Remark, Unreadable
 
 LONGEST_CELL = 4_000_000
-"""Characters; more in one cell mostly means a quotation mark that is never closed."""
+"""Characters; a longer cell is probably an unclosed quotation mark."""
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -49,7 +49,7 @@ def _encoding_of(path: Path) -> str | None:
 
 
 def _delimiter(stream: TextIO) -> str:
-    """The separator that the heading row has most of."""
+    """The most frequent separator of the heading row."""
     try:
         heading = stream.readline(10_000)
     except UnicodeDecodeError as error:

@@ -1,7 +1,6 @@
-"""Which status an imported article gets, and when it goes live.
+"""Status and times of imported articles, from our statuses (name or number) or WordPress's.
 
-Ours by name or number, and WordPress's. Nobody is surprised by an article going live: what has no status, or one
-that only some may read, becomes a draft.
+Articles without a status and private ones become drafts, so that nothing goes live by accident.
 """
 
 from __future__ import annotations
@@ -28,35 +27,35 @@ OTHER_NAMES = {
     "future": Status.APPROVED,
     "publish": Status.PUBLISHED,
 }
-"""What other systems say, in our words. "submitted" would wait for a review that nobody has started."""
+"""Statuses of other systems. "submitted" would wait for an automatic review that is not running."""
 
-NEEDS_A_TIME = frozenset({"scheduled", "future"})
+NEEDS_TIME = frozenset({"scheduled", "future"})
 
 
 class PastDue(StrEnum):
-    """What becomes of an article whose time to go live was missed."""
+    """What happens to an article whose publication time is in the past."""
 
-    HOLD = "hold"  # a draft, named in the report
+    HOLD = "hold"  # becomes a draft and is reported
     PUBLISH = "publish"  # goes live at once
-    RESCHEDULE = "reschedule"  # one a minute from the next full minute on, in the order of the file
+    RESCHEDULE = "reschedule"  # one per minute, starting at the next full minute, in the order of the file
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The times that a file gives an article, each in UTC or missing."""
+    """An article's times in the file, in UTC or None."""
 
     publish_at: datetime | None
     published_at: datetime | None
     embargo_until: datetime | None
 
     def goes_live_after(self, now: datetime) -> bool:
-        """Whether readers may first see it later than `now`."""
+        """Whether it goes live after `now`."""
         return any(time is not None and time > now for time in (self.publish_at, self.embargo_until))
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Status and times of an imported article, and what the report says about it."""
+    """Status and times of an imported article, and a note for the report."""
 
     status: Status
     publish_at: datetime | None
@@ -66,7 +65,7 @@ class Outcome:
 
 
 class Timetable:
-    """Decides outcomes during one import that began at `now`."""
+    """Decides the outcomes of one import, which started at `now`."""
 
     def __init__(self, *, now: datetime, past_due: PastDue) -> None:
         self.now = now
@@ -78,16 +77,16 @@ class Timetable:
         }[past_due]
 
     def decide(self, word: str, times: Times) -> Outcome:
-        """The outcome for an article that its file gives this status and these times."""
+        """The outcome for an article with this status and these times in the file."""
         word = word.lower()
         status = _status(word)
         if status in Status.waiting():
-            return self._wait(status, times, needs_a_time=word in NEEDS_A_TIME)
+            return self._scheduled(status, times, needs_time=word in NEEDS_TIME)
         if status == Status.PUBLISHED:
             return self._published(times)
         if status in (Status.UNPUBLISHED, Status.RETRACTED):
             return Outcome(status, times.publish_at or times.published_at, times.published_at)
-        note = _("not for all to read; imported as a draft") if word == "private" else ""
+        note = _("private; imported as a draft") if word == "private" else ""
         return Outcome(status, times.publish_at, note=note)
 
     def _published(self, times: Times) -> Outcome:
@@ -97,18 +96,18 @@ class Timetable:
         return Outcome(Status.PUBLISHED, publish_at, self._credible(times.published_at or publish_at, publish_at))
 
     def _credible(self, published_at: datetime, publish_at: datetime) -> datetime:
-        """Readers are told no time before the article's own, and none that is still to come."""
+        """`published_at` limited to the range from the planned time to now."""
         return min(max(published_at, publish_at), self.now)
 
-    def _wait(self, status: Status, times: Times, *, needs_a_time: bool) -> Outcome:
-        if times.publish_at is None and needs_a_time:
-            raise Refused("publish_at", _("is missing; a scheduled article needs the time to go live"))
+    def _scheduled(self, status: Status, times: Times, *, needs_time: bool) -> Outcome:
+        if times.publish_at is None and needs_time:
+            raise Refused("publish_at", _("is missing; a scheduled article needs a publication time"))
         outcome = Outcome(status, times.publish_at)
         missed = times.publish_at is not None and not times.goes_live_after(self.now)
         return self._late(outcome) if missed else outcome
 
     def _hold(self, outcome: Outcome) -> Outcome:
-        note = _("was due at %(time)s; held as a draft") % {"time": _shown(outcome.publish_at)}
+        note = _("was due at %(time)s; imported as a draft") % {"time": _shown(outcome.publish_at)}
         return replace(outcome, status=Status.DRAFT, held=True, note=note)
 
     def _publish(self, outcome: Outcome) -> Outcome:

@@ -1,4 +1,4 @@
-"""Storing what an import brings, many articles in one transaction."""
+"""Store imported articles, many in one transaction."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from django.db.models import F, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from articles.audit import IMPORT, StateSnapshot, record_many
-from articles.exchange.digest import AROUND, STATE, ImportedArticle, Imprint, signature
-from articles.exchange.external_id import at_home
+from articles.exchange.digest import AROUND, STATE, Fingerprint, ImportedArticle, signature
+from articles.exchange.external_id import own_ids
 from articles.images import note_uses
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text, context_of
 from articles.publishing import (
@@ -41,7 +41,7 @@ BYLINE = 120
 
 @dataclass
 class Tally:
-    """How many articles of an import came in, and how."""
+    """Counts of an import's results."""
 
     created: int = 0
     updated: int = 0
@@ -49,7 +49,7 @@ class Tally:
     failed: int = 0
 
     def add(self, other: Tally) -> None:
-        """Count `other` in."""
+        """Add the counts of `other`."""
         self.created += other.created
         self.updated += other.updated
         self.skipped += other.skipped
@@ -60,30 +60,29 @@ class Tally:
 
 
 def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
-    """Store all of `chunk` in one transaction, with channels, tags and tasks, or nothing of it.
+    """Store all articles of `chunk` in one transaction, with channels, tags and tasks, or none.
 
-    Articles are recognised by their external id, which must be unique in `chunk`. One that was made here and comes home
-    is skipped. So is one that says the same here already, or whose content over there is as at the last import: what
-    editors improved here since then stays. Otherwise the file's text, channel and tags replace ours. Its status and
-    times do so only while they are as the last import left them, readers cannot see the article and no release holds
-    it. A text that the file does not call approved never replaces one that was approved here: it becomes a draft beside
-    it. `dry_run` does everything and takes it back.
+    Articles are matched by their external id, which must be unique in `chunk`. Articles that were exported from here
+    are skipped, and so are those with the same content as here or as in the last import, so that edits made here since
+    then stay. Otherwise the file's text, channel and tags replace ours. Status and times are replaced only if they are
+    unchanged since the last import, the article is not live and no release contains it. A text that is not approved in
+    the file never replaces one that was approved here; it becomes a pending update. `dry_run` rolls everything back.
     """
     try:
         return _store(chunk, dry_run=dry_run)
-    except IntegrityError:  # another import has just brought some of them in: now they are known
+    except IntegrityError:  # another import has just stored some of them: they are found on the second try
         return _store(chunk, dry_run=dry_run)
 
 
 @retried
 def _store(chunk: Sequence[ImportedArticle], *, dry_run: bool) -> Tally:
     known = _known(chunk)
-    own = at_home(item.external_id for item in chunk)
+    own = own_ids(item.external_id for item in chunk)
     new = [item for item in chunk if item.external_id not in known and item.external_id not in own]
     changes = _changes(chunk, known, read_database_clock())
     context = Context.of([*new, *(change.item for change in changes if change.content)])
     prefetch_related_objects([change.article for change in changes], "tags")
-    changes = [change for change in changes if change.state or not context.says_the_same(change)]
+    changes = [change for change in changes if change.state or not context.is_unchanged(change)]
     _write(new, changes, context)
     transaction.set_rollback(dry_run)
     return Tally(created=len(new), updated=len(changes), skipped=len(chunk) - len(new) - len(changes))
@@ -91,7 +90,7 @@ def _store(chunk: Sequence[ImportedArticle], *, dry_run: bool) -> Tally:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An article that a repeated import changes, and which of it."""
+    """A change of an article by a repeated import: of its content, its state or both."""
 
     article: Article
     item: ImportedArticle
@@ -100,8 +99,8 @@ class Change:
 
     @property
     def is_for_editors(self) -> bool:
-        """Whether the new text is an edit like any other: the article was approved or is being reviewed here, and the
-        file does not vouch for the text.
+        """Whether the text must go through the review: the article was approved or is in review here, and the text is
+        not approved in the file.
         """
         vouched = self.item.status in Status.passed() and self.article.status in Status.passed()
         under_way = self.article.status in (*Status.passed(), *IN_REVIEW, Status.RETRACTED)
@@ -121,11 +120,11 @@ def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: d
 
 
 def _change(article: Article, item: ImportedArticle, now: datetime, *, is_bound: bool) -> Change:
-    left = Imprint.on(article)
-    content = left.content != item.digest
-    released = left.held and not item.held
-    untouched = left.state == signature(article) and not _is_visible(article, now) and not is_bound
-    return Change(article, item, content, state=(content or released) and untouched)
+    last = Fingerprint.on(article)
+    content = last.content != item.digest
+    no_longer_held = last.held and not item.held
+    untouched = last.state == signature(article) and not _is_visible(article, now) and not is_bound
+    return Change(article, item, content, state=(content or no_longer_held) and untouched)
 
 
 def _is_visible(article: Article, now: datetime) -> bool:
@@ -139,17 +138,17 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change], context: C
     for change in changes:
         if change.is_for_editors:
             apply_import(change.article, changes=context.text(change.item), note=_("Imported"))
-            Article.objects.filter(pk=change.article.pk).update(external_digest=str(Imprint.of(change.item)))
+            Article.objects.filter(pk=change.article.pk).update(external_digest=str(Fingerprint.of(change.item)))
     written = [article.pk for article in created] + [change.article.pk for change in changes]
     sync_tasks(written)
     index(written)
-    with_renditions_html = [article.pk for article in created if article.images or article.cover]
-    note_uses(with_renditions_html + [change.article.pk for change in changes if change.content])
+    with_images = [article.pk for article in created if article.images or article.cover]
+    note_uses(with_images + [change.article.pk for change in changes if change.content])
     _record(created, changes)
 
 
 def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
-    """Store new articles, each with its first revision."""
+    """Store new articles with their first revisions."""
     created = [_new_article(item, context) for item in new]
     Article.objects.bulk_create(created)
     ids = _ids([item.external_id for item in new])
@@ -164,7 +163,7 @@ def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
 
 
 def _apply(changes: Sequence[Change], context: Context) -> None:
-    """Write changes over articles that are there, each new text as the next revision."""
+    """Change existing articles; each new text becomes a revision."""
     content = [change for change in changes if change.content]
     pin_all([change.article for change in content])
     numbers = add_revisions({one.article.pk: context.replaced(one) for one in content}, note=_("Imported"))
@@ -188,7 +187,7 @@ def _record(created: Iterable[Article], changes: Iterable[Change]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the items of one chunk refer to, by name."""
+    """The channels, users and tags of one chunk, by name."""
 
     channels: dict[str, Channel]
     users: dict[str, AbstractBaseUser]
@@ -196,7 +195,7 @@ class Context:
 
     @classmethod
     def of(cls, items: Sequence[ImportedArticle]) -> Self:
-        """Find or make the channels and find the people."""
+        """Find or create channels and tags, and find users."""
         return cls(
             channels_named({item.channel: item.new_channel for item in items if item.channel}),
             users_named({item.author for item in items if item.author}),
@@ -204,31 +203,31 @@ class Context:
         )
 
     def tag_names(self, item: ImportedArticle) -> set[str]:
-        """The names of its tags as we write them."""
+        """The stored names of its tags."""
         return {self.tags[name].name for name in item.tags}
 
     def text(self, item: ImportedArticle) -> dict[str, Any]:
-        """What of `content` is text, with the tags."""
+        """The text fields of `content` and the tags."""
         values = {name: value for name, value in self.content(item).items() if name in Text.NAMES}
         return {**values, "tags": {self.tags[name] for name in item.tags}}
 
     def replaced(self, change: Change) -> Text:
-        """What a changed article says."""
+        """The new text of a changed article."""
         return Text.of(change.article).changed(self.text(change.item))
 
-    def says_the_same(self, change: Change) -> bool:
-        """Whether the article says already, here, what the file says: there is nothing to write."""
+    def is_unchanged(self, change: Change) -> bool:
+        """Whether the article has the text and author of the file already."""
         author = self.content(change.item)["author"]
         return author == change.article.author and Text.of(change.article) == self.replaced(change)
 
-    def shows_other(self, change: Change) -> bool:
-        """Whether readers of a changed article notice."""
+    def is_visible_change(self, change: Change) -> bool:
+        """Whether readers see the change."""
         author, byline = (self.content(change.item)[name] for name in ("author", "byline"))
         by_another = not byline and (author and author.pk) != change.article.author_id
         return change.state or by_another or not Text.of(change.article).looks_like(self.replaced(change))
 
     def content(self, item: ImportedArticle) -> dict[str, Any]:
-        """The text, and who wrote it for which channel. A name that nobody here has becomes the byline."""
+        """The text, channel and author. The name of an unknown author becomes the byline."""
         author = self.users.get(item.author)
         name = item.author_name or ("" if author or "@" in item.author else item.author)
         is_named = author is not None and bool(author.get_full_name())  # type: ignore[attr-defined]
@@ -246,7 +245,7 @@ def _state(item: ImportedArticle) -> dict[str, Any]:
 
 
 def _new_article(item: ImportedArticle, context: Context) -> Article:
-    origin = {"external_id": item.external_id, "external_digest": str(Imprint.of(item)), "revision": 1}
+    origin = {"external_id": item.external_id, "external_digest": str(Fingerprint.of(item)), "revision": 1}
     cover = {"cover": CoverMode.AUTO.cover([], references(item.body))}
     visible_since = item.published_at or database_now() if item.status in Status.visible() else None
     changed = {"text_changed_at": item.text_changed_at or visible_since}
@@ -254,11 +253,11 @@ def _new_article(item: ImportedArticle, context: Context) -> Article:
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:
-    values = {"external_digest": str(Imprint.of(change.item)), "updated_at": read_database_clock()}
+    values = {"external_digest": str(Fingerprint.of(change.item)), "updated_at": read_database_clock()}
     if change.content:
         mode, chosen = CoverMode(change.article.cover_mode), change.article.cover
         values |= {"cover": mode.cover(chosen, references(change.item.body))} | context.content(change.item)
-        if not context.shows_other(change):
+        if not context.is_visible_change(change):
             values["text_changed_at"] = F("text_changed_at")
     return values | _state(change.item) if change.state else values
 

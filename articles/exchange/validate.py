@@ -1,4 +1,4 @@
-"""From a record of a file to an article that can be stored, or to a refusal that says why not."""
+"""Validate records: each becomes an article that can be stored, or an error."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from articles.models import Article, Channel, CoverMode, Tag
 from articles.text import add_paragraphs, clean_html, references
 
 LONGEST_BODY = 1_000_000
-"""Characters: five long novels, and with four bytes each still less than a database takes in one statement."""
+"""Characters; with four bytes each it still fits into one database statement."""
 
 
 def length_of(model: type[Article | Channel | Tag], name: str) -> int:
-    """Characters that a column takes."""
+    """The maximum length of a column."""
     return int(model._meta.get_field(name).max_length or 0)  # type: ignore[union-attr]
 
 
@@ -38,7 +38,7 @@ USER = 254
 
 
 class Checker:
-    """Turns records into articles. `channel` stands for whatever channel the file names."""
+    """Validates records. `channel` replaces the channels in the file."""
 
     def __init__(self, timetable: Timetable, *, channel: str | None = None) -> None:
         self._timetable = timetable
@@ -46,7 +46,7 @@ class Checker:
         self._one_channel = {} if channel is None else named
 
     def check(self, record: Record) -> tuple[ImportedArticle, str]:
-        """The article and a note for the report ("" for none). Raises `Refused`."""
+        """The article and a note for the report, or "". Raises `Refused`."""
         source = {**record.fields, **self._one_channel}
         title = read.line(source, "title", TITLE)
         if not title:
@@ -55,7 +55,9 @@ class Checker:
         outcome = self._timetable.decide(read.line(source, "status", 40), times)
         article = self._article(record, source, title, times, outcome)
         has_lost_cover = article.cover_mode != read.line(source, "cover_mode", 40)
-        lost = _("the pictures of its cover are not here, so it is chosen from the text") if has_lost_cover else ""
+        lost = (
+            _("the images of its cover do not exist here; the cover is chosen from the text") if has_lost_cover else ""
+        )
         return article, "; ".join(filter(None, [outcome.note, lost]))
 
     def _article(
@@ -98,7 +100,7 @@ def _shortened(text: str, length: int) -> str:
 
 
 def _cover(source: read.Fields) -> tuple[str, tuple[str, ...]]:
-    """How the cover is chosen and its pictures: automatically where those are not here, "" if the file does not say."""
+    """Cover mode and images: automatic if the images do not exist here, "" if the file has no cover mode."""
     mode, cover = read.line(source, "cover_mode", 40), read.names(source, "cover", 40)
     if mode not in ("", *CoverMode.values):
         known = _(", ").join(CoverMode.values)
@@ -106,7 +108,7 @@ def _cover(source: read.Fields) -> tuple[str, tuple[str, ...]]:
     wanted = CoverMode(mode or CoverMode.AUTO).takes
     if wanted is not None and wanted != len(cover):
         raise Refused(
-            "cover", _("has %(found)d pictures instead of %(wanted)d") % {"found": len(cover), "wanted": wanted}
+            "cover", _("has %(found)d images instead of %(wanted)d") % {"found": len(cover), "wanted": wanted}
         )
     return (CoverMode.AUTO, ()) if unknown_images(cover) else (mode, cover)
 
@@ -115,20 +117,20 @@ def _body(source: read.Fields) -> str:
     body = read.text(source, "body", LONGEST_BODY)
     if not _is_html(source):
         body = add_paragraphs(body)
-    body = _at_home(clean_html(body))
+    body = _relative(clean_html(body))
     if unknown := unknown_images(references(body)):
         raise Refused("body", str(UnknownImage(unknown)))
     return body
 
 
-def _at_home(html: str) -> str:
-    """Cleaned `html` with addresses on this site as the newsroom writes them, without its name."""
+def _relative(html: str) -> str:
+    """Sanitised `html` with URLs of this site made relative."""
     address = rf'(<[a-z][^<>]*?\s(?:cite|href|poster|src)="){re.escape(settings.SITE_URL)}(?=/)'
     return re.sub(address, r"\1", html) if settings.SITE_URL in html else html
 
 
 def _is_html(source: read.Fields) -> bool:
-    """Whether the body is HTML for certain: otherwise a text without paragraphs is a plain one."""
+    """Whether the body is declared as HTML; otherwise a text without paragraph tags is plain text."""
     word = read.line(source, "body_format", 40)
     if word not in ("", "html"):
         raise Refused("body_format", _('"%(word)s" is not known; write html, or leave it out') % {"word": word})
@@ -136,7 +138,7 @@ def _is_html(source: read.Fields) -> bool:
 
 
 def _retraction_notice(source: read.Fields, outcome: Outcome) -> str:
-    """What readers are told in its place; nothing of an article that is not killed."""
+    """The retraction notice; "" for an article that is not retracted."""
     notice = read.line(source, "retraction_notice", REASON)
     return notice if outcome.status == Article.Status.RETRACTED else ""
 
@@ -150,11 +152,11 @@ def _unpublish_at(source: read.Fields, times: Times, outcome: Outcome) -> dateti
 
 
 def digest(fields: read.Fields) -> str:
-    """A short name of the content, the same for the same fields in any order."""
+    """A hash of the content, independent of the order of fields."""
     content = json.dumps(dict(fields), sort_keys=True, default=str)
     return hashlib.blake2b(content.encode(), digest_size=11).hexdigest()
 
 
 def unknown_fields(record: Record) -> set[str]:
-    """Names in the record that no field of ours has: most likely misspelt."""
+    """Field names in the record that do not exist, probably misspelt."""
     return set(record.fields) - FIELDS

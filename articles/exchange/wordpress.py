@@ -1,9 +1,8 @@
-"""WXR, the file that WordPress exports: posts become articles, everything else is left out.
+"""Import of WXR, WordPress's export format. Posts become articles; everything else is skipped.
 
 https://github.com/WordPress/WordPress/blob/master/wp-admin/includes/export.php writes it. Attachments and categories
-may stand behind the posts that refer to them, so the file is read once for those and once for the posts. A post's
-categories are its channel (the first that is not "Uncategorized") and further tags. Dates are UTC; a draft that never
-had one has zeros there.
+may come after the posts that refer to them, so the file is read twice. A post's first category, except
+"Uncategorized", is the channel; the others are tags. Dates are UTC; drafts without a date have zeros.
 """
 
 from __future__ import annotations
@@ -32,26 +31,26 @@ if TYPE_CHECKING:
 
 NO_DATE = "0000-00-00 00:00:00"
 NO_PUB_DATE = "-0001"
-"""The year that WordPress makes of it in `pubDate`, where Python reads 2000."""
+"""The year of `NO_DATE` in `pubDate`, which Python would parse as 2000."""
 
-THROWN_AWAY = {"trash", "auto-draft"}
+DISCARDED = {"trash", "auto-draft"}
 META = {
     "_headline_byline": "byline",
     "_headline_embargo_until": "embargo_until",
     "_headline_unpublish_at": "unpublish_at",
 }
-"""Custom fields in which an export of ours keeps what WordPress has no word for; those with "_" it shows to nobody."""
+"""Custom fields of our exports for what WordPress does not have. WordPress hides those that begin with "_"."""
 
 FEATURED, FOOTNOTES, ALT = "_thumbnail_id", "footnotes", "_wp_attachment_image_alt"
 
 _HOUSEKEEPING = re.compile(r"_(?:edit_last|edit_lock|encloseme|oembed_.*|pingme|wp_.*|headline_.*)")
-"""Custom fields of WordPress itself, or of ours, that say nothing a reader would miss."""
+"""Internal custom fields of WordPress and of our exports, which are skipped without a note."""
 
-NOT_FOR_ALL = "private"
-"""WordPress's status of what only its editors may see; a post behind a password is treated likewise."""
+PRIVATE = "private"
+"""WordPress's status of posts that only its editors see; password-protected posts are treated the same."""
 
 _DECLARED = ("wp", "excerpt")
-"""Prefixes whose namespace is whichever the file declares, as WordPress reads them."""
+"""Prefixes whose namespace is the one the file declares, as in WordPress."""
 
 _USUAL = {
     "http://wordpress.org/export/1.1/": "wp:",
@@ -62,15 +61,15 @@ _USUAL = {
 _UNTITLED_LENGTH = 80
 
 
-class Actor(NamedTuple):
-    """An author over there."""
+class Author(NamedTuple):
+    """An author in the file."""
 
     email: str
     name: str
 
 
 class Category(NamedTuple):
-    """A category as the head of the file describes it; `parent` is a slug."""
+    """A category in the head of the file; `parent` is a slug."""
 
     name: str
     parent: str = ""
@@ -79,40 +78,40 @@ class Category(NamedTuple):
 
 @dataclass
 class Site:
-    """What the posts refer to."""
+    """The objects that posts refer to."""
 
     prefixes: dict[str, str]
     version: str = ""
     address: str = ""
-    users: dict[str, Actor] = field(default_factory=dict)  #: by log-in name
+    users: dict[str, Author] = field(default_factory=dict)  #: by login name
     categories: dict[str, Category] = field(default_factory=dict)  #: by slug
     library: Library = field(default_factory=Library)
 
-    def learn(self, name: str, element: Element) -> None:
-        """Take in one element of the channel."""
+    def add(self, name: str, element: Element) -> None:
+        """Add one element of the channel."""
         if name == "wp:wxr_version":
             self.version = element.text or ""
         elif name == "wp:base_blog_url" or (name == "wp:base_site_url" and not self.address):
             self.address = (element.text or "").strip()
         elif name == "wp:author":
-            self._learn_user(self.children(element))
+            self._add_user(self.children(element))
         elif name == "wp:category":
-            self._learn_category(self.children(element))
+            self._add_category(self.children(element))
         elif name == "item":
-            self._learn_attachment(element)
+            self._add_attachment(element)
 
-    def _learn_user(self, user: dict[str, str]) -> None:
+    def _add_user(self, user: dict[str, str]) -> None:
         name = plain(user.get("wp:author_display_name", ""))
-        self.users[user.get("wp:author_login", "")] = Actor(user.get("wp:author_email", ""), name)
+        self.users[user.get("wp:author_login", "")] = Author(user.get("wp:author_email", ""), name)
 
-    def _learn_category(self, category: dict[str, str]) -> None:
+    def _add_category(self, category: dict[str, str]) -> None:
         self.categories[unquote(category.get("wp:category_nicename", ""))] = Category(
             plain(category.get("wp:cat_name", "")),
             unquote(category.get("wp:category_parent", "")),
             plain(category.get("wp:category_description", "")),
         )
 
-    def _learn_attachment(self, element: Element) -> None:
+    def _add_attachment(self, element: Element) -> None:
         item = self.children(element)
         address, pk = item.get("wp:attachment_url", ""), item.get("wp:post_id", "")
         if item.get("wp:post_type") != "attachment" or not address:
@@ -123,12 +122,12 @@ class Site:
             self.library.of_post[parent].append(pk)
 
     def short(self, tag: str) -> str:
-        """An element's name with its usual prefix."""
+        """An element's name with the usual prefix of its namespace."""
         namespace, _brace, name = tag.removeprefix("{").rpartition("}")
         return self.prefixes.get(namespace, f"{namespace}:") + name if namespace else name
 
     def children(self, element: Element) -> dict[str, str]:
-        """The texts of the elements in an element."""
+        """The texts of an element's children."""
         return {self.short(child.tag): child.text or "" for child in element}
 
     def custom_fields(self, element: Element) -> dict[str, str]:
@@ -138,34 +137,34 @@ class Site:
 
     @cached_property
     def shared_names(self) -> set[str]:
-        """Names that several categories have, such as "Local" below "Politics" and "Local" below "Sports"."""
+        """Names of several categories, such as "Local" in "Politics" and "Local" in "Sports"."""
         counted = Counter(category.name.casefold() for category in self.categories.values())
         return {name for name, count in counted.items() if count > 1}
 
 
 def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
-    """Yield a record for each post. XML names its encoding itself, so `encoding` is not used."""
-    known = _learn(path)
+    """Yield a record for each post. XML declares its encoding, so `encoding` is not used."""
+    known = _read_references(path)
     known.address = f"{site or known.address}/" if site or known.address else ""
     items = (element for name, element in _children_of_the_channel(path, known) if name == "item")
     for number, element in enumerate(items, start=1):
         yield _record(number, element, known)
 
 
-def _learn(path: Path) -> Site:
+def _read_references(path: Path) -> Site:
     declared = {uri: f"{prefix}:" for prefix, uri in namespaces(path) if prefix in _DECLARED}
     site = Site(_USUAL | declared)
     for name, element in _children_of_the_channel(path, site):
-        site.learn(name, element)
+        site.add(name, element)
         if name == "item" and not site.version:
             break
     if not site.version:
-        raise Unreadable(_("XML, but not an export of WordPress: it has no wp:wxr_version."))
+        raise Unreadable(_("The XML file is not a WordPress export: it has no wp:wxr_version."))
     return site
 
 
 def _children_of_the_channel(path: Path, site: Site) -> Iterator[tuple[str, Element]]:
-    """Each element of the file's channel when it is whole; it is forgotten afterwards."""
+    """Yield each complete child element of the channel, and drop it afterwards."""
     depth, channel = 0, None
     for event, element in events(path):
         if event == "start":
@@ -175,7 +174,7 @@ def _children_of_the_channel(path: Path, site: Site) -> Iterator[tuple[str, Elem
         depth -= 1
         if depth == 2 and channel is not None:  # noqa: PLR2004
             yield site.short(element.tag), element
-            channel.clear()  # or the whole file would pile up in memory
+            channel.clear()  # keeps memory constant
 
 
 def _record(number: int, element: Element, site: Site) -> Record | Remark:
@@ -184,7 +183,7 @@ def _record(number: int, element: Element, site: Site) -> Record | Remark:
     kind = post.get("wp:post_type", "post")
     if kind != "post":
         return Remark(Kind.FOREIGN, place, kind)
-    if post.get("wp:status") in THROWN_AWAY:
+    if post.get("wp:status") in DISCARDED:
         return Remark(Kind.FOREIGN, place, _("discarded post"))
     custom = site.custom_fields(element)
     body = _body(post, custom, site)
@@ -193,7 +192,7 @@ def _record(number: int, element: Element, site: Site) -> Record | Remark:
     notes = [*body.notes, *terms.notes(), *_notes(post, custom, element, site)]
     if not fields["title"]:
         fields["title"] = _title(body)
-        notes.append(_("it has no title, so its first words are the headline"))
+        notes.append(_("has no title; its first words become the headline"))
     return Record(place, fields, tuple(dict.fromkeys(notes)))
 
 
@@ -212,7 +211,7 @@ def _body(post: dict[str, str], custom: dict[str, str], site: Site) -> Body:
 
 def _fields(post: dict[str, str], body: Body, site: Site) -> dict[str, object]:
     login = post.get("dc:creator", "")
-    email, shown = site.users.get(login, Actor("", ""))
+    email, shown = site.users.get(login, Author("", ""))
     return {
         "external_id": post.get("guid") or f"{site.address.removesuffix('/')}?p={post.get('wp:post_id', '')}",
         "title": plain(post.get("title", "")),
@@ -220,7 +219,7 @@ def _fields(post: dict[str, str], body: Body, site: Site) -> dict[str, object]:
         "summary": plain(post.get("excerpt:encoded", "")),
         "body": body.html,
         "body_format": "html",
-        "status": NOT_FOR_ALL if post.get("wp:post_password") else post.get("wp:status", "draft"),
+        "status": PRIVATE if post.get("wp:post_password") else post.get("wp:status", "draft"),
         "publish_at": _date(post),
         "text_changed_at": _changed_at(post),
         "author": email or login,
@@ -234,7 +233,7 @@ def _title(body: Body) -> str:
 
 
 def _date(post: dict[str, str]) -> str | None:
-    """The date with its offset, or as it is when it cannot be one. Without the one in UTC there is still `pubDate`."""
+    """The date in UTC, or `pubDate` if that is missing; an invalid date is returned unchanged."""
     stamp = post.get("wp:post_date_gmt") or NO_DATE
     if stamp != NO_DATE:
         return f"{stamp}+00:00"
@@ -248,7 +247,7 @@ def _date(post: dict[str, str]) -> str | None:
 
 
 def _changed_at(post: dict[str, str]) -> str | None:
-    """When readers saw the text change last: what was edited before its publication is as old as that."""
+    """When the text last changed for readers, which is not before its publication."""
     changed = max(post.get("wp:post_modified_gmt") or NO_DATE, post.get("wp:post_date_gmt") or NO_DATE)
     return None if changed == NO_DATE else f"{changed}+00:00"
 
@@ -276,24 +275,24 @@ class _Terms:
         return {**channel, "channel_description": described.description, "tags": tags}
 
     def _full_name(self, slug: str, name: str) -> str:
-        """Its name, with its parent's where another category has the same."""
+        """Its name, with the parent's name if several categories have the same."""
         parent = self._site.categories.get(self._site.categories.get(slug, Category(name)).parent)
         if parent is None or name.casefold() not in self._site.shared_names:
             return name
         return Truncator(f"{parent.name} / {name}").chars(CHANNEL)
 
     def notes(self) -> Iterator[str]:
-        """What of them is not here."""
+        """Notes on what is not imported."""
         for slug, name in self._categories:
             parent = self._site.categories.get(self._site.categories.get(slug, Category(name)).parent)
             if parent is not None:
                 names = {"name": name, "parent": parent.name}
-                yield _("the category “%(name)s” is below “%(parent)s” there; channels have no levels here") % names
+                yield _("the category “%(name)s” has the parent “%(parent)s”; channels have no parents") % names
         for domain, name in self._others:
             if domain == "post_format":
-                yield _("its post format (%(name)s) is left out") % {"name": name}
+                yield _("the post format (%(name)s) is skipped") % {"name": name}
             else:
-                yield _("its terms of “%(taxonomy)s” are left out") % {"taxonomy": domain}
+                yield _("terms of “%(taxonomy)s” are skipped") % {"taxonomy": domain}
 
 
 def _ours(custom: dict[str, str]) -> dict[str, object]:
@@ -302,9 +301,9 @@ def _ours(custom: dict[str, str]) -> dict[str, object]:
 
 def _notes(post: dict[str, str], custom: dict[str, str], element: Element, site: Site) -> Iterator[str]:
     if post.get("wp:is_sticky") == "1":
-        yield _("it is sticky there, which keeps it on top; here the newest stands on top")
+        yield _("it is sticky; here lists are always ordered by time")
     if any(site.short(child.tag) == "wp:comment" for child in element):
-        yield _("its comments are left out")
+        yield _("comments are skipped")
     for key in custom:
         if key not in (FEATURED, FOOTNOTES) and not _HOUSEKEEPING.fullmatch(key):
-            yield _("its custom field “%(name)s” is left out") % {"name": key}
+            yield _("the custom field “%(name)s” is skipped") % {"name": key}

@@ -1,7 +1,7 @@
-"""Writing WXR: articles as WordPress exports its posts, so that WordPress and whatever reads its files can import them.
+"""Export as WXR, WordPress's export format.
 
-WordPress has one date for a post, to the second: the instant at which readers may first see it. What it has no word for
-is in custom fields, see `META`. What readers do not see and nobody has approved for a time comes as a draft.
+A WordPress post has one date with a precision of seconds: when it goes live. Values that WordPress does not have are in
+custom fields, see `META`. Articles that are neither live nor approved for a time become drafts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Status = Article.Status
 
 def write(export: Export) -> Iterator[str]:
     """Yield the head, an item for each article, and the foot."""
-    yield _HEAD + _about_the_site(export.now)
+    yield _HEAD + _site(export.now)
     for user in export.users().iterator():
         yield _user(user)
     for channel in export.channels():
@@ -49,17 +49,17 @@ def write(export: Export) -> Iterator[str]:
 
 
 def status_of(article: Article, now: datetime) -> str:
-    """WordPress's word for where an article stands at `now`."""
+    """The WordPress status of an article at `now`."""
     goes_live_at, status = article.goes_live_at, Status(article.status)
     if article.is_out_at(now):
         return "publish"
     if status in Status.visible() and goes_live_at is not None and goes_live_at > now:
         return "future"
-    is_in_hand = status in (Status.SUBMITTED, Status.MANUAL_REVIEW, *Status.waiting())
-    return "pending" if is_in_hand and not article.is_over_at(now) else "draft"
+    is_pending = status in (Status.SUBMITTED, Status.MANUAL_REVIEW, *Status.waiting())
+    return "pending" if is_pending and not article.is_over_at(now) else "draft"
 
 
-def _about_the_site(now: datetime) -> str:
+def _site(now: datetime) -> str:
     return "".join(
         [
             _element("title", _("Headline")),
@@ -95,7 +95,7 @@ def _channel(channel: Channel) -> str:
 
 
 def _item(item: Item, now: datetime) -> str:
-    """What WordPress understands, then what only a newsroom does."""
+    """An item with WordPress's elements, terms and custom fields."""
     article, fields = item.article, item.fields()
     elements = {
         "title": escape(fields["title"], quote=False),
@@ -123,7 +123,7 @@ def _item(item: Item, now: datetime) -> str:
 
 
 def _dates(article: Article) -> dict[str, str]:
-    """A moment is rounded up: nothing goes live before its time."""
+    """Times are rounded up, so that nothing goes live early."""
     moment = article.goes_live_at if article.status in Status.visible() else article.publish_at
     if moment is None:
         return {"wp:post_date": NO_DATE, "wp:post_date_gmt": NO_DATE}
@@ -167,6 +167,6 @@ def _element(name: str, value: object) -> str:
 
 
 def _text(value: object) -> str:
-    """As CDATA without what XML cannot hold; numbers and plain words need none."""
+    """CDATA without characters that XML does not allow; alphanumeric text needs no CDATA."""
     text = _NO_XML.sub("", str(value))
     return text if text.isalnum() else f"<![CDATA[{text.replace(']]>', ']]]]><![CDATA[>')}]]>"

@@ -1,7 +1,7 @@
-"""The texts of WordPress's posts as HTML: blocks, shortcodes, embedded pages, footnotes and featured images.
+"""HTML of WordPress posts: blocks, shortcodes, embeds, footnotes and featured images.
 
 https://developer.wordpress.org/block-editor/explanations/architecture/key-concepts/ describes blocks,
-https://codex.wordpress.org/Shortcode_API shortcodes. What only WordPress can show is left out and named.
+https://codex.wordpress.org/Shortcode_API shortcodes. Dynamic content is skipped and noted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from articles.text import add_paragraphs, clean_html
 
 _BLOCKS = "<!-- wp:"
 _DYNAMIC = re.compile(r"<!--\s+wp:([a-z0-9_-]+(?:/[a-z0-9_-]+)?)\s[^<>]*/-->")
-"""A block that WordPress fills when it shows the page. Its attributes hold neither < nor >."""
+"""A block that WordPress renders dynamically. Its attributes contain neither < nor >."""
 
 _EMBED = re.compile(
     r"<figure\b[^<>]*\bwp-block-embed\b[^<>]*>\s*<div\b[^<>]*>\s*(?P<address>https?://[^\s<>]+)\s*</div>\s*"
@@ -46,7 +46,7 @@ _HOST = re.compile(r"https?://[^/]*")
 
 
 class Attachment(NamedTuple):
-    """A file of the library over there."""
+    """A file of the WordPress media library."""
 
     address: str
     alt: str = ""
@@ -54,13 +54,13 @@ class Attachment(NamedTuple):
 
     @property
     def is_image(self) -> bool:
-        """Whether its name says so; the export does not."""
+        """Whether its extension is an image's; the export has no media types."""
         return (mimetypes.guess_type(self.address)[0] or "").startswith("image/")
 
 
 @dataclass
 class Library:
-    """The files over there, by id, and the ids of those that were uploaded for a post."""
+    """The files by id, and the ids of the files uploaded for each post."""
 
     files: dict[str, Attachment] = field(default_factory=dict)
     of_post: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -68,7 +68,7 @@ class Library:
 
 @dataclass(frozen=True)
 class Post:
-    """A text and what it refers to. `site` is its address, `footnotes` the JSON of the custom field of that name."""
+    """A text and what it refers to. `site` is the site's URL, `footnotes` the JSON of that custom field."""
 
     id: str
     text: str
@@ -80,14 +80,14 @@ class Post:
 
 @dataclass
 class Body:
-    """A text that becomes HTML, and notes on what of it does not."""
+    """A text during conversion to HTML, and notes on what is not converted."""
 
     html: str
     notes: list[str] = field(default_factory=list)
 
 
 def render(post: Post) -> Body:
-    """The whole text of a post, cleaned, with whole addresses."""
+    """The sanitised HTML of a post with absolute URLs."""
     body = Body(post.text)
     _link_embeds(body)
     if "[" in body.html:
@@ -110,7 +110,7 @@ def _link_embeds(body: Body) -> None:
 
 
 def _link(address: str) -> str:
-    """An address alone in its paragraph becomes a player where its site is allowed."""
+    """A URL alone in its paragraph is shown as an embed if its site is allowed."""
     return f'<p><a href="{escape(address)}">{escape(address)}</a></p>'
 
 
@@ -120,7 +120,7 @@ def _replace_shortcodes(body: Body, post: Post) -> None:
     body.html = _GALLERY.sub(lambda found: _gallery(_attributes(found[1]), post, body), body.html)
     body.html = _PLAYER.sub(_player, body.html)
     for name in dict.fromkeys(found[1] for found in _SHORTCODE.finditer(body.html)):
-        body.notes.append(_("the shortcode [%(name)s] stands in the text as it is") % {"name": name})
+        body.notes.append(_("the shortcode [%(name)s] stays in the text unchanged") % {"name": name})
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -164,7 +164,7 @@ def _player(found: re.Match[str]) -> str:
 
 
 def _put_footnotes(body: Body, source: str) -> None:
-    """The notes where their block stands, else at the end; the numbers in the text stay."""
+    """Insert the footnotes at their block or at the end; their numbers stay in the text."""
     body.html = _FOOTNOTE_LINK.sub(r"<sup>\1</sup>", body.html)
     notes = _footnotes(source)
     if not notes:
@@ -186,16 +186,16 @@ def _footnotes(source: str) -> Iterable[str]:
 
 def _drop_dynamic_blocks(body: Body) -> None:
     names = dict.fromkeys(found[1] for found in _DYNAMIC.finditer(body.html))
-    body.notes += [_("what the block “%(name)s” shows is left out") % {"name": name} for name in names]
+    body.notes += [_("the content of the block “%(name)s” is skipped") % {"name": name} for name in names]
     body.html = _DYNAMIC.sub("", body.html)
 
 
 def _put_featured(body: Body, post: Post) -> None:
-    """The featured image above the text, unless it stands there already, in whatever size."""
+    """Insert the featured image above the text, unless the text contains it in any size."""
     if not post.featured:
         return
     image = post.library.files.get(post.featured)
     if image is None:
-        body.notes.append(_("its featured image is not in the file"))
+        body.notes.append(_("the featured image is not in the file"))
     elif _HOST.sub("", image.address).rpartition(".")[0] not in body.html:
         body.html = f"{_figure(image)}\n\n{body.html}"

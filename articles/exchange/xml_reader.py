@@ -1,4 +1,4 @@
-"""Reading XML from strangers, one element after the other: no entity is expanded, and nothing is fetched."""
+"""Streaming reader for untrusted XML: entities are not expanded and nothing is fetched."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 def events(path: Path) -> Iterator[tuple[str, Element]]:
-    """Yield each element at its "start", before it has children, and at its "end". Raises `Unreadable`.
+    """Yield each element at its "start", without children, and at its "end". Raises `Unreadable`.
 
-    Whoever reads clears what is done with, or the whole file piles up in memory.
+    The caller must clear processed elements to keep memory constant.
     """
     yield from _parsed(path, ("start", "end"))
 
 
 def namespaces(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield prefix and namespace of each declaration of the outermost element. Raises `Unreadable`."""
+    """Yield prefix and namespace of each declaration on the root element. Raises `Unreadable`."""
     for event, found in _parsed(path, ("start-ns", "start")):
         if event == "start":
             return
@@ -39,13 +39,13 @@ def _parsed(path: Path, kinds: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         try:
             yield from iterparse(stream, events=kinds, forbid_dtd=True)
         except ParseError as error:
-            raise Unreadable(_("Not well-formed XML: %(error)s.") % {"error": error}) from error
+            raise Unreadable(_("The XML is not well-formed: %(error)s.") % {"error": error}) from error
         except DefusedXmlException as error:
-            raise Unreadable(_("The file defines entities or a document type, which no export does.")) from error
+            raise Unreadable(_("The file defines entities or a document type, which is not allowed.")) from error
         except (LookupError, ValueError) as error:
             raise Unreadable(_("The file's encoding cannot be read: %(error)s.") % {"error": error}) from error
 
 
 def plain(text: str) -> str:
-    """What a title or name says that is HTML, as they are in WordPress: "Q&amp;A"."""
+    """The plain text of a title or name in HTML, such as "Q&amp;A"."""
     return html.unescape(strip_tags(text))

@@ -1,4 +1,4 @@
-"""Showing pictures to readers: the body with its pictures in every size, and the covers of many articles at once."""
+"""HTML of images for readers: images in a body with all renditions, and the covers of many articles at once."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from articles.models import MODERN, Article, Image
 from articles.text import ATTRIBUTE, reference, references
 
 IMAGE = re.compile(r'<img((?:\s+[\w-]+="[^"]*")*)\s*/?>')
-"""As `clean_html` writes it."""
+"""An image tag as `clean_html` writes it."""
 
 IN_A_COLUMN = "(min-width: 44rem) 42rem, 92vw"
-"""How wide a picture in a text stands."""
+"""The `sizes` of an image in a text."""
 
 
 def with_renditions(html: str, found: Mapping[str, Image] | None = None, *, address: Callable[[str], str] = str) -> str:
-    """Cleaned `html` with each picture of the newsroom in all its sizes; one that is gone is left out.
+    """Sanitised `html` with all renditions of each library image; deleted images are left out.
 
-    `found` holds the pictures by their ids; without it they are looked up. `address` is given each address of a picture
-    and returns what readers need, such as `absolute`.
+    `found` has the images by id; without it they are looked up. `address` maps each URL, for example with `absolute`.
     """
     if found is None:
         found = _found(references(html))
-    return IMAGE.sub(lambda tag: _shown(tag, found, address), html)
+    return IMAGE.sub(lambda tag: _with_renditions(tag, found, address), html)
 
 
 def markup(
@@ -39,9 +38,8 @@ def markup(
     is_small: bool = False,
     address: Callable[[str], str] = str,
 ) -> str:
-    """A picture for browsers to choose a version of; `sizes` says how wide it stands, `is_first` that it is seen at
-    once, `is_small` that it is one of many: few versions in the best format, and one for older browsers. `alt` is what
-    the text says of it instead of what the newsroom does.
+    """The `<picture>` of an image. `sizes` is its width for browsers, `is_first` disables lazy loading, `is_small` uses
+    few renditions in the best format plus one for older browsers. `alt` overrides the image's own alt text.
     """
     kinds, widths = (MODERN[:1], image.widths[:3]) if is_small else (MODERN, image.widths)
     sources = [(f"image/{kind}", _srcset(image, widths, kind, address)) for kind in kinds]
@@ -51,29 +49,29 @@ def markup(
 
 
 def absolute(address: str) -> str:
-    """An address as other sites need it."""
+    """An absolute URL."""
     return f"{settings.SITE_URL}{address}" if address.startswith("/") else address
 
 
 def gather_covers(articles: Iterable[Article]) -> None:
-    """Look the covers of all these articles up with one statement."""
+    """Set `covers` of all these articles, in one statement."""
     rows = list(articles)
-    _give_covers(rows, _found({pk for row in rows for pk in row.cover}))
+    _set_covers(rows, _found({pk for row in rows for pk in row.cover}))
 
 
 def gather_images(article: Article, others: Iterable[Article]) -> None:
-    """Look the pictures of an article's text up, and with the same statement its covers and those of `others`."""
+    """Set the images of an article's text, its covers and those of `others`, in one statement."""
     rows, shown = [article, *others], article.images
     found = _found({*shown, *(pk for row in rows for pk in row.cover)})
     article.renditions_of = {pk: found[pk] for pk in shown if pk in found}
-    _give_covers(rows, found)
+    _set_covers(rows, found)
 
 
 def _found(ids: Iterable[str]) -> dict[str, Image]:
     return {str(image.pk): image for image in Image.objects.named(ids)}
 
 
-def _give_covers(articles: Iterable[Article], found: Mapping[str, Image]) -> None:
+def _set_covers(articles: Iterable[Article], found: Mapping[str, Image]) -> None:
     for article in articles:
         article.covers = [found[pk] for pk in article.cover if pk in found]
 
@@ -82,7 +80,7 @@ def _srcset(image: Image, widths: Iterable[int], kind: str, address: Callable[[s
     return ", ".join(f"{address(image.address(f'{width}.{kind}'))} {width}w" for width in widths)
 
 
-def _shown(tag: re.Match[str], found: Mapping[str, Image], address: Callable[[str], str]) -> str:
+def _with_renditions(tag: re.Match[str], found: Mapping[str, Image], address: Callable[[str], str]) -> str:
     attributes = {name: unescape(value) for name, value in ATTRIBUTE.findall(tag[1])}
     pk = reference(attributes.get("src", ""))
     if pk is None:

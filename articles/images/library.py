@@ -1,4 +1,4 @@
-"""Pictures: taking them in, describing them, and deleting what nobody uses."""
+"""The image library: upload, change and delete images."""
 
 from __future__ import annotations
 
@@ -40,34 +40,34 @@ ADD, CHANGE, DELETE = "articles.add_image", "articles.change_image", "articles.d
 VIEW, EDIT_ANY = "articles.view_image", "articles.edit_any_image"
 
 UPLOAD, CHANGE_IMAGE, DELETE_IMAGE = "upload", "change_image", "delete_image"
-"""What the audit record calls these."""
+"""Actions in the audit log."""
 
 SHOWN = frozenset(Image.SHOWN)
-"""What readers are told of a picture."""
+"""The texts of an image that readers see."""
 
 EDITABLE = SHOWN | {"title", "focus_x", "focus_y"}
 
 
 @dataclass(frozen=True)
 class Uploaded:
-    """What became of a file: its picture, whether that is new, and what the sender should know."""
+    """The result of an upload; `remark` is a message for the uploader."""
 
     image: Image
     is_new: bool
     remark: str = ""
 
 
-def upload(file: File[bytes], *, by: Actor, **said: str) -> Uploaded:
-    """Store a file as a picture, with what is `said` of it: title, alt, caption, credit.
+def upload(file: File[bytes], *, by: Actor, **texts: str) -> Uploaded:
+    """Store a file as an image with these `texts`: title, alt, caption, credit.
 
-    A file that is there already is not stored again; its picture is given what is said and was not said before. Either
-    all of the picture is stored or nothing. Raises `NotAllowed`, `NoPicture`, `NotStored` and `WrongMaterial`.
+    A file that exists already is not stored again; its image gets the texts that were empty. All renditions are stored
+    or none. Raises `NotAllowed`, `InvalidImageFile`, `NotStored` and `InvalidImage`.
     """
     require(ADD, by)
     data = _read(file)
     digest = hashlib.sha256(data).hexdigest()
     if (known := Image.objects.filter(digest=digest).first()) is not None:
-        return _again(known, said, by)
+        return _reuse(known, texts, by)
     prepared = resize.prepare(data, name=file.name or "")
     image = Image(
         digest=digest,
@@ -78,44 +78,44 @@ def upload(file: File[bytes], *, by: Actor, **said: str) -> Uploaded:
         size=len(prepared.files[f"original.{prepared.format}"]),
         uploaded_by=by,  # type: ignore[misc]
     )
-    image.title = PurePath(file.name or "").stem[:200] or _("Picture")
-    _say(image, {name: text for name, text in said.items() if text})
+    image.title = PurePath(file.name or "").stem[:200] or _("Image")
+    _set_values(image, {name: text for name, text in texts.items() if text})
     image.file.name = image.path(image.original)
     try:
         with _stored(image, prepared.files):
             _insert(image, by)
-    except IntegrityError:  # somebody sent the same file at the same time
-        return _again(Image.objects.get(digest=digest), said, by)
+    except IntegrityError:  # the same file was uploaded at the same time
+        return _reuse(Image.objects.get(digest=digest), texts, by)
     return Uploaded(image, is_new=True, remark=prepared.remark)
 
 
 @retried
 def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None:
-    """Say something else of a picture (field name to value), or move its focal point.
+    """Change an image's texts or focal point; `changes` maps field names to values.
 
-    Raises `NotAllowed`, `NotEditable`, `MaterialGone`, `AltMissing` if its description is taken away, and
-    `WrongMaterial` for values that do not fit, and for sensitive words in what articles past their review show.
+    Raises `NotAllowed`, `NotEditable`, `ImageGone`, `AltMissing` if the alt text would become empty, and `InvalidImage`
+    for invalid values and for sensitive words in an image of approved articles.
     """
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
     _lock(image)
     _require_own(CHANGE, image, by)
     before = image.alt, image.shared
-    _say(image, changes)
+    _set_values(image, changes)
     if before[0] and not image.alt:
         raise AltMissing([image.title])
     if SHOWN & changes.keys():
         _require_approval(image, by)
-        _refuse_words(image)
+        _check_words(image)
     if image.shared != before[1]:
-        _cut_again(image, before[1])
+        _replace_crop(image, before[1])
     image.save()
     record_beside(CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(changes))
 
 
 @retried
 def favour(image: Image, *, by: Actor, is_favourite: bool) -> None:
-    """Mark a picture as one of the person's favourites, or no longer."""
+    """Mark an image as a favourite of the user, or remove the mark."""
     require(VIEW, by)
     change = image.favoured_by.add if is_favourite else image.favoured_by.remove
     change(by)  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ def favour(image: Image, *, by: Actor, is_favourite: bool) -> None:
 
 @retried
 def delete_image(image: Image, *, by: Actor) -> None:
-    """Delete a picture that no article shows or may yet show. Raises `NotAllowed`, `MaterialUsed`, `MaterialGone`."""
+    """Delete an image that no article or pending update uses. Raises `NotAllowed`, `ImageInUse`, `ImageGone`."""
     _lock(image)
     _require_own(DELETE, image, by)
     if titles := image.used_in():
@@ -141,7 +141,7 @@ def _insert(image: Image, by: Actor) -> None:
 
 
 def may_change(image: Image, by: Actor, permission: str = CHANGE) -> bool:
-    """Whether `by` may change it (or do what takes the `permission`): it is his own, or he may change everybody's."""
+    """Whether `by` has the `permission` for this image: it is their own upload, or they may edit any image."""
     may: bool = by.has_perm(permission) and (  # type: ignore[union-attr]
         image.uploaded_by_id == by.pk or by.has_perm(EDIT_ANY)  # type: ignore[union-attr]
     )
@@ -151,37 +151,38 @@ def may_change(image: Image, by: Actor, permission: str = CHANGE) -> bool:
 def _read(file: File[bytes]) -> bytes:
     if file.size > MOST_BYTES:
         raise resize.too_many_bytes()
-    file.seek(0)  # a transaction around this may be run again
+    file.seek(0)  # the transaction may be retried
     data: bytes = file.read()
     return data
 
 
-def _again(known: Image, said: Mapping[str, str], by: Actor) -> Uploaded:
-    """The same file once more: what was not said the first time is said now."""
-    new = {name: text for name, text in said.items() if text and not getattr(known, name)}
-    if new and may_change(known, by) and _may_say(known, by):
+def _reuse(known: Image, texts: Mapping[str, str], by: Actor) -> Uploaded:
+    """The existing image of the same file, with its empty texts filled in."""
+    new = {name: text for name, text in texts.items() if text and not getattr(known, name)}
+    if new and may_change(known, by) and _may_change_texts(known, by):
         change_image(known, by=by, changes=new)
-    return Uploaded(known, is_new=False, remark=_("It was there already, as “%(title)s”.") % {"title": known.title})
+    remark = _("The file is in the image library already, as “%(title)s”.")
+    return Uploaded(known, is_new=False, remark=remark % {"title": known.title})
 
 
-def _say(image: Image, said: Mapping[str, Any]) -> None:
-    """Set what is said of a picture. Raises `WrongMaterial`."""
-    for name, value in said.items():
+def _set_values(image: Image, values: Mapping[str, Any]) -> None:
+    """Set and validate fields. Raises `InvalidImage`."""
+    for name, value in values.items():
         setattr(image, name, " ".join(value.split()) if isinstance(value, str) else value)
     try:
         image.clean_fields(exclude={"file", "digest"})
     except ValidationError as error:
-        raise InvalidImage(" ".join(_told(name, texts) for name, texts in error.message_dict.items())) from error
+        raise InvalidImage(" ".join(_message(name, errors) for name, errors in error.message_dict.items())) from error
 
 
-def _told(name: str, texts: Iterable[str]) -> str:
+def _message(name: str, errors: Iterable[str]) -> str:
     label = Image._meta.get_field(name).verbose_name  # type: ignore[union-attr]
-    return f"{label}: {' '.join(texts)}"
+    return f"{label}: {' '.join(errors)}"
 
 
 @contextmanager
 def _stored(image: Image, files: Mapping[str, bytes]) -> Iterator[None]:
-    """Store files for a block that tells the database of them; if either fails, none of them stays."""
+    """Store files for a block that writes their row; if anything fails, the files are removed."""
     written: list[str] = []
     try:
         _write(image, files, written)
@@ -196,8 +197,8 @@ def _write(image: Image, files: Mapping[str, bytes], written: list[str]) -> None
         written.append(image.path(name))
         try:
             default_storage.save(image.path(name), ContentFile(content))
-        except Exception as error:  # a full disk, an unreachable server: each storage has its own errors
-            logger.exception("picture not stored: %s", image.path(name))
+        except Exception as error:  # each storage has its own exceptions
+            logger.exception("storing an image file failed: %s", image.path(name))
             raise NotStored from error
 
 
@@ -206,13 +207,13 @@ def _remove(paths: Iterable[str]) -> None:
         try:
             default_storage.delete(path)
         except Exception:
-            logger.exception("left behind in the storage: %s", path)
+            logger.exception("removing an image file failed: %s", path)
 
 
-def _cut_again(image: Image, old: str) -> None:
-    """The crop around the new focal point takes the place of the `old` one once the change is committed."""
+def _replace_crop(image: Image, old: str) -> None:
+    """Write the crop around the new focal point; the `old` one is removed after the commit."""
     content = resize.crop(image.read(), x=image.focus_x, y=image.focus_y)
-    _remove([image.path(image.shared)])  # one that a failed change left behind
+    _remove([image.path(image.shared)])  # a failed change may have left one
     _write(image, {image.shared: content}, [])
     transaction.on_commit(partial(_remove, [image.path(old)]), robust=True)
 
@@ -227,16 +228,16 @@ def _lock(image: Image) -> None:
 def _require_own(permission: str, image: Image, by: Actor) -> None:
     require(permission, by)
     if not may_change(image, by, permission):
-        raise NotAllowed(_("This is somebody else's picture; you may change and delete your own."))
+        raise NotAllowed(_("Another user uploaded this image; you may change and delete only your own."))
 
 
 def _require_approval(image: Image, by: Actor) -> None:
-    """What readers are told with an approved text changes only by somebody who may approve."""
-    if not _may_say(image, by):
-        raise NotAllowed(_("Approved articles show this picture; only who may approve articles can change its texts."))
+    """The texts of an image of approved articles may be changed only by users who may approve."""
+    if not _may_change_texts(image, by):
+        raise NotAllowed(_("Approved articles show this image; only users who may approve can change its texts."))
 
 
-def _may_say(image: Image, by: Actor) -> bool:
+def _may_change_texts(image: Image, by: Actor) -> bool:
     may: bool = by.has_perm(REVIEW) or not _past_review(image).exists()  # type: ignore[union-attr]
     return may
 
@@ -245,10 +246,11 @@ def _past_review(image: Image) -> QuerySet[ImageUse]:
     return image.uses.exclude(article__status__in=Article.Status.unapproved())
 
 
-def _refuse_words(image: Image) -> None:
-    """What readers are told may change without a review of the article only if a review would let it pass."""
-    said = Subject("", captions=[getattr(image, name) for name in sorted(SHOWN)])
-    findings = review_words(said).findings
+def _check_words(image: Image) -> None:
+    """Review the texts of an image of approved articles, which are not reviewed again. Raises `InvalidImage`."""
+    texts = Subject("", captions=[getattr(image, name) for name in sorted(SHOWN)])
+    findings = review_words(texts).findings
     if findings and _past_review(image).exists():
         words = _(", ").join(f"“{finding.word}”" for finding in findings)
-        raise InvalidImage(_("Approved articles show this picture, and it may not say %(words)s.") % {"words": words})
+        message = _("Approved articles show this image, so its texts may not contain %(words)s.")
+        raise InvalidImage(message % {"words": words})

@@ -1,7 +1,7 @@
-"""Making pictures fit for the site: decoded, turned upright, freed of metadata, and resized.
+"""Decode, normalise and resize uploaded images.
 
-Everything that is stored is written anew from the pixels, so whatever else a file carried (places, scripts, archives,
-another document) is gone. Of the old file only the colour profile stays.
+All stored files are encoded from the decoded pixels, so nothing else from the upload (location data, scripts, archives,
+other documents) survives, except the colour profile.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ ENDINGS = {
     "GIF": ("gif",),
     "AVIF": ("avif",),
 }
-KEPT = {"JPEG": "jpeg", "WEBP": "webp"}
-"""In which form a picture in full is kept, by what it was; all others lose nothing as PNG."""
+ORIGINAL_FORMATS = {"JPEG": "jpeg", "WEBP": "webp"}
+"""The format of the stored original by the upload's format; all others are stored as PNG, which is lossless."""
 
-MOST_SIDE = 16_000  # pixels; WebP ends a little above
-MOST_RATIO = 100  # between the sides
+MAX_SIDE = 16_000  # pixels; slightly below WebP's limit
+MAX_RATIO = 100  # between the sides
 OPTIONS: dict[str, dict[str, Any]] = {
     "jpeg": {"quality": 92, "progressive": True},
     "png": {},
@@ -43,98 +43,99 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "avif": {"quality": 60, "speed": 9},
 }
 
-_AT_ONCE = BoundedSemaphore(2)
-"""How many are taken apart at once in this process: one may need 400 MB."""
+_concurrency = BoundedSemaphore(2)
+"""Limits concurrent decoding in this process: one image may need 400 MB."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A picture as it will be stored."""
+    """The files and properties of an image to store."""
 
     format: str
     width: int
     height: int
     widths: list[int]
     files: dict[str, bytes]
-    remark: str = ""  #: what the sender should know
+    remark: str = ""  #: a message for the uploader
 
 
 def prepare(data: bytes, *, name: str) -> Prepared:
-    """Every file that is stored for the picture `data`, which was sent as `name`. Raises `NoPicture`."""
-    with _AT_ONCE:
+    """Make all files of an image uploaded as `name`. Raises `InvalidImageFile`."""
+    with _concurrency:
         image = _decoded(data)
-        kind, form = image.info["kind"], KEPT.get(image.info["kind"], "png")
+        kind, form = image.info["kind"], ORIGINAL_FORMATS.get(image.info["kind"], "png")
         widths = [width for width in WIDTHS if width < image.width]
         if len(widths) < len(WIDTHS):
             widths.append(image.width)
-        files = {f"original.{form}": _written(image, form), "shared-50-50.jpeg": _cut(image, 50, 50)}
-        for width, version in _resized(image, widths):
-            files |= {f"{width}.{modern}": _written(version, modern) for modern in MODERN}
-    _refuse_survivors(files)
+        files = {f"original.{form}": _encoded(image, form), "shared-50-50.jpeg": _cropped(image, 50, 50)}
+        for width, rendition in _resized(image, widths):
+            files |= {f"{width}.{modern}": _encoded(rendition, modern) for modern in MODERN}
+    _check_files(files)
     return Prepared(form, image.width, image.height, widths, files, _remark(kind, name))
 
 
 def crop(data: bytes, *, x: int, y: int) -> bytes:
-    """The part of the picture `data` around its focal point (per cent) that other sites show."""
-    with _AT_ONCE:
-        return _cut(_decoded(data), x, y)
+    """The crop around the focal point (per cent) that other sites show."""
+    with _concurrency:
+        return _cropped(_decoded(data), x, y)
 
 
 def _decoded(data: bytes) -> PillowImage.Image:
-    """The pixels of a picture of any kind, upright, in a plain colour mode. Raises `NoPicture`."""
+    """The pixels of an image in any supported format, upright, in a plain colour mode. Raises `InvalidImageFile`."""
     if len(data) > MOST_BYTES:
         raise too_many_bytes()
     try:
         with warnings.catch_warnings(), PillowImage.open(io.BytesIO(data), formats=READ) as image:
-            _refuse_extremes(image)
+            _check_size(image)
             return _plain(ImageOps.exif_transpose(image), "JPEG" if image.format == "MPO" else str(image.format))
     except InvalidImageFile:
         raise
     except PillowImage.DecompressionBombError as error:
         raise _too_many_pixels() from error
-    except Exception as error:  # Pillow's readers raise almost anything on broken files
+    except Exception as error:  # Pillow raises many different exceptions for broken files
         raise InvalidImageFile(_reason(data)) from error
 
 
-def _cut(image: PillowImage.Image, x: int, y: int) -> bytes:
-    wide, high = Image.SHARED
-    share = min(1, image.width / wide, image.height / high)
-    size = max(1, round(wide * share)), max(1, round(high * share))
-    cut = ImageOps.fit(image, size, PillowImage.Resampling.LANCZOS, centering=(x / 100, y / 100))
-    return _written(cut, "jpeg")
+def _cropped(image: PillowImage.Image, x: int, y: int) -> bytes:
+    width, height = Image.SHARED
+    scale = min(1, image.width / width, image.height / height)
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    cropped = ImageOps.fit(image, size, PillowImage.Resampling.LANCZOS, centering=(x / 100, y / 100))
+    return _encoded(cropped, "jpeg")
 
 
-def _refuse_extremes(image: PillowImage.Image) -> None:
-    """Before anything is decoded: what would take all memory, and what moves."""
-    if image.width * image.height > MOST_PIXELS or max(image.size) > MOST_SIDE:
+def _check_size(image: PillowImage.Image) -> None:
+    """Refuse images that would need too much memory, and animations, before they are decoded."""
+    if image.width * image.height > MOST_PIXELS or max(image.size) > MAX_SIDE:
         raise _too_many_pixels()
-    if max(image.size) > MOST_RATIO * min(image.size):
-        raise InvalidImageFile(_("It is a line rather than a picture."))
+    if max(image.size) > MAX_RATIO * min(image.size):
+        raise InvalidImageFile(_("The image is too narrow: one side is more than %d times the other.") % MAX_RATIO)
     if image.format != "MPO" and getattr(image, "n_frames", 1) > 1:
-        raise InvalidImageFile(_("It is animated or has several pages; send a still picture."))
+        raise InvalidImageFile(_("The image is animated or has several pages; upload a still image."))
 
 
 def too_many_bytes() -> InvalidImageFile:
-    """Why a file that is too large is refused."""
-    return InvalidImageFile(_("It is larger than %d MB; send a smaller version.") % (MOST_BYTES // 1_000_000))
+    """The error for a file that is too large."""
+    return InvalidImageFile(_("The file is larger than %d MB; upload a smaller version.") % (MOST_BYTES // 1_000_000))
 
 
 def _too_many_pixels() -> InvalidImageFile:
-    limits = {"most": MOST_PIXELS // 1_000_000, "side": MOST_SIDE}
-    return InvalidImageFile(_("It has more than %(most)d million pixels, or %(side)d on one side; send less.") % limits)
+    limits = {"most": MOST_PIXELS // 1_000_000, "side": MAX_SIDE}
+    message = _("The image has more than %(most)d million pixels, or %(side)d on one side; upload a smaller version.")
+    return InvalidImageFile(message % limits)
 
 
 def _reason(data: bytes) -> str:
     head = data[:1024].lower()
     if b"<svg" in head:
-        return _("SVG is not taken, since it can carry scripts; send it as PNG.")
+        return _("SVG files are not accepted because they can contain scripts; upload it as PNG.")
     if data[4:12] in (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftypmsf1"):
-        return _("HEIC is not taken; send it as JPEG.")
-    return _("It is no picture that can be read, or only a part of one; send it again as JPEG, PNG or WebP.")
+        return _("HEIC files are not accepted; upload it as JPEG.")
+    return _("The file is not a readable image, or is incomplete; upload it again as JPEG, PNG or WebP.")
 
 
 def _plain(image: PillowImage.Image, kind: str) -> PillowImage.Image:
-    """The same in grey, RGB or RGBA of 8 bits, with no metadata but its kind and colour profile."""
+    """The image in grey, RGB or RGBA of 8 bits, with no metadata but its format and colour profile."""
     profile = _profile(image)
     if image.mode.startswith("I") or image.mode == "F":
         image = image.point(lambda value: value / 256).convert("L")
@@ -157,7 +158,7 @@ def _profile(image: PillowImage.Image) -> bytes | None:
 
 
 def _to_rgb(image: PillowImage.Image, profile: bytes | None) -> PillowImage.Image:
-    """From the inks of a printer to the light of a screen."""
+    """Convert a CMYK image."""
     if profile is None:
         return image.convert("RGB")
     source, target = ImageCms.ImageCmsProfile(io.BytesIO(profile)), ImageCms.createProfile("sRGB")
@@ -165,7 +166,7 @@ def _to_rgb(image: PillowImage.Image, profile: bytes | None) -> PillowImage.Imag
 
 
 def _resized(image: PillowImage.Image, widths: list[int]) -> Iterator[tuple[int, PillowImage.Image]]:
-    """From the largest to the smallest, each from the one before."""
+    """Renditions from the largest to the smallest, each resized from the one before."""
     info = image.info
     for width in reversed(widths):
         size = width, max(1, round(image.height * width / image.width))
@@ -174,7 +175,7 @@ def _resized(image: PillowImage.Image, widths: list[int]) -> Iterator[tuple[int,
         yield width, image
 
 
-def _written(image: PillowImage.Image, form: str) -> bytes:
+def _encoded(image: PillowImage.Image, form: str) -> bytes:
     profile = image.info.get("icc_profile")
     if form == "jpeg" and image.mode == "RGBA":
         paper = PillowImage.new("RGBA", image.size, "white")
@@ -184,17 +185,17 @@ def _written(image: PillowImage.Image, form: str) -> bytes:
     return file.getvalue()
 
 
-def _refuse_survivors(files: dict[str, bytes]) -> None:
-    """What the review would object to is not stored; a colour profile is the only place where it could have lived."""
+def _check_files(files: dict[str, bytes]) -> None:
+    """Refuse files that the automatic review would block; only a colour profile could still hold such content."""
     for name, content in files.items():
         kind = name.rpartition(".")[2]
-        faults = [] if kind == "avif" else inspect(content, claimed=f"image/{kind}")
-        if any(fault.verdict is Verdict.BLOCKED for fault in faults):
-            raise InvalidImageFile(_("It carries other content, such as a script or an archive."))
+        findings = [] if kind == "avif" else inspect(content, claimed=f"image/{kind}")
+        if any(finding.verdict is Verdict.BLOCKED for finding in findings):
+            raise InvalidImageFile(_("The file contains other content, such as a script or an archive."))
 
 
 def _remark(kind: str, name: str) -> str:
     ending = PurePath(name).suffix.lstrip(".").lower()
     if not ending or ending in ENDINGS[kind]:
         return ""
-    return _("“%(name)s” is a %(kind)s picture in truth, and was taken as one.") % {"name": name, "kind": kind}
+    return _("“%(name)s” is really a %(kind)s image and was stored as one.") % {"name": name, "kind": kind}

@@ -1,14 +1,14 @@
 """Filters of article lists and the signed keyset cursor that pages through them."""
 
 from articles.listing.cursor import Cursor, cursor_of
-from articles.listing.filters import Part, live_authors, live_tags, nearest, part_named
+from articles.listing.filters import ArticleFilter, filter_by_slugs, first_live, live_authors, live_tags
 
 __all__ = [
     "Cursor",
-    "Part",
+    "ArticleFilter",
     "cursor_of",
     "live_authors",
     "live_tags",
-    "nearest",
-    "part_named",
+    "first_live",
+    "filter_by_slugs",
 ]

@@ -1,7 +1,6 @@
-"""Places between two articles, in the order of time: where a page of any list begins.
+"""The signed keyset cursor of article lists, which are ordered by `publish_at` and primary key.
 
-Addresses name them signed: who makes one by hand finds nothing, and an article that is withdrawn meanwhile leaves
-readers where they were.
+It holds values instead of referring to an article, so it stays valid when that article is unpublished.
 """
 
 from __future__ import annotations
@@ -19,35 +18,35 @@ _TICK = timedelta(microseconds=1)
 
 
 class Cursor(NamedTuple):
-    """Beside the article of this time and number."""
+    """A position next to the article with this time and primary key."""
 
     moment: datetime
     pk: int
 
     def __str__(self) -> str:
-        """As addresses name it."""
+        """Encoded and signed, for URLs."""
         return _signer().sign(f"{(self.moment - _EPOCH) // _TICK}.{self.pk}")
 
     @classmethod
-    def read(cls, text: str) -> Cursor:
-        """The place that an address names. Raises `BadSignature`."""
+    def decode(cls, text: str) -> Cursor:
+        """The cursor in a URL. Raises `BadSignature`."""
         ticks, pk = _signer().unsign(text).split(".")
         return cls(_EPOCH + int(ticks) * _TICK, int(pk))
 
     @property
     def older(self) -> Q:
-        """What comes after it when the newest is first. The plain bound is what an index can use."""
+        """Articles after it, newest first. The redundant bound on `publish_at` lets the database use an index."""
         return Q(publish_at__lte=self.moment) & (Q(publish_at__lt=self.moment) | Q(pk__lt=self.pk))
 
     @property
     def newer(self) -> Q:
-        """What comes before it when the newest is first."""
+        """Articles before it, newest first."""
         return Q(publish_at__gte=self.moment) & (Q(publish_at__gt=self.moment) | Q(pk__gt=self.pk))
 
 
 def cursor_of(article: Article) -> Cursor:
-    """The place of `article` in every list."""
-    return Cursor(article.publish_at or _EPOCH, article.pk)  # what is live has a time
+    """The cursor of `article`, the same in every list."""
+    return Cursor(article.publish_at or _EPOCH, article.pk)  # live articles have a time
 
 
 def _signer() -> Signer:

@@ -1,4 +1,4 @@
-"""Parts of the news, which lists and searches are narrowed to, and how to walk in them without passing by the rest."""
+"""Filters of article lists and searches, and an index-friendly way to read a page of live articles."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from articles.listing.cursor import Cursor
 from articles.models import Article, ArticleQuerySet, Channel, Tag, in_any
 from scheduling.services import database_now
 
-NEXT = 100
-"""Articles of a part among which those of a page are looked for first."""
+FIRST_CANDIDATES = 100
+"""Candidates among which the live articles of a page are looked for first."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """What belongs to a channel, has a tag, is by an author, is of a time: all that is not None, by primary keys.
+class ArticleFilter:
+    """Filters by channel, tag, author (primary keys) and time; those that are None do not apply.
 
-    `since` is in it, `until` is not; `older` leaves out what is newer than a place, and what stands there.
+    `since` is inclusive, `until` exclusive; `older` keeps only articles after that cursor.
     """
 
     channel: int | None = None
@@ -33,23 +33,23 @@ class Part:
 
     @property
     def is_newest(self) -> bool:
-        """Whether the newest articles of all belong to it."""
+        """Whether the newest articles may match."""
         return self.until is None and self.older is None
 
-    def of(self, articles: ArticleQuerySet) -> ArticleQuerySet:
-        """Those of `articles` that belong to it."""
-        return self._placed(articles if self.author is None else articles.signed_by(self.author))
+    def apply(self, articles: ArticleQuerySet) -> ArticleQuerySet:
+        """The articles that match."""
+        return self._narrow(articles if self.author is None else articles.signed_by(self.author))
 
     def live(self) -> ArticleQuerySet:
-        """What readers may see of it now, newest first."""
-        return self.of(Article.objects.live(database_now())).newest_first()
+        """The live articles that match, newest first."""
+        return self.apply(Article.objects.live(database_now())).newest_first()
 
-    def shelf(self) -> ArticleQuerySet:
-        """The same as an index alone tells it: also what is not live, and an author's without his name."""
+    def candidates(self) -> ArticleQuerySet:
+        """A superset of `live` that an index alone can answer: live or not, and without the check of the byline."""
         articles = Article.objects.filter(publish_at__lte=database_now())
-        return self._placed(articles if self.author is None else articles.filter(author=self.author)).newest_first()
+        return self._narrow(articles if self.author is None else articles.filter(author=self.author)).newest_first()
 
-    def _placed(self, articles: ArticleQuerySet) -> ArticleQuerySet:
+    def _narrow(self, articles: ArticleQuerySet) -> ArticleQuerySet:
         if self.channel is not None:
             articles = articles.filter(channel=self.channel)
         if self.tag is not None:
@@ -64,38 +64,38 @@ class Part:
 
 
 def live_tags() -> QuerySet[Tag]:
-    """Tags that live articles have; a name in a draft would be known before its time.
+    """Tags of live articles. Other tags stay hidden, since a draft's tag may reveal its subject.
 
-    One statement, which looks for one row along the tag's index; as EXISTS it would walk through all.
+    A subquery reads one row of each tag's index; EXISTS would read all of them.
     """
     newest = Article.objects.live(database_now()).tagged(OuterRef("pk")).newest_first().values("pk")[:1]
     return Tag.objects.alias(newest=Subquery(newest)).filter(newest__isnull=False)
 
 
 def live_authors() -> QuerySet[Any]:
-    """People whom live articles name."""
+    """Users who are named as the author of a live article."""
     signed = Article.objects.live(database_now()).signed_by(OuterRef("pk"))
     return get_user_model()._default_manager.filter(Exists(signed))
 
 
-def part_named(channel: str = "", tag: str = "", **others: Any) -> Part:
-    """The part of a channel and a tag that are given by their slugs; there is nothing in one that does not exist."""
+def filter_by_slugs(channel: str = "", tag: str = "", **others: Any) -> ArticleFilter:
+    """A filter by the slugs of a channel and a tag; an unknown slug matches no article."""
     channels, tags = Channel.objects.filter(slug=channel), Tag.objects.filter(slug=tag)
-    return Part(channel=_key(channels) if channel else None, tag=_key(tags) if tag else None, **others)
+    return ArticleFilter(channel=_pk(channels) if channel else None, tag=_pk(tags) if tag else None, **others)
 
 
-def _key(named: QuerySet[Any]) -> int:
-    return named.values_list("pk", flat=True).first() or 0
+def _pk(rows: QuerySet[Any]) -> int:
+    return rows.values_list("pk", flat=True).first() or 0
 
 
-def nearest(live: QuerySet[Article], shelf: QuerySet[Article], most: int) -> list[Article]:
-    """The first `most` of `live`, which are on `shelf` in the same order.
+def first_live(live: QuerySet[Article], candidates: QuerySet[Article], limit: int) -> list[Article]:
+    """The first `limit` rows of `live`, a subset of `candidates` in the same order.
 
-    They are looked for among the first of the shelf, live or not, which an index alone tells; only where hardly any are
-    live, among all. Asked for live ones, MariaDB would begin at the end of a channel and walk to the place.
+    They are looked for among the first candidates, which an index alone can answer, and among all only if too few of
+    those are live. Queried directly, MariaDB would read the whole channel from its newest article to the cursor.
     """
-    for few in (NEXT, None):
-        found = list(live.filter(pk__in=in_any(shelf.values("pk")[:few]))[:most])
-        if len(found) == most:
+    for number in (FIRST_CANDIDATES, None):
+        found = list(live.filter(pk__in=in_any(candidates.values("pk")[:number]))[:limit])
+        if len(found) == limit:
             break
     return found

@@ -1,4 +1,4 @@
-"""What a reader's article page shows: the article, related articles and JSON-LD."""
+"""The content of an article page: the article, related articles and JSON-LD."""
 
 from articles.pages.article import (
     newest_number,

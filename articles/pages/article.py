@@ -1,4 +1,4 @@
-"""The page of an article: what its template shows, of an article that is out or of a text that nobody has published."""
+"""The context of an article page, for live articles and for previews of other texts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from articles.pages.related import related_to
 
 
 def page_of_article(article: Article) -> dict[str, Any]:
-    """What the page of a live article shows."""
+    """The page of a live article."""
     tags, corrections = tags_and_corrections(article)
     return _page(article, tags, corrections)
 
 
 def page_of_text(article: Article, text: Text, correction: str = "") -> dict[str, Any]:
-    """What the page of `article` (which may be new) would show if `text` went out now."""
+    """The page of `article` (which may be unsaved) as if `text` were live now."""
     shown = copy(article)
     for name, value in text.columns.items():
         setattr(shown, name, value)
@@ -34,14 +34,14 @@ def page_of_text(article: Article, text: Text, correction: str = "") -> dict[str
 
 
 def tags_and_corrections(article: Article) -> tuple[list[Tag], list[Correction]]:
-    """Both with one statement, which gives each tag beside each correction: an article has few of either."""
+    """Both in one statement: a cross join, which is small because an article has few of either."""
     tag, correction = ("pk", "name", "slug"), ("pk", "note", "published_at")
     columns = [*(f"tags__{name}" for name in tag), *(f"corrections__{name}" for name in correction)]
     ordered = Article.objects.filter(pk=article.pk).order_by("tags__name", "corrections__published_at", "corrections")
     rows = list(ordered.values_list(*columns))
     tags = dict.fromkeys(Tag(**dict(zip(tag, row[:3], strict=True))) for row in rows if row[0])
-    reconciled = (dict(zip(correction, row[3:], strict=True)) for row in rows if row[3])
-    corrections = dict.fromkeys(Correction(**values, article=article) for values in reconciled)
+    values = (dict(zip(correction, row[3:], strict=True)) for row in rows if row[3])
+    corrections = dict.fromkeys(Correction(**each, article=article) for each in values)
     return list(tags), list(corrections)
 
 
@@ -52,37 +52,37 @@ def _page(article: Article, tags: list[Tag], corrections: list[Correction]) -> d
 
 
 def newest_text(article: Article) -> tuple[Text, str]:
-    """The text that editors go on writing, and the correction that goes out with it; nothing is locked or written."""
-    revision = _newer(article)
+    """The text that editors continue (a pending update or the article's own) and its correction. Takes no locks."""
+    revision = _pending_revision(article)
     return (revision.text, revision.correction) if revision else (Text.of(article), "")
 
 
 def text_of_link(link: PreviewLink) -> tuple[Text, str]:
-    """The text that a preview link leads to, and the correction that goes out with it."""
+    """The text of a preview link and its correction."""
     revision = link.revision
     return (revision.text, revision.correction) if revision else newest_text(link.article)
 
 
 def newest_number(article: Article) -> int:
-    """The number of that text's revision."""
-    revision = _newer(article)
+    """The revision number of `newest_text`."""
+    revision = _pending_revision(article)
     return revision.number if revision else article.revision
 
 
 def preview(request: HttpRequest, page: dict[str, Any], **more: Any) -> HttpResponse:
-    """The page as readers would get it: in the site's zone and this browser's language. Nobody keeps or indexes it."""
+    """The page as readers would see it, in the site's time zone and the browser's language; not cached or indexed."""
     with timezone.override(timezone.get_default_timezone()), override(get_language_from_request(request)):
         return uncached(render(request, "articles/preview.html", {**page, **more}))
 
 
 def uncached(response: HttpResponse) -> HttpResponse:
-    """No cache keeps it, no search engine lists it, and no other site is told its address."""
+    """Add the headers against caching, indexing and referrers."""
     response["Cache-Control"] = "private, no-store"
     response["Referrer-Policy"] = "no-referrer"
     response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     return response
 
 
-def _newer(article: Article) -> Revision | None:
-    newer = article.pending_update
-    return (newer.draft or newer.approved) if newer else None
+def _pending_revision(article: Article) -> Revision | None:
+    update = article.pending_update
+    return (update.draft or update.approved) if update else None

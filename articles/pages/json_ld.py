@@ -1,4 +1,4 @@
-"""Articles as search engines read them: schema.org's NewsArticle."""
+"""JSON-LD of articles: schema.org's NewsArticle."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from articles.models import Article, Tag
 
 
 def structured(article: Article, tags: Sequence[Tag]) -> dict[str, Any]:
-    """A live article; what it does not have is left out."""
+    """The JSON-LD of a live article; empty values are left out."""
     address = absolute(article.get_absolute_url())
-    told = {
+    values = {
         "@context": "https://schema.org",
         "@type": "NewsArticle",
         "mainEntityOfPage": address,
@@ -33,11 +33,11 @@ def structured(article: Article, tags: Sequence[Tag]) -> dict[str, Any]:
         "keywords": [tag.name for tag in tags],
         "isAccessibleForFree": True,
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _author(article: Article) -> dict[str, str]:
-    """Who signed it; a byline may name an agency as well as a person, and without either the paper answers for it."""
+    """A byline may name an agency, so it is an organization; without an author it is the site."""
     if article.byline or not article.signed:
         return {"@type": "Organization", "name": article.byline or _("Headline")}
     page = absolute(reverse("author", kwargs={"pk": article.author_id}))

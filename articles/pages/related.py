@@ -1,4 +1,4 @@
-"""What to read next: articles with the same tags, most of them first, then the newest of the channel."""
+"""Related articles: those with the most tags in common first, then the newest of the channel."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from scheduling.services import database_now
 
 RELATED = 4
 
-TAGS, OF_EACH_TAG = 8, 12
-"""How far is looked: the first tags of an article, and the newest articles with each of them."""
+MAX_TAGS, MAX_PER_TAG = 8, 12
+"""Limits of the candidates: an article's first tags, and the newest articles with each of them."""
 
 
 def related_to(article: Article, tags: Sequence[Tag]) -> list[Article]:
-    """Live articles for the foot of an article's page: one statement that never walks a whole tag."""
+    """Live articles related to `article`, in one statement that reads a bounded number of rows."""
     live = Article.objects.live(database_now())
     of_channel = live.filter(channel=article.channel_id).newest_first().values("pk")[: RELATED + 1]
-    of_each = (live.tagged(tag.pk).newest_first().values("pk")[:OF_EACH_TAG] for tag in tags[:TAGS])
+    of_each = (live.tagged(tag.pk).newest_first().values("pk")[:MAX_PER_TAG] for tag in tags[:MAX_TAGS])
     in_common = Tagging.objects.filter(article=OuterRef("pk"), tag__in=tags).order_by().values("article")
     shared = Coalesce(Subquery(in_common.values_list(Count("pk"))), 0)
     found = live.filter(pk__in=in_any(of_channel, *of_each)).exclude(pk=article.pk).annotate(shared=shared)

@@ -1,4 +1,4 @@
-"""Showing where a text has what was looked for. What comes out is HTML: every character of the text is escaped."""
+"""Search result highlights and snippets, as HTML in which all text is escaped."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from articles.search.terms import Piece, Query, composed, pieces, word
 from articles.text import plain_text
 
 BEFORE, LENGTH = 60, 220
-"""Characters of a snippet before the first match, and in all."""
+"""Characters of a snippet before the first match, and in total."""
 
 Span = tuple[int, int]
 
 
 def highlighted(text: str, query: Query) -> SafeString:
-    """`text` with what was looked for in `<mark>`."""
+    """`text` with the query's words in `<mark>`."""
     text, marked, last = composed(text), "", 0
     for begin, end in _merged(_spans(text, query)):
         marked += f"{escape(text[last:begin])}<mark>{escape(text[begin:end])}</mark>"
@@ -28,7 +28,7 @@ def highlighted(text: str, query: Query) -> SafeString:
 
 
 def snippet(article: Article, query: Query) -> SafeString:
-    """The summary if it has any of what was looked for, else the first place of the body that does."""
+    """The part around the first match in the summary or the body; the beginning if neither matches."""
     summary, body = composed(article.summary), composed(" ".join(plain_text(article.body).split()))
     for text in (summary, body):
         if (span := next(_spans(text, query), None)) is not None:
@@ -36,9 +36,9 @@ def snippet(article: Article, query: Query) -> SafeString:
     return _around(summary or body, 0, query)
 
 
-def _around(text: str, place: int, query: Query) -> SafeString:
-    begin = max(place - BEFORE, 0)
-    if begin and " " in text[begin:place]:
+def _around(text: str, position: int, query: Query) -> SafeString:
+    begin = max(position - BEFORE, 0)
+    if begin and " " in text[begin:position]:
         begin = text.index(" ", begin) + 1  # not in the middle of a word
     end = begin + LENGTH
     before, after = "…" * (begin > 0), "…" * (end < len(text))
@@ -46,7 +46,7 @@ def _around(text: str, place: int, query: Query) -> SafeString:
 
 
 def _spans(text: str, query: Query) -> Iterator[Span]:
-    """Where `text`, which is composed, has words or neighbouring characters of the query."""
+    """Where `text`, which must be composed, contains words or character pairs of the query."""
     words = {word(piece.plain) for piece in query.pieces if piece.is_word and not piece.is_common}
     runs = [piece.plain for piece in query.pieces if not piece.is_word]
     singles = {run for run in runs if len(run) == 1}
@@ -61,15 +61,15 @@ def _spans(text: str, query: Query) -> Iterator[Span]:
 
 def _spans_of_run(piece: Piece, singles: set[str], pairs: set[tuple[str, str]]) -> Iterator[Span]:
     ends = (*piece.begins[1:], piece.end)
-    for place, char in enumerate(piece.plain):
+    for index, char in enumerate(piece.plain):
         if char in singles:
-            yield piece.begins[place], ends[place]
-        if tuple(piece.plain[place : place + 2]) in pairs:
-            yield piece.begins[place], ends[place + 1]
+            yield piece.begins[index], ends[index]
+        if tuple(piece.plain[index : index + 2]) in pairs:
+            yield piece.begins[index], ends[index + 1]
 
 
 def _merged(spans: Iterator[Span]) -> list[Span]:
-    """Spans that overlap or touch as one."""
+    """Sorted spans with overlapping and adjacent ones merged."""
     merged: list[Span] = []
     for begin, end in spans:
         if merged and begin <= merged[-1][1]:

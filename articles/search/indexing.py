@@ -1,4 +1,4 @@
-"""Keeping the index true: an article has an entry while its text is approved, and it is that of the present text."""
+"""Maintenance of the search index: every approved article has one entry, made from its current text."""
 
 from __future__ import annotations
 
@@ -16,49 +16,48 @@ from articles.text import plain_text
 from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
 
 RECONCILE_WINDOW = timedelta(minutes=15)
-"""How far back `mend_index` looks for articles that were changed."""
+"""How far back `reconcile_index` looks for changed articles."""
 
 GOING_LIVE = timedelta(seconds=3)
-"""Around its second an article is left to the next pass."""
+"""Articles this close to their publication time are left to the next run."""
 
 _PAGE = 200  # articles whose texts are in memory at once
-_PORTION = 4_000_000  # characters of entries in one statement; the longest text takes ten million by itself
-_FORM = "1"  # another one makes every digest another: raise it when terms are made in another way
+_MAX_CHARACTERS = 4_000_000  # of entries in one statement, unless a single entry is longer
+_TERMS_VERSION = "1"  # part of every digest: raise it when `index_terms` changes, so that everything is indexed again
 _TEXT = ("title", "summary", "byline", "body")
 
 INDEXED = Q(status__in=Article.Status.passed())
-"""What has an entry: its text was approved, and is not killed."""
+"""The articles that have an entry."""
 
 
 def index(article_ids: Collection[int]) -> int:
-    """Make the entries of these articles what they should be, from what is stored; returns how many were not.
+    """Update the entries of these articles; returns how many were wrong.
 
-    Belongs into the transaction that wrote or locked the articles. A text that is indexed already is not looked at
-    again.
+    Call it in the transaction that wrote or locked the articles. Unchanged texts are not indexed again.
     """
     with transaction.atomic():
         return sum(len(_index(page)) for page in _pages(article_ids))
 
 
 def reconcile_index() -> int:
-    """Find what was changed lately by a way around `Article.save()`, and index it; returns how much was wrong."""
+    """Index recent changes that bypassed `Article.save()`; returns how many entries were wrong."""
     since = read_database_clock() - RECONCILE_WINDOW
     changed = Article.objects.filter(updated_at__gte=since).order_by()
     unseen = changed.filter(INDEXED & (Q(search__isnull=True) | ~Q(search__seen=F("updated_at"))))
-    needless = changed.filter(~INDEXED, search__isnull=False)
-    ids = [*unseen.values_list("pk", flat=True), *needless.values_list("pk", flat=True)]
-    return sum(_index_free(page) for page in _pages(ids))
+    obsolete = changed.filter(~INDEXED, search__isnull=False)
+    ids = [*unseen.values_list("pk", flat=True), *obsolete.values_list("pk", flat=True)]
+    return sum(_index_unlocked(page) for page in _pages(ids))
 
 
 def reindex() -> Iterator[tuple[int, int]]:
-    """Compare every article with its entry, a page at a time; yields the last id of each page and how many were wrong.
+    """Check the entry of every article; yields the last id of each page of articles and how many entries were wrong.
 
-    An article that somebody is saving is passed over: its own save indexes it.
+    Articles locked by another transaction are skipped, since that transaction indexes them.
     """
     last = 0
     while page := list(Article.objects.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:_PAGE]):
         last = page[-1]
-        yield last, _index_free(page)
+        yield last, _index_unlocked(page)
     orphans = SearchEntry.objects.filter(~Exists(Article.objects.filter(pk=OuterRef("article"))))
     gone = list(orphans.values_list("pk", flat=True))
     delete_by_ids(SearchEntry, gone)
@@ -66,8 +65,8 @@ def reindex() -> Iterator[tuple[int, int]]:
 
 
 @retried
-def _index_free(page: Collection[int]) -> int:
-    """Index those that nobody holds and that do not go live at this moment: publishing must not wait for the index."""
+def _index_unlocked(page: Collection[int]) -> int:
+    """Index articles that are not locked and not about to go live, so that publishing never waits for the index."""
     now = read_database_clock()
     going_live = Q(
         publish_at__gt=now - GOING_LIVE, publish_at__lt=now + GOING_LIVE, status__in=Article.Status.waiting()
@@ -80,7 +79,7 @@ def _index_free(page: Collection[int]) -> int:
 
 
 def _index(page: Collection[int]) -> list[int]:
-    """Make the entries of these right; returns the articles whose entries were not."""
+    """Update the entries of these articles; returns the ids of articles whose entries were wrong."""
     known = dict(SearchEntry.objects.filter(article__in=page).values_list("article", "digest"))
     if not known and not (page := _of_approved(page)):
         return []
@@ -90,19 +89,19 @@ def _index(page: Collection[int]) -> list[int]:
     gone = known.keys() - digests.keys()
     changed = [*gone, *(article.pk for article in wrong)]
     delete_by_ids(SearchEntry, changed)
-    for portion in _portions([_entry(article, digests[article.pk]) for article in wrong]):
-        SearchEntry.objects.bulk_create(portion)
-    _note_seen(digests.keys() - {article.pk for article in wrong})
+    for batch in _batches([_entry(article, digests[article.pk]) for article in wrong]):
+        SearchEntry.objects.bulk_create(batch)
+    _mark_seen(digests.keys() - {article.pk for article in wrong})
     return changed
 
 
 def _of_approved(page: Collection[int]) -> list[int]:
-    """Most saves are of drafts, whose text need not be read."""
+    """A shortcut, since most saves are of drafts."""
     return list(Article.objects.filter(INDEXED, pk__in=page).values_list("pk", flat=True))
 
 
-def _note_seen(article_ids: Collection[int]) -> None:
-    """These have been compared in their present version."""
+def _mark_seen(article_ids: Collection[int]) -> None:
+    """Record that the current versions of these articles have been checked."""
     stamps = Article.objects.filter(pk=OuterRef("article")).values("updated_at")
     SearchEntry.objects.filter(article__in=article_ids).update(seen=Subquery(stamps))
 
@@ -113,22 +112,22 @@ def _entry(article: Article, digest: str) -> SearchEntry:
     return SearchEntry(article=article, digest=digest, seen=article.updated_at, **terms)
 
 
-def _portions(entries: Sequence[SearchEntry]) -> Iterator[list[SearchEntry]]:
-    """As many at once as fit into a statement, whose length MariaDB limits; at least one."""
-    portion: list[SearchEntry] = []
+def _batches(entries: Sequence[SearchEntry]) -> Iterator[list[SearchEntry]]:
+    """Entries in batches that fit into a statement, whose length MariaDB limits; at least one in each."""
+    batch: list[SearchEntry] = []
     size = 0
     for entry in entries:
         size += len(entry.whole)
-        if portion and size > _PORTION:
-            yield portion
-            portion, size = [], len(entry.whole)
-        portion.append(entry)
-    if portion:
-        yield portion
+        if batch and size > _MAX_CHARACTERS:
+            yield batch
+            batch, size = [], len(entry.whole)
+        batch.append(entry)
+    if batch:
+        yield batch
 
 
 def _digest(article: Article) -> str:
-    text = "\0".join((_FORM, *(getattr(article, name) for name in _TEXT)))
+    text = "\0".join((_TERMS_VERSION, *(getattr(article, name) for name in _TEXT)))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

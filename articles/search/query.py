@@ -1,8 +1,8 @@
-"""Finding articles by their words.
+"""Search queries over live articles.
 
-A full-text index gives all that have a word, however many, in no order of time; that is quick for a word of which there
-are few. What stands in one of a hundred articles is found sooner by reading the newest articles until there are enough.
-Which way is shorter, a sample tells; both find the same.
+A full-text index returns all articles with a word, in no order of time, which is fast for rare words. For words that
+are in one of a hundred articles it is faster to scan the newest articles until there are enough matches. A sample of
+the index decides which way to take; both give the same results.
 """
 
 from __future__ import annotations
@@ -14,59 +14,60 @@ from operator import or_
 
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 
-from articles.listing import Cursor, Part, cursor_of, nearest
+from articles.listing import ArticleFilter, Cursor, cursor_of, first_live
 from articles.models import ArticleQuerySet, SearchEntry, in_any
 from articles.search.terms import Query
 
 RANKED = ("-rank", "-publish_at", "-id")
-"""The order of what was found: all words in the headline, some of them, none; the newest first in each."""
+"""The order of results: all words in the headline, some of them, none; within each the newest first."""
 
 WINDOW = 100
-"""Articles that are found and ranked at once; older ones are found from the place on where these end."""
+"""Results that are found and ranked together; the next window starts at a cursor after the oldest of them."""
 
-_FEW = 5_000  # entries of which the index finds any quickly
-_BLOCKS, _BLOCK = 32, 32  # of the sample; entries of each
-_WALK = 60_000  # entries that are read at most before the index is asked after all
-_DEARER = 4  # times that finding one by the index costs what reading one does
-_SPARE = 1.3  # how many more are read than the sample asks for
+_SMALL_INDEX = 5_000  # entries up to which the index is always fast
+_BLOCKS, _BLOCK_SIZE = 32, 32  # of the sample
+_MAX_SCAN = 60_000  # entries; if more would be needed, the index is used
+_INDEX_COST = 4  # of finding one entry by the index, relative to scanning one
+_MARGIN = 1.3  # by which a scan is longer than the sample suggests
 
 
 @dataclass(frozen=True)
 class Found:
-    """The newest articles that were found, with their `rank`, and where older ones begin if there are any."""
+    """A window of results with their `rank`, and the cursor of the next window if there are older results."""
 
     articles: ArticleQuerySet
     beyond: Cursor | None = None
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How often terms stand in the index, by a sample: in what part of it all of them do, and each in how many."""
+class Frequencies:
+    """Estimates from a sample: the share of entries that have all terms, and the number of entries with each."""
 
     together: float
     entries: dict[str, float]
 
-    def scarcest(self) -> list[str]:
-        """The terms that the fewest have."""
+    def rarest(self) -> list[str]:
+        """The terms with the fewest entries."""
         fewest = min(self.entries.values())
         return [term for term, count in self.entries.items() if count == fewest]
 
-    def walks(self) -> list[int]:
-        """How many entries to read for a window, and how many if those are not enough; none if the index is quicker."""
-        few = int(_SPARE * WINDOW / self.together) if self.together else _WALK
-        is_shorter = few < _WALK and few < _DEARER * min(self.entries.values())
-        return [few, 2 * few] if is_shorter else []
+    def scan_lengths(self) -> list[int]:
+        """How many entries to scan for a window, and how many on a second try; empty if the index is faster."""
+        length = int(_MARGIN * WINDOW / self.together) if self.together else _MAX_SCAN
+        is_faster = length < _MAX_SCAN and length < _INDEX_COST * min(self.entries.values())
+        return [length, 2 * length] if is_faster else []
 
 
-def find(part: Part, query: Query) -> Found:
-    """The newest articles of `part` that readers may see and that have every word of `query`.
+def find(chosen: ArticleFilter, query: Query) -> Found:
+    """The newest live articles that match the filter and contain every word of `query`.
 
-    Without a word, all of an empty query and none of one that says nothing, such as "+-*". The index holds approved
-    texts whose time has not come; they are not live, and so neither found nor counted.
+    An empty query finds all of them, one without words such as "+-*" none. The index also holds approved articles that
+    are not live yet; they are neither found nor counted.
     """
-    places = _newest_with(part, query.terms) if query.terms else _newest(part) if not query.text.strip() else []
-    found = part.live().filter(pk__in=[place.pk for place in places[:WINDOW]])
-    beyond = places[WINDOW - 1] if len(places) > WINDOW else None
+    newest = [] if query.text.strip() or query.terms else _newest(chosen)
+    cursors = _newest_with(chosen, query.terms) if query.terms else newest
+    found = chosen.live().filter(pk__in=[cursor.pk for cursor in cursors[:WINDOW]])
+    beyond = cursors[WINDOW - 1] if len(cursors) > WINDOW else None
     return Found(found.annotate(rank=_rank(query.terms)).order_by(*RANKED), beyond)
 
 
@@ -77,49 +78,50 @@ def _rank(terms: tuple[str, ...]) -> Case | Value:
     return Case(*whens, default=0, output_field=IntegerField())
 
 
-def _newest(part: Part) -> list[Cursor]:
-    return [cursor_of(article) for article in nearest(part.live().only("publish_at"), part.shelf(), WINDOW + 1)]
+def _newest(chosen: ArticleFilter) -> list[Cursor]:
+    live = chosen.live().only("publish_at")
+    return [cursor_of(article) for article in first_live(live, chosen.candidates(), WINDOW + 1)]
 
 
-def _newest_with(part: Part, terms: tuple[str, ...]) -> list[Cursor]:
-    """The newest live articles with all of `terms`, one more than a window shows."""
-    spread = _sampled(terms)
-    for few in spread.walks():
-        shelf = part.shelf().values("pk")[:few]
-        read = SearchEntry.objects.filter(pk__in=in_any(shelf), whole__reads_all=terms).values("pk")[:few]
-        places = _places(part.live().filter(pk__in=in_any(read)))
-        if len(places) > WINDOW or shelf.count() < few:
-            return places
-    indexed = spread.scarcest()
+def _newest_with(chosen: ArticleFilter, terms: tuple[str, ...]) -> list[Cursor]:
+    """Cursors of the newest live articles with all `terms`, one more than a window has."""
+    frequencies = _sample_frequencies(terms)
+    for length in frequencies.scan_lengths():
+        candidates = chosen.candidates().values("pk")[:length]
+        read = SearchEntry.objects.filter(pk__in=in_any(candidates), whole__reads_all=terms).values("pk")[:length]
+        cursors = _cursors(chosen.live().filter(pk__in=in_any(read)))
+        if len(cursors) > WINDOW or candidates.count() < length:
+            return cursors
+    indexed = frequencies.rarest()
     entries = SearchEntry.objects.filter(whole__has_all=indexed)
     if others := [term for term in terms if term not in indexed]:
         entries = entries.filter(whole__reads_all=others)
-    # As a subquery, or MariaDB would begin with the articles and ask of each whether it has the words.
-    return _places(part.live().filter(pk__in=entries.values("article")))
+    # As a subquery, or MariaDB would start from the articles and check the words of each.
+    return _cursors(chosen.live().filter(pk__in=entries.values("article")))
 
 
-def _places(live: ArticleQuerySet) -> list[Cursor]:
+def _cursors(live: ArticleQuerySet) -> list[Cursor]:
     return [cursor_of(article) for article in live.only("publish_at")[: WINDOW + 1]]
 
 
-def _sampled(terms: tuple[str, ...]) -> Spread:
+def _sample_frequencies(terms: tuple[str, ...]) -> Frequencies:
     largest = SearchEntry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    if largest < _FEW:
-        return Spread(0, dict.fromkeys(terms, 0))
-    counts = {f"term{number}": _having([term]) for number, term in enumerate(terms)}
-    found = _sample(largest).aggregate(together=_having(terms), read=Count("pk"), **counts)
-    part = min(_BLOCKS * _BLOCK / largest, 1)  # of all numbers, those looked at
-    if found["read"] <= part * _FEW:  # most numbers up to the largest are nobody's
-        return Spread(0, dict.fromkeys(terms, 0))
-    entries = {term: found[f"term{number}"] / part for number, term in enumerate(terms)}
-    return Spread(found["together"] / found["read"], entries)
+    if largest < _SMALL_INDEX:
+        return Frequencies(0, dict.fromkeys(terms, 0))
+    counts = {f"term{number}": _count_with([term]) for number, term in enumerate(terms)}
+    found = _sample(largest).aggregate(together=_count_with(terms), read=Count("pk"), **counts)
+    share = min(_BLOCKS * _BLOCK_SIZE / largest, 1)  # of all ids
+    if found["read"] <= share * _SMALL_INDEX:  # the ids are sparse, so the index is small
+        return Frequencies(0, dict.fromkeys(terms, 0))
+    entries = {term: found[f"term{number}"] / share for number, term in enumerate(terms)}
+    return Frequencies(found["together"] / found["read"], entries)
 
 
 def _sample(largest: int) -> QuerySet[SearchEntry]:
-    """Some neighbours here and there, which are read quickly."""
+    """Evenly spaced blocks of neighbouring entries."""
     begins = range(1, largest, largest // _BLOCKS)
-    return SearchEntry.objects.filter(reduce(or_, (Q(pk__gte=begin, pk__lt=begin + _BLOCK) for begin in begins)))
+    return SearchEntry.objects.filter(reduce(or_, (Q(pk__gte=begin, pk__lt=begin + _BLOCK_SIZE) for begin in begins)))
 
 
-def _having(terms: Collection[str]) -> Count:
+def _count_with(terms: Collection[str]) -> Count:
     return Count("pk", filter=Q(whole__reads_all=terms))

@@ -1,11 +1,11 @@
-"""What a text is found by: its terms, made alike for the index and for what readers look for.
+"""Search terms, made the same way from texts and from queries.
 
-Languages that write words apart give a term for each word, without accents and in the stem that "bridge" and
-"bridges" share. Chinese, Japanese and Korean do not: two neighbouring characters make a term, so that whatever is
-looked for is found wherever it begins; the last character of a run is a term of its own, which lets a single
-character be looked for by the beginning of terms. Traditional characters are found by simplified ones.
+In languages with spaces each word gives a term: its stem ("bridge" for "bridges") without accents. In Chinese,
+Japanese and Korean each pair of neighbouring characters gives a term, so a query matches at any position; the last
+character of a run is a term too, so that a single character can be found as a prefix of terms. Traditional characters
+match simplified ones.
 
-Terms are written in ASCII: then no database's idea of letters, words and stop words has a say.
+Terms are ASCII, so that they do not depend on a database's rules for letters, words and stop words.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from snowballstemmer.english_stemmer import EnglishStemmer
 from articles.text import is_narrow, normalise
 
 MOST_TERMS = 20
-"""Terms that are looked for; the rest of a longer query is not."""
+"""Terms of a query; further ones are ignored."""
 
-_LONGEST = 60  # characters of a term; InnoDB leaves out what is longer than 84
+_MAX_LENGTH = 60  # of a term; InnoDB does not index terms longer than 84
 _RUN = re.compile(r"[^\W_]+")
 _COMMON = frozenset("a an and are as at be by for from in is it of on or that the this to was with".split())  # noqa: SIM905
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 _stemmer = EnglishStemmer()
-_stemming = threading.Lock()  # a stemmer keeps notes while it works
+_stemming = threading.Lock()  # a stemmer is not thread-safe
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A word, or a run of characters that are not parted into words; `ends` are those of its characters in the text."""
+    """A word, or a run of characters without word boundaries; `begins` are their positions in the text."""
 
     plain: str
     begins: range | tuple[int, ...]
@@ -49,17 +49,17 @@ class Piece:
 
     @property
     def is_common(self) -> bool:
-        """Whether it is a word that stands in every text and so says nothing."""
+        """Whether it is a stop word."""
         return self.plain in _COMMON
 
 
 def composed(text: str) -> str:
-    """`text` with each letter and its accents in one character: the form that `pieces` wants."""
+    """`text` in Unicode normal form C, which `pieces` requires."""
     return unicodedata.normalize("NFC", text)
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """The words and runs of a composed text, in their order."""
+    """The words and runs of a composed text, in order."""
     for run in _RUN.finditer(text):
         begin, end, found = *run.span(), run.group()
         if found.isascii():
@@ -69,7 +69,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def _parts(run: str, begin: int) -> Iterator[Piece]:
-    """Words and runs of unparted characters that stand side by side, as in 5G手机."""
+    """Split adjacent words and runs, as in 5G手机."""
     found = normalise(run)
     for _narrow, group in groupby(range(len(found.plain)), key=lambda index: is_narrow(found.plain[index])):
         indexes = list(group)
@@ -80,7 +80,7 @@ def _parts(run: str, begin: int) -> Iterator[Piece]:
 
 
 def index_terms(text: str) -> str:
-    """All terms of `text`, each once, as the index stores them."""
+    """All terms of `text`, each once, separated by spaces."""
     return " ".join(dict.fromkeys(term for piece in pieces(composed(text)) for term in _terms(piece)))
 
 
@@ -94,9 +94,12 @@ def _terms(piece: Piece) -> Iterator[str]:
 
 @lru_cache(maxsize=200_000)
 def word(plain: str) -> str:
-    """The term of a word; at least three letters long, since InnoDB leaves out what is shorter."""
+    """The term of a word; at least three characters long, since InnoDB does not index shorter ones."""
     stem = _stem(plain) if plain.isascii() and plain.isalpha() else plain
-    return "q" + "".join(char if char.isascii() else _sign(char) for char in stem[:_LONGEST]).rjust(2, "q")[:_LONGEST]
+    return (
+        "q"
+        + "".join(char if char.isascii() else _sign(char) for char in stem[:_MAX_LENGTH]).rjust(2, "q")[:_MAX_LENGTH]
+    )
 
 
 def pair(chars: tuple[str, str]) -> str:
@@ -105,7 +108,7 @@ def pair(chars: tuple[str, str]) -> str:
 
 
 def single(char: str) -> str:
-    """The term of a character at the end of a run, and the beginning of all pairs that it begins."""
+    """The term of the last character of a run, which is a prefix of the pairs that begin with it."""
     return f"x{_sign(char)}"
 
 
@@ -116,7 +119,7 @@ def _stem(plain: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def _sign(char: str) -> str:
-    """Four letters or digits for any character."""
+    """Four ASCII letters or digits for any character."""
     number, digits = ord(char), ""
     for _ in range(4):
         number, digit = divmod(number, 36)
@@ -126,7 +129,7 @@ def _sign(char: str) -> str:
 
 @dataclass(frozen=True)
 class Query:
-    """What a reader looks for."""
+    """A reader's search text and its terms."""
 
     text: str
 
@@ -137,7 +140,7 @@ class Query:
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
-        """The terms that an article must have, all of them; none if the query says nothing."""
+        """The terms that an article must have; empty if the query has no words."""
         return tuple(dict.fromkeys(term for piece in self.pieces for term in self._wanted(piece)))[:MOST_TERMS]
 
     @staticmethod

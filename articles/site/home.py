@@ -1,4 +1,4 @@
-"""The front page: the newest articles, the lead among them, and below a section for each of the first channels."""
+"""The front page: the newest articles with the lead, and a section for each of the first channels."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from datetime import timedelta
 from articles.images import gather_covers
 from articles.models import Article, Channel, in_any
 from articles.site.pagination import Page
-from articles.site.streams import Scope, everything, scope_of_channel
+from articles.site.streams import Stream, all_news, stream_of_channel
 
 SECTIONS = 8
-"""Channels that have a section, the first in the site's order; the menu has them all."""
+"""Channels with a section; the menu lists all channels."""
 
 SECTION_SIZE = 4
 
 LEADS_FOR = timedelta(hours=24)
-"""How much older than the newest article the lead may be: a short bulletin does not push the day's picture away."""
+"""How much older than the newest article the lead may be."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """What is new in a channel and not on the page already."""
+    """The newest articles of a channel that are not shown above."""
 
     channel: Channel
     articles: Sequence[Article]
 
 
 @dataclass(frozen=True)
-class Front:
-    """The newest articles, of which one leads, and the sections that have something to show."""
+class FrontPage:
+    """The newest articles, the lead, and the sections that are not empty."""
 
     page: Page
     lead: Article | None
@@ -38,37 +38,37 @@ class Front:
 
     @property
     def others(self) -> list[Article]:
-        """The newest but the lead."""
+        """The newest articles without the lead."""
         return [article for article in self.page.articles if article != self.lead]
 
 
-def front_of(channels: Sequence[Channel], *, size: int) -> Front:
-    """The front page with `size` articles above its sections: two statements, each a few looks into indexes."""
+def build_front_page(channels: Sequence[Channel], *, size: int) -> FrontPage:
+    """The front page with `size` articles above its sections, in two statements."""
     chosen = channels[:SECTIONS]
-    parts = [(everything(), size + 1), *((scope_of_channel(channel), size + SECTION_SIZE) for channel in chosen)]
-    rows = _heads(parts)
+    streams = [(all_news(), size + 1), *((stream_of_channel(channel), size + SECTION_SIZE) for channel in chosen)]
+    rows = _newest(streams)
     gather_covers(rows)
     lead = _lead(rows)
     newest = rows[:size] if lead in rows[:size] else rows[: max(size - 1, 1)]
     rest = [article for article in rows[len(newest) :] if article != lead]
-    sections = [Section(channel, _of(channel, rest)) for channel in chosen]
+    sections = [Section(channel, _in_channel(channel, rest)) for channel in chosen]
     page = Page(newest, last=newest[-1] if rest else None, size=size)
-    return Front(page, lead, [section for section in sections if section.articles])
+    return FrontPage(page, lead, [section for section in sections if section.articles])
 
 
-def _heads(parts: Sequence[tuple[Scope, int]]) -> list[Article]:
-    """So many of the newest of each scope, newest first. A section's may all be among the newest of the site."""
-    heads = (scope.live().values("pk")[:number] for scope, number in parts)
-    articles = Article.objects.filter(pk__in=in_any(*heads)).select_related("channel", "author")
+def _newest(streams: Sequence[tuple[Stream, int]]) -> list[Article]:
+    """The given number of newest articles of each stream, together, newest first."""
+    newest = (stream.live().values("pk")[:number] for stream, number in streams)
+    articles = Article.objects.filter(pk__in=in_any(*newest)).select_related("channel", "author")
     return list(articles.defer("body").newest_first())
 
 
-def _of(channel: Channel, rows: Sequence[Article]) -> list[Article]:
+def _in_channel(channel: Channel, rows: Sequence[Article]) -> list[Article]:
     return [article for article in rows if article.channel_id == channel.pk][:SECTION_SIZE]
 
 
 def _lead(rows: Sequence[Article]) -> Article | None:
-    """The newest that has a picture, if it is hardly older than the newest of all, which leads otherwise."""
+    """The newest article with a cover, or the newest article if the former is older than `LEADS_FOR` allows."""
     if not rows:
         return None
     newest = rows[0].publish_at

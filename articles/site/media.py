@@ -1,7 +1,7 @@
-"""Serving pictures, from whichever storage holds them, to whoever may see what shows them.
+"""Serve image files to users who may see them.
 
-Readers may see a picture while an article that is live shows it; the newsroom sees all, and who opened a preview link
-those of its text. That a picture is public is kept like a page, and ends with the article that proves it.
+Readers may see an image while a live article shows it. Staff may see all images, and the holder of a preview link the
+images of its text. That an image is public is stored in the response cache, tagged with an article that shows it.
 """
 
 from __future__ import annotations
@@ -18,33 +18,41 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from articles.cache import ADDRESSES, Answer, article_tag, kept, name_tags, set_cache_headers, tagged
+from articles.cache import (
+    MAX_PATHS,
+    CachedResponse,
+    article_tag,
+    get_or_build,
+    set_cache_headers,
+    set_tag_headers,
+    tagged,
+)
 from articles.models import Article, PreviewLink
 from articles.pages import text_of_link
 from articles.publishing import open_link
 from headline.api.staff_required import requesting_user
 from scheduling.services import database_now
 
-BROWSERS = 60
-"""Seconds for which a browser need not ask again; nobody can take a picture back from it."""
+BROWSER_TTL = 60
+"""Seconds that browsers, which cannot be purged, may cache an image."""
 
-PREVIEW = "preview-"
-"""What the names of cookies begin with that hold the tokens of preview links."""
+COOKIE_PREFIX = "preview-"
+"""Of the cookies that hold the tokens of preview links."""
 
-NAME = re.compile(r"[\w-]+\.(jpeg|png|webp|avif)", re.ASCII)
-_MOST_PREVIEWS = 10  # of which a browser is believed to have the tokens
-_HARMLESS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
+FILE_NAME = re.compile(r"[\w-]+\.(jpeg|png|webp|avif)", re.ASCII)
+_MAX_TOKENS = 10  # read from a request's cookies
+_SECURITY_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
 
 
 @require_safe
 def media(request: HttpRequest, pk: UUID, name: str) -> HttpResponseBase:
-    """One file of a picture; for everybody else it does not exist."""
-    if NAME.fullmatch(name) is None:
+    """One file of an image; 404 for users who may not see the image."""
+    if FILE_NAME.fullmatch(name) is None:
         raise Http404
-    proof, ends = kept("media", str(pk), lambda: _proof(pk), most=ADDRESSES)
-    if isinstance(proof, Answer):
-        return _public(request, proof, ends - time.monotonic(), pk, name)
-    if not (_is_of_the_newsroom(request) or _is_previewed(request, pk)):
+    public, expires_at = get_or_build("media", str(pk), lambda: _showing_article(pk), slots=MAX_PATHS)
+    if isinstance(public, CachedResponse):
+        return _public_file(request, public, expires_at - time.monotonic(), pk, name)
+    if not (_may_view_images(request) or _is_previewed(request, pk)):
         raise Http404
     response = _file(pk, name)
     response.headers["Cache-Control"] = "private, no-store"
@@ -52,10 +60,10 @@ def media(request: HttpRequest, pk: UUID, name: str) -> HttpResponseBase:
     return response
 
 
-def let_see_images(response: HttpResponse, link: PreviewLink, token: str) -> HttpResponse:
-    """From now on this browser is shown the pictures of the link's text, as long as the link is open."""
+def allow_images(response: HttpResponse, link: PreviewLink, token: str) -> HttpResponse:
+    """Set the cookie that lets this browser load the images of the link's text while the link is valid."""
     response.set_cookie(
-        f"{PREVIEW}{link.pk.hex}",
+        f"{COOKIE_PREFIX}{link.pk.hex}",
         token,
         path=settings.MEDIA_URL if settings.MEDIA_URL.startswith("/") else "/",
         secure=settings.SESSION_COOKIE_SECURE,
@@ -65,15 +73,15 @@ def let_see_images(response: HttpResponse, link: PreviewLink, token: str) -> Htt
     return response
 
 
-def _proof(pk: UUID) -> HttpResponseBase:
-    """Something to keep, tagged with a live article that shows the picture; "404" if there is none."""
+def _showing_article(pk: UUID) -> HttpResponseBase:
+    """A cacheable response tagged with a live article that shows the image, or a 404, which is not cached."""
     for article in Article.objects.live(database_now()).filter(image_uses__image=pk).only("body", "cover"):
-        if str(pk) in [*article.cover, *article.images]:  # a use may be that of a text yet to come
+        if str(pk) in [*article.cover, *article.images]:  # an `ImageUse` may belong to a pending update
             return tagged(HttpResponse(str(article.pk)), article_tag(article.pk))
     return HttpResponse(status=404)
 
 
-def _is_of_the_newsroom(request: HttpRequest) -> bool:
+def _may_view_images(request: HttpRequest) -> bool:
     user = requesting_user(request)
     return bool(user.is_active and user.is_staff and user.has_perm("articles.view_image"))
 
@@ -83,27 +91,27 @@ def _is_previewed(request: HttpRequest, pk: UUID) -> bool:
 
 
 def _open_links(request: HttpRequest) -> Iterator[PreviewLink]:
-    tokens = [token for name, token in request.COOKIES.items() if name.startswith(PREVIEW)]
-    yield from filter(None, map(open_link, tokens[-_MOST_PREVIEWS:]))
+    tokens = [token for name, token in request.COOKIES.items() if name.startswith(COOKIE_PREFIX)]
+    yield from filter(None, map(open_link, tokens[-_MAX_TOKENS:]))
 
 
-def _public(request: HttpRequest, proof: Answer, left: float, pk: UUID, name: str) -> HttpResponseBase:
+def _public_file(request: HttpRequest, public: CachedResponse, ttl: float, pk: UUID, name: str) -> HttpResponseBase:
     etag = f'"{pk.hex}-{name}"'  # a file's name changes with its content
     response = get_conditional_response(request, etag) or _file(pk, name)
     response.headers["ETag"] = etag
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-    name_tags(response, proof.tags)
-    set_cache_headers(response, left, browsers=BROWSERS)
+    set_tag_headers(response, public.tags)
+    set_cache_headers(response, ttl, browsers=BROWSER_TTL)
     return response
 
 
 def _file(pk: UUID, name: str) -> HttpResponseBase:
-    kind = f"image/{name.rpartition('.')[2]}"
+    content_type = f"image/{name.rpartition('.')[2]}"
     if settings.MEDIA_ACCEL_REDIRECT:
-        inside = f"{settings.MEDIA_ACCEL_REDIRECT}{pk}/{name}"
-        return HttpResponse(content_type=kind, headers={**_HARMLESS, "X-Accel-Redirect": inside})
+        path = f"{settings.MEDIA_ACCEL_REDIRECT}{pk}/{name}"
+        return HttpResponse(content_type=content_type, headers={**_SECURITY_HEADERS, "X-Accel-Redirect": path})
     try:
         file = default_storage.open(f"{pk}/{name}")
     except FileNotFoundError as error:
         raise Http404 from error
-    return FileResponse(file, content_type=kind, headers=_HARMLESS)
+    return FileResponse(file, content_type=content_type, headers=_SECURITY_HEADERS)

@@ -1,4 +1,4 @@
-"""Pages of a list that grows at its head while people read: each begins where another ended; none skips or repeats."""
+"""Keyset pagination of readers' lists: no article is skipped or repeated while new ones go live."""
 
 from __future__ import annotations
 
@@ -9,90 +9,92 @@ from django.core.signing import BadSignature
 from django.db.models import Q
 from django.http import Http404, QueryDict
 
-from articles.cache import LARGEST_PAGE
+from articles.cache import MAX_PAGE_SIZE
 from articles.images import gather_covers
-from articles.listing import Cursor, cursor_of, nearest
+from articles.listing import Cursor, cursor_of, first_live
 from articles.models import Article, ArticleQuerySet
-from articles.site.streams import Scope
+from articles.site.streams import Stream
 
 SIZE = 10
-"""Articles on a page, unless `?page_size=` asks for another number."""
+"""Articles on a page, unless the query has another `page_size`."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """Some articles, newest first, and whether there are newer and older ones."""
+    """One page of articles, newest first, and the queries of its neighbours."""
 
     articles: Sequence[Article]
     last: Article | None  #: the next page begins after this one; None on the last page
     size: int = SIZE
-    here: str = ""  #: the query that leads to it; empty on the first
+    here: str = ""  #: the query of this page; empty on the first
 
     @property
     def is_first(self) -> bool:
-        """Whether there is nothing newer."""
+        """Whether it is the first page."""
         return not self.here
 
     @property
     def newer(self) -> str:
-        """The query of the page before this one; empty on the first."""
+        """The query of the previous page; empty on the first."""
         return self._query("after", self.articles[0]) if self.here else ""
 
     @property
     def older(self) -> str:
-        """The query of the page after this one; empty on the last."""
+        """The query of the next page; empty on the last."""
         return self._query("before", self.last) if self.last else ""
 
-    def _query(self, way: str, article: Article) -> str:
+    def _query(self, parameter: str, article: Article) -> str:
         size = "" if self.size == SIZE else f"&page_size={self.size}"
-        return f"?{way}={cursor_of(article)}{size}"
+        return f"?{parameter}={cursor_of(article)}{size}"
 
 
-def page_of(scope: Scope, asked: QueryDict) -> Page:
-    """The page of a part of the news that a query asks for: the newest articles, or those on one side of a place.
+def page_of(stream: Stream, query: QueryDict) -> Page:
+    """The page of a stream that a query requests: the first one, or the one `before` or `after` a cursor.
 
-    Raises `Http404` for a place that nobody was led to, or that has nothing beyond it.
+    Raises `Http404` for an invalid cursor, and for one with no articles beyond it.
     """
-    size = size_asked(asked)
-    if after := asked.get("after"):  # what is less than a page is shown as the first page, which has more
-        newer = _beside(scope, _read(after).newer, ("publish_at", "id"), size + 1)
+    size = page_size(query)
+    if after := query.get("after"):  # fewer newer articles than a page has: the first page is shown instead
+        newer = _beyond(stream, _decode(after).newer, ("publish_at", "id"), size + 1)
         if len(newer) > size:
             return _page(newer[size - 1 :: -1], has_more=True, size=size, here=f"?after={after}")
-    elif before := asked.get("before"):
-        older = _beside(scope, _read(before).older, ("-publish_at", "-id"), size + 1)
+    elif before := query.get("before"):
+        older = _beyond(stream, _decode(before).older, ("-publish_at", "-id"), size + 1)
         return _page_from(older, size=size, here=f"?before={before}")
-    return _page_from(_live(scope), size=size)
+    return _page_from(_live(stream), size=size)
 
 
-def _beside(scope: Scope, side: Q, order: tuple[str, str], most: int) -> Sequence[Article]:
-    """The first articles on one side of a place."""
-    live, shelf = (articles.filter(side).order_by(*order) for articles in (_live(scope), scope.shelf()))
-    return nearest(live, shelf, most)
+def _beyond(stream: Stream, condition: Q, order: tuple[str, str], limit: int) -> Sequence[Article]:
+    """The first articles beyond a cursor."""
+    live, candidates = (
+        articles.filter(condition).order_by(*order) for articles in (_live(stream), stream.candidates())
+    )
+    return first_live(live, candidates, limit)
 
 
-def _live(scope: Scope) -> ArticleQuerySet:
-    return scope.live().select_related("channel", "author").defer("body")
+def _live(stream: Stream) -> ArticleQuerySet:
+    return stream.live().select_related("channel", "author").defer("body")
 
 
 def _page_from(articles: Sequence[Article] | ArticleQuerySet, *, size: int, here: str = "") -> Page:
-    """The first of `articles`, in their order. Raises `Http404` if there are none, unless it is the first page."""
+    """The page of the first `articles`. Raises `Http404` if there are none, unless it is the first page."""
     rows = list(articles[: size + 1])
     if here and not rows:
         raise Http404
     return _page(rows[:size], has_more=len(rows) > size, size=size, here=here)
 
 
-def is_asked(asked: QueryDict) -> bool:
-    """Whether a query asks for another page than the first."""
-    return bool(asked.get("before") or asked.get("after"))
+def has_cursor(query: QueryDict) -> bool:
+    """Whether a query requests another page than the first."""
+    return bool(query.get("before") or query.get("after"))
 
 
-def size_asked(asked: QueryDict) -> int:
-    """How many articles a query wants on a page, at most `LARGEST_PAGE`. Raises `Http404` for what is none."""
-    text = asked.get("page_size", str(SIZE))
+def page_size(query: QueryDict) -> int:
+    """The page size that a query requests, at most `MAX_PAGE_SIZE`. Raises `Http404` for an invalid one."""
+    text = query.get("page_size", str(SIZE))
     if not (text.isascii() and text.isdecimal() and text.strip("0")):
         raise Http404
-    return min(int(text.lstrip("0")[:9]), LARGEST_PAGE)
+    return min(int(text.lstrip("0")[:9]), MAX_PAGE_SIZE)
 
 
 def _page(rows: Sequence[Article], *, has_more: bool, size: int, here: str) -> Page:
@@ -100,8 +102,8 @@ def _page(rows: Sequence[Article], *, has_more: bool, size: int, here: str) -> P
     return Page(rows, last=rows[-1] if has_more else None, size=size, here=here)
 
 
-def _read(cursor: str) -> Cursor:
+def _decode(cursor: str) -> Cursor:
     try:
-        return Cursor.read(cursor)
+        return Cursor.decode(cursor)
     except BadSignature as error:
         raise Http404 from error

@@ -1,4 +1,4 @@
-"""What outsiders read by a preview link."""
+"""The page behind a preview link."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from django.views.defaults import page_not_found
 
 from articles.pages import page_of_text, preview, text_of_link, uncached
 from articles.publishing import open_link
-from articles.site.media import let_see_images
+from articles.site.media import allow_images
 from articles.text import spoken
 
 
 @require_safe
 def by_link(request: HttpRequest, token: str) -> HttpResponse:
-    """The text of a link; wrong, expired and revoked ones look like any page that does not exist."""
+    """The text of a valid link; 404 for an unknown, expired or revoked one."""
     link = open_link(token)
     if link is None:
         return uncached(page_not_found(request, Http404()))
@@ -23,4 +23,4 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     notice = _("This is a preview that has not been published. It can be read until %(time)s.")
     page = page_of_text(link.article, text, correction)
     response = preview(request, page, notice=notice % {"time": spoken(link.expires_at)})
-    return let_see_images(response, link, token)
+    return allow_images(response, link, token)

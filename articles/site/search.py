@@ -1,4 +1,4 @@
-"""The page on which readers look for articles."""
+"""The readers' search page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from articles.cache import NEWS, cached, tagged
-from articles.listing import Cursor, Part, cursor_of, part_named
+from articles.listing import ArticleFilter, Cursor, cursor_of, filter_by_slugs
 from articles.models import ArticleQuerySet, Channel
 from articles.search import Found, Query, find
 from articles.site.pagination import SIZE, Page
@@ -27,7 +27,7 @@ LONGEST_QUERY = 100
 
 
 class SearchForm(forms.Form):
-    """What to look for. Nothing is required: without words, the newest of what the rest asks for are found."""
+    """The search parameters. All are optional: without words, the newest articles that match the rest are found."""
 
     q = forms.CharField(
         label=_("Words"),
@@ -41,47 +41,47 @@ class SearchForm(forms.Form):
     tag = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)
     author = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
 
-    def __init__(self, asked: QueryDict, *, channels: Sequence[Channel]) -> None:
-        super().__init__(asked)
+    def __init__(self, query: QueryDict, *, channels: Sequence[Channel]) -> None:
+        super().__init__(query)
         field: Any = self.fields["channel"]
         field.choices = [("", _("All channels")), *((channel.slug, channel.name) for channel in channels)]
         field.coerce = {channel.slug: channel.pk for channel in channels}.get
 
-    def part(self) -> Part:
-        """What a valid form narrows the search to."""
-        wanted = self.cleaned_data
-        since, until = _span(wanted["since"], wanted["until"])
-        part = part_named(tag=wanted["tag"], author=wanted["author"], since=since, until=until)
-        return replace(part, channel=wanted["channel"])
+    def article_filter(self) -> ArticleFilter:
+        """The filter of a valid form."""
+        values = self.cleaned_data
+        since, until = _span(values["since"], values["until"])
+        chosen = filter_by_slugs(tag=values["tag"], author=values["author"], since=since, until=until)
+        return replace(chosen, channel=values["channel"])
 
     @property
     def query(self) -> Query:
-        """Its words; none if they cannot be looked for."""
+        """The words to search for; empty if they are invalid."""
         return Query(getattr(self, "cleaned_data", {}).get("q", ""))
 
     @property
-    def asks(self) -> bool:
-        """Whether it asks for anything."""
+    def has_parameters(self) -> bool:
+        """Whether any parameter is given."""
         return any(self.data.get(name, "").strip() for name in self.fields)
 
 
 @require_safe
 @cached(*SearchForm.base_fields, "before", "older")
 def search(request: HttpRequest) -> HttpResponseBase:
-    """What was found, and the form. Whatever is typed, the worst that comes is an empty page that says why."""
-    channels, asked = list(Channel.objects.enabled()), request.GET
-    form = SearchForm(asked, channels=channels)
+    """The form and a page of results; invalid parameters give an empty page with an explanation."""
+    channels, parameters = list(Channel.objects.enabled()), request.GET
+    form = SearchForm(parameters, channels=channels)
     page, older = Page([], last=None), ""
-    if form.is_valid() and form.asks:
-        found = find(replace(form.part(), older=_cursor(asked.get("older", ""))), form.query)
-        page = _page(found.articles, asked.get("before", ""))
-        older = _older(asked, page, found)
+    if form.is_valid() and form.has_parameters:
+        found = find(replace(form.article_filter(), older=_cursor(parameters.get("older", ""))), form.query)
+        page = _page(found.articles, parameters.get("before", ""))
+        older = _older(parameters, page, found)
     context = {"form": form, "channels": channels, "page": page, "query": form.query, "older": older}
     return tagged(render(request, "articles/search.html", context), NEWS)
 
 
 def _page(found: ArticleQuerySet, before: str) -> Page:
-    """The page after the article `before`; the first one if that is not among what was found."""
+    """The page after the article `before`; the first one if that is not among the results."""
     last: Any = found.filter(pk=before).first() if before.isdecimal() and len(before) < 19 else None
     if last is not None:
         found = found.filter(Q(rank__lt=last.rank) | Q(cursor_of(last).older, rank=last.rank))
@@ -89,9 +89,9 @@ def _page(found: ArticleQuerySet, before: str) -> Page:
     return Page(rows[:SIZE], last=rows[SIZE - 1] if len(rows) > SIZE else None)
 
 
-def _older(asked: QueryDict, page: Page, found: Found) -> str:
-    """The query of the page after this one: among the same articles, or where older ones begin; empty on the last."""
-    query = asked.copy()
+def _older(parameters: QueryDict, page: Page, found: Found) -> str:
+    """The query of the next page, in the same window of results or in the next; empty on the last."""
+    query = parameters.copy()
     query.pop("before", None)
     if page.last is not None:
         query["before"] = str(page.last.pk)
@@ -103,15 +103,15 @@ def _older(asked: QueryDict, page: Page, found: Found) -> str:
 
 
 def _cursor(text: str) -> Cursor | None:
-    """The place that a query names; what nobody was led to is none."""
+    """The cursor in a query; None if it is missing or invalid."""
     try:
-        return Cursor.read(text) if text else None
+        return Cursor.decode(text) if text else None
     except BadSignature:
         return None
 
 
 def _span(since: date | None, until: date | None) -> tuple[datetime | None, datetime | None]:
-    """From the beginning of one day to the end of another, in the reader's zone."""
+    """From the start of one day to the end of another, in the reader's time zone."""
     begin = None if since is None else _midnight(since)
     end = None if until is None or until == date.max else _midnight(until + timedelta(days=1))
     return begin, end

@@ -1,7 +1,7 @@
-"""What search engines read: the index of sitemaps, its sections, the news of two days, and robots.txt.
+"""Sitemap index, sitemap sections, news sitemap and robots.txt.
 
-A section holds the live articles of a range of ids. So an article stays in its section for ever, and each section is
-one walk along the primary key, however many there are.
+A section holds the live articles of a range of ids, so an article never changes its section and each section is one
+range scan of the primary key.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from articles.site.feeds.formats import fit_for_xml
 from scheduling.services import database_now, read_database_clock
 
 SECTION = 5000
-"""Ids in one section; the protocol allows 50,000 addresses."""
+"""Ids in one section; the protocol allows 50,000 URLs."""
 
 NEWS_AGE = timedelta(hours=48)
-NEWS_MOST = 1000
-"""What Google News takes: articles of two days, and so many of them."""
+NEWS_LIMIT = 1000
+"""Google News accepts articles of two days, and at most this number."""
 
-_LATELY_CHANGED = 200  # articles by which the index knows the sections that changed
+_RECENT_CHANGES = 200  # articles from which the index derives the `lastmod` of sections
 _SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _IMAGE = "http://www.google.com/schemas/sitemap-image/1.1"
 _NEWS = "http://www.google.com/schemas/sitemap-news/0.9"
@@ -42,8 +42,8 @@ _COLUMNS = ("pk", "slug", "publish_at", "embargo_until", "text_changed_at")
 @require_safe
 @cached(one_language=True)
 def index(request: HttpRequest) -> HttpResponseBase:
-    """All sections; those whose articles were changed lately say when."""
-    changed = _lately_changed()
+    """All sections, with `lastmod` for those with recent changes."""
+    changed = _recently_changed()
     newest = _live().order_by("-pk").values_list("pk", flat=True).first()
     numbers = range(newest // SECTION + 1) if newest else ()
     sections = (_element("sitemap", _address("sitemap-section", number=n), changed.get(n)) for n in numbers)
@@ -62,7 +62,7 @@ def pages(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @cached(one_language=True)
 def section(request: HttpRequest, number: int) -> HttpResponseBase:
-    """The live articles of one range of ids. One without any does not exist, unless it is older than another."""
+    """The live articles of one range of ids; 404 for a range beyond the newest live article."""
     if number * SECTION >= 2**62:
         raise Http404
     articles = (
@@ -79,9 +79,9 @@ def section(request: HttpRequest, number: int) -> HttpResponseBase:
 @require_safe
 @cached(one_language=True)
 def news(request: HttpRequest) -> HttpResponseBase:
-    """The articles of the last two days, newest first, as Google News wants them."""
+    """The news sitemap: articles of the last two days, newest first."""
     now = read_database_clock()
-    recent = _live().filter(publish_at__gt=now - NEWS_AGE).newest_first().only("title", *_COLUMNS)[:NEWS_MOST]
+    recent = _live().filter(publish_at__gt=now - NEWS_AGE).newest_first().only("title", *_COLUMNS)[:NEWS_LIMIT]
     with override(settings.LANGUAGE_CODE):
         name = _("Headline")
     entries = (_element("url", _link(article), None, _news_of(article, name)) for article in recent)
@@ -90,9 +90,9 @@ def news(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def robots(request: HttpRequest) -> HttpResponse:
-    """What robots shall leave alone, and where they find the rest."""
-    barred = [reverse("admin:index"), reverse("search"), "/api/"]
-    lines = ["User-agent: *", *(f"Disallow: {path}" for path in barred), ""]
+    """Paths that robots must not crawl, and the sitemaps."""
+    disallowed = [reverse("admin:index"), reverse("search"), "/api/"]
+    lines = ["User-agent: *", *(f"Disallow: {path}" for path in disallowed), ""]
     lines += [f"Sitemap: {_address(name)}" for name in ("sitemap", "news-sitemap")]
     return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
 
@@ -101,17 +101,17 @@ def _live() -> ArticleQuerySet:
     return Article.objects.live(database_now())
 
 
-def _lately_changed() -> dict[int, datetime]:
-    """The last change of each section in which one of the articles lies that came out or were changed last."""
+def _recently_changed() -> dict[int, datetime]:
+    """The last change of each section that contains a recently published or changed article."""
     live = _live()
-    lately = (
+    recent = (
         live.order_by("-text_changed_at"),
         live.filter(embargo_until__isnull=False).order_by("-embargo_until"),
         live.newest_first(),
     )
-    heads = in_any(*(articles.values("pk")[:_LATELY_CHANGED] for articles in lately))
+    ids = in_any(*(articles.values("pk")[:_RECENT_CHANGES] for articles in recent))
     changed: dict[int, datetime] = {}
-    for article in Article.objects.filter(pk__in=heads).only(*_COLUMNS):
+    for article in Article.objects.filter(pk__in=ids).only(*_COLUMNS):
         number = article.pk // SECTION
         changed[number] = max(changed.get(number, article.modified_at), article.modified_at)
     return changed

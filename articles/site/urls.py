@@ -1,4 +1,4 @@
-"""The readers' addresses."""
+"""URLs of the readers' site."""
 
 from __future__ import annotations
 

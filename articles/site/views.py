@@ -1,6 +1,6 @@
-"""The readers' pages. Each asks for `live` articles by the database's clock, so none shows anything early.
+"""The readers' pages. All of them query `live` articles by the database's clock, so none shows an article early.
 
-Nothing on them depends on who reads, but for the language: any cache may give one reader's page to the next.
+They depend on the language but not on the user, so any cache may share them.
 """
 
 from __future__ import annotations
@@ -15,59 +15,59 @@ from django.views.decorators.http import require_safe
 from articles.cache import NEWS, article_tag, cached, channel_tag, tagged, topic_tag
 from articles.models import Article, Channel
 from articles.pages import page_of_article
-from articles.site.home import front_of
-from articles.site.pagination import is_asked, page_of, size_asked
-from articles.site.streams import Scope, author_scope, channel_scope, everything, tag_scope
+from articles.site.home import build_front_page
+from articles.site.pagination import has_cursor, page_of, page_size
+from articles.site.streams import Stream, all_news, author_stream, channel_stream, tag_stream
 from scheduling.services import database_now
 
 JUST_IN = 25
-"""Headlines that open pages are told of."""
+"""Headlines in the response that open pages poll."""
 
 
 @require_safe
 @cached("after", "before", "page_size")
 def home(request: HttpRequest) -> HttpResponseBase:
     """The front page; further pages of it are lists of all channels."""
-    if is_asked(request.GET):
-        return _list(request, everything())
+    if has_cursor(request.GET):
+        return _list(request, all_news())
     channels = list(Channel.objects.enabled())
-    front = front_of(channels, size=size_asked(request.GET))
-    context = {"scope": everything(), "channels": channels, "front": front, "page": front.page}
+    front = build_front_page(channels, size=page_size(request.GET))
+    context = {"scope": all_news(), "channels": channels, "front": front, "page": front.page}
     return tagged(render(request, "articles/home.html", context), NEWS)
 
 
 @require_safe
 @cached("after", "before", "page_size")
 def channel(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """The newest of one channel."""
-    return _list(request, channel_scope(slug))
+    """The articles of a channel."""
+    return _list(request, channel_stream(slug))
 
 
 @require_safe
 @cached("after", "before", "page_size")
 def tag(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """The newest with one tag."""
-    return _list(request, tag_scope(slug))
+    """The articles with a tag."""
+    return _list(request, tag_stream(slug))
 
 
 @require_safe
 @cached("after", "before", "page_size")
 def author(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """The newest by one author."""
-    return _list(request, author_scope(pk))
+    """The articles by an author."""
+    return _list(request, author_stream(pk))
 
 
 @require_safe
 @cached()
 def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
-    """One article, at the one address that carries its present slug; from any other it leads there.
+    """A live article at its canonical URL, a redirect to it, or the retraction notice (410).
 
-    It says so for good (301), but nobody may keep that answer: a slug that was changed may be changed back.
+    The redirect is permanent (301) but not cached, because a changed slug may be changed back.
     """
     found = Article.objects.live(database_now()).select_related("channel", "author").filter(pk=pk).first()
     if found is None:
-        killed = get_object_or_404(Article.objects.retracted(), pk=pk)
-        return render(request, "articles/retracted.html", {"article": killed}, status=HTTPStatus.GONE)
+        retracted = get_object_or_404(Article.objects.retracted(), pk=pk)
+        return render(request, "articles/retracted.html", {"article": retracted}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
         return redirect(found, permanent=True)
     page = page_of_article(found)
@@ -78,13 +78,13 @@ def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
 @require_safe
 @cached()
 def latest(request: HttpRequest) -> HttpResponseBase:
-    """The newest headlines, for pages that are open: the same for all of them, and made once for all."""
+    """The newest headlines, which open pages poll."""
     newest = Article.objects.live(database_now()).newest_first().only("title", "slug", "publish_at")
     articles = list(newest[:JUST_IN])
     context = {"articles": articles, "are_all": len(articles) < JUST_IN}
     return tagged(render(request, "articles/latest.html", context), NEWS)
 
 
-def _list(request: HttpRequest, scope: Scope) -> HttpResponseBase:
-    page = page_of(scope, request.GET)
-    return tagged(render(request, "articles/list.html", {"scope": scope, "page": page}), scope.surrogate)
+def _list(request: HttpRequest, stream: Stream) -> HttpResponseBase:
+    page = page_of(stream, request.GET)
+    return tagged(render(request, "articles/list.html", {"scope": stream, "page": page}), stream.surrogate)

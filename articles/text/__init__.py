@@ -1,4 +1,4 @@
-"""Pure text operations: sanitise, normalise, diff, merge, embeds and times."""
+"""Text operations: sanitise, normalise, diff, three-way merge, embeds and times."""
 
 from articles.text.diff import Change, Passage, Piece, joined, passages, readable
 from articles.text.embeds import with_players

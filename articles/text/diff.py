@@ -1,6 +1,6 @@
-"""What changed between two texts, word by word, for people to read.
+"""Word diffs between two texts, for display.
 
-Paragraphs are shown as readers see them, as lines; any other markup, such as a link, is shown as it is written.
+Paragraphs and line breaks become lines; other markup, such as a link, is shown as source.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from enum import StrEnum
 from typing import Any
 
 WORD = re.compile(r"<[^<>]*>|[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+|\s+|.", re.DOTALL)
-"""A tag of markup, a Chinese or Japanese character, a word, white space, or a sign."""
+"""An HTML tag, a Chinese or Japanese character, a word, white space, or any other character."""
 
 PARAGRAPH = re.compile(r"(?<=\n)(?!\n)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
 LONGEST = 4_000
-"""Words on one side; in longer passages the whole passage is shown as changed, as nobody would read the words."""
+"""Words on one side; a longer passage is shown as replaced, without a word diff."""
 
 LINES = (
-    (re.compile(r"(?<=>)\s*\n\s*(?=<)"), ""),  # between blocks, where some editors put line ends and others none
+    (re.compile(r"(?<=>)\s*\n\s*(?=<)"), ""),  # between blocks, where editors differ
     (re.compile(r"<br ?/?>\n?", re.IGNORECASE), "\n"),
     (re.compile(r"(?<!\s)\s*</p>\s*", re.IGNORECASE), "\n\n"),
     (re.compile(r"<p>", re.IGNORECASE), ""),
     (re.compile(r"(?<!\s)\s*(</(?:h[1-6]|li|tr|table|[ou]l|blockquote|figure)>)", re.IGNORECASE), r"\1\n"),
 )
-"""Markup that readers see as the end of a line."""
+"""Markup that ends a line, and its replacement."""
 
 
 class Change(StrEnum):
-    """What happened to a piece of text."""
+    """The change of a piece of text; `KEPT` is unchanged."""
 
     KEPT = "kept"
     ADDED = "added"
@@ -39,7 +39,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True)
 class Piece:
-    """Some text that was kept, added or removed."""
+    """Text that is unchanged, added or removed."""
 
     change: Change
     text: str
@@ -47,39 +47,39 @@ class Piece:
 
 @dataclass(frozen=True)
 class Passage:
-    """Some paragraphs that were kept, or that stand in the place of others."""
+    """Paragraphs that are unchanged, or that replace others."""
 
     pieces: Sequence[Piece]
 
     @property
     def is_kept(self) -> bool:
-        """Whether nothing in it has changed."""
+        """Whether it is unchanged."""
         return all(piece.change is Change.KEPT for piece in self.pieces)
 
     @property
     def old(self) -> list[Piece]:
-        """What was there before."""
+        """The pieces of the old text."""
         return [piece for piece in self.pieces if piece.change is not Change.ADDED]
 
     @property
     def new(self) -> list[Piece]:
-        """What is there now."""
+        """The pieces of the new text."""
         return [piece for piece in self.pieces if piece.change is not Change.REMOVED]
 
 
 def words(old: str, new: str) -> list[Piece]:
-    """Old and new text in one, as pieces that were kept, added and removed."""
+    """The inline diff of two texts."""
     return joined([piece for passage in passages(old, new) for piece in passage.pieces])
 
 
 def passages(old: str, new: str) -> list[Passage]:
-    """The same by paragraphs, for showing old and new side by side."""
+    """The diff by paragraphs, for showing both texts side by side."""
     pairs = _side_by_side(PARAGRAPH.split(old), PARAGRAPH.split(new))
     return [Passage(joined(_compared("".join(before), "".join(after)))) for before, after in pairs]
 
 
 def readable(body: str) -> str:
-    """A body whose paragraphs and line breaks are lines."""
+    """A body with paragraphs and line breaks as lines."""
     for markup, lines in LINES:
         body = markup.sub(lines, body)
     return body.rstrip()
@@ -95,7 +95,7 @@ def _compared(old: str, new: str) -> list[Piece]:
 
 
 def _side_by_side(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """Paragraphs side by side, so that words are only compared within what changed."""
+    """Pairs of matching paragraphs, so that words are compared only within changed ones."""
     for _verb, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
         yield old[start:end], new[new_start:new_end]
 
@@ -110,7 +110,7 @@ def _pieces(left: Sequence[str], right: Sequence[str], opcodes: Any) -> Iterator
 
 
 def joined(pieces: Sequence[Piece]) -> list[Piece]:
-    """Neighbours of one kind as one piece, and nothing empty."""
+    """Pieces with adjacent ones of the same change joined, without empty ones."""
     joined: list[Piece] = []
     for piece in pieces:
         if piece.text and joined and joined[-1].change is piece.change:

@@ -1,6 +1,6 @@
-"""Players of other sites: an address that stands alone in its paragraph becomes one, if its site is allowed.
+"""Embeds: a URL alone in its paragraph is shown as a player if the setting `EMBEDS` allows its site.
 
-Texts hold nothing but the address, so what is stored is harmless, reads well anywhere and follows the setting `EMBEDS`.
+Texts contain only the URL, so stored HTML is safe and follows later changes of the setting.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _ALONE = re.compile(
 
 
 def with_players(body: str) -> str:
-    """Cleaned HTML with a player for each address of an allowed site that stands alone; all others stay links."""
+    """Sanitised HTML with embeds for URLs of allowed sites that are alone in a paragraph."""
     return _ALONE.sub(_player, body)
 
 
 def player_of(address: str) -> tuple[str, str] | None:
-    """The site's name and the address of its player; None if the site is not allowed."""
+    """The site's name and the player's URL; None if the site is not allowed."""
     for name, pattern, player in settings.EMBEDS:
         if found := re.match(pattern, address):
             return name, player.format(found[1])
@@ -35,7 +35,7 @@ def _player(found: re.Match[str]) -> str:
     if player is None:
         return found[0]
     name, source = player
-    # Without "allow-same-origin" the players refuse to start; it gives them their own origin, not ours.
+    # Players do not start without "allow-same-origin", which gives them their own origin, not ours.
     return format_html(
         '<figure class="embed"><iframe src="{}" title="{}" loading="lazy" allow="fullscreen; picture-in-picture"'
         ' sandbox="allow-scripts allow-same-origin allow-popups allow-presentation"'

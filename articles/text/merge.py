@@ -1,4 +1,4 @@
-"""Two bodies that grew from one: put together where they differ in different paragraphs."""
+"""Three-way merge of article bodies by block."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from difflib import SequenceMatcher
 _BLOCKS = re.compile(r"(?<=</p>)|(?<=</h[2-4]>)|(?<=</li>)|(?<=</figure>)|(?<=</tr>)|(?<=</pre>)|(?<=</blockquote>)")
 
 _LONGEST = 500
-"""Blocks on one side; a longer passage counts as changed whole, since comparing it costs the square of its length."""
+"""Blocks on one side; a longer passage counts as replaced, because comparing takes quadratic time."""
 
 Change = tuple[int, int, Sequence[str]]
-"""Blocks from the first number up to the second become these."""
+"""Start and end of a range of blocks, and its replacement."""
 
 
 def merged(base: str, one: str, other: str) -> str | None:
-    """`base` with the changes that `one` and `other` made to it; None if both touched the same paragraph.
+    """`base` with the changes of both versions, `one` and `other`; None if they conflict.
 
-    All three are HTML as the editor writes it. An insertion where the other changed something counts as the same
-    paragraph, since nobody knows which comes first.
+    All three are HTML as the editor writes it. Versions conflict if they change the same block, or if one inserts where
+    the other changes something, because the order is unknown.
     """
     blocks = _BLOCKS.split(base)
     ours, theirs = list(_changes(blocks, _BLOCKS.split(one))), list(_changes(blocks, _BLOCKS.split(other)))
@@ -31,8 +31,8 @@ def merged(base: str, one: str, other: str) -> str | None:
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
-    head = _alike(old, new)
-    tail = _alike(old[head:][::-1], new[head:][::-1])
+    head = _common_prefix(old, new)
+    tail = _common_prefix(old[head:][::-1], new[head:][::-1])
     old_middle, new_middle = old[head : len(old) - tail], new[head : len(new) - tail]
     if max(len(old_middle), len(new_middle)) > _LONGEST:
         yield head, head + len(old_middle), new_middle
@@ -43,14 +43,14 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
             yield head + start, head + end, new_middle[new_start:new_end]
 
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many blocks are the same from the beginning."""
+def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+    """The number of equal blocks at the start."""
     pairs = zip(one, other, strict=False)
-    return next((place for place, (mine, others) in enumerate(pairs) if mine != others), min(len(one), len(other)))
+    return next((index for index, (mine, others) in enumerate(pairs) if mine != others), min(len(one), len(other)))
 
 
 def _touch(one: Change, other: Change) -> bool:
-    """Whether they change the same blocks, or one inserts something where the other changes."""
+    """Whether two changes overlap, or one inserts at the edge of the other."""
     inserts = one[0] == one[1] or other[0] == other[1]
     if inserts:
         return one[0] <= other[1] and other[0] <= one[1]

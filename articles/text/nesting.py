@@ -1,7 +1,7 @@
-"""Limits how deep HTML is nested, in linear time, because parsers take quadratic time and memory for deep nesting.
+"""Limit the nesting depth of HTML in linear time, because parsers need quadratic time and memory for deep nesting.
 
-Browsers flatten deep nesting as well: https://html.spec.whatwg.org/multipage/parsing.html builds a tree of any depth,
-but Blink stops at 512 levels.
+Browsers limit it as well: https://html.spec.whatwg.org/multipage/parsing.html allows any depth, but Blink stops at 512
+levels.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter
 
 MAX_DEPTH = 100
 MAX_FORMATTING = 10
-"""Open elements such as <b>: a parser opens those again in each block that follows."""
+"""Open elements such as <b>, which a parser reopens in each following block."""
 
 _TAG = re.compile(r"<(/?)([a-z][^\s/>]*)", re.IGNORECASE)
 _FORMATTING = {"b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
@@ -19,18 +19,18 @@ _UNNESTED = {
     *("a", "p", "li", "dt", "dd", "thead", "tbody", "tfoot", "tr", "td", "th", "colgroup", "option"),
     *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"),
 }
-"""Elements that are empty, or that a parser closes itself before it opens the next of their kind."""
+"""Void elements, and elements that a parser closes before it opens the next one of the same kind."""
 
 
 def limit_nesting(html: str) -> str:
-    """`html` without the tags that are nested deeper than the limits; no text is lost."""
+    """`html` without the tags that exceed the limits; all text stays."""
     if html.count("<") <= MAX_FORMATTING:
         return html
     return _TAG.sub(_Limiter().tag, html)
 
 
 class _Limiter:
-    """The open elements at one place of a text, as far as they count."""
+    """Tracks the open elements that count towards the limits."""
 
     def __init__(self) -> None:
         self._open: list[str] = []
@@ -38,7 +38,7 @@ class _Limiter:
         self._dropped: Counter[str] = Counter()
 
     def tag(self, found: re.Match[str]) -> str:
-        """The beginning of a tag; a dropped one becomes a comment, which ends where the tag does."""
+        """The start of a tag; for a dropped tag the start of a comment, which ends at the same `>`."""
         is_end, name = bool(found[1]), found[2].lower()
         if name in _UNNESTED:
             return found[0]

@@ -1,9 +1,9 @@
-"""What a text says once its disguises are off: the form in which sensitive words are stored and looked for.
+"""Text normalisation for matching sensitive words despite obfuscation.
 
-Two forms side by side, character for character. The *plain* form has one spelling of each letter: compatibility
-forms (NFKC), case, accents, traditional characters and enclosed letters are gone. The *skeleton* also gives lookalikes
-one sign (0 and o, 1 and l and i, Cyrillic а and Latin a, 四 and 4): whoever matches skeletons compares the plain forms
-afterwards. Everything that is no letter or digit is left out of both, and `places` leads back to the original.
+It makes two forms of equal length. The *plain* form has one spelling of each letter: it removes compatibility forms
+(NFKC), case, accents, traditional characters and enclosed letters. The *skeleton* also maps lookalikes to one character
+(0 and o, 1 and l and i, Cyrillic а and Latin a, 四 and 4); a match of skeletons must be confirmed on the plain forms.
+Both contain only letters and digits, and `places` maps them back to the original.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CLUSTER = re.compile(
 )
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _IDEOGRAPHS = [(0x3400, 0xA000), (0xF900, 0xFB00), (0x20000, 0x2A6E0)]
-_END_OF_NARROW = 0x0590  # Latin, Greek and Cyrillic, whose words have ends, lie below; and in the block of ẞ and ế
+_END_OF_NARROW = 0x0590  # Latin, Greek and Cyrillic, which separate words, are below; also in the block of ẞ and ế
 _NARROW_TOO = range(0x1E00, 0x2000)
 
 NUMERALS = dict(zip("零〇一二三四五六七八九壹贰叁肆伍陆柒捌玖两", "001234567891234567892", strict=True))
@@ -41,12 +41,12 @@ _LOOKALIKES = (
 _SKELETON = _LOOKALIKES | {numeral: _LOOKALIKES.get(digit, digit) for numeral, digit in NUMERALS.items()}
 
 SYMBOLS = "@$!|€¢"
-"""Signs that stand for letters as often as they part them."""
+"""Characters that replace letters as often as they separate them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """Both forms of `original`, of one length; `places[i]` is where character i of them comes from."""
+    """Both forms of `original`; `places[i]` is the position in it of their character i."""
 
     original: str
     plain: str
@@ -54,14 +54,14 @@ class Normalised:
     places: array[int]
 
     def gap(self, index: int) -> str:
-        """What the original has between characters index - 1 and `index`, without what nobody can see."""
+        """The visible text of the original between characters index - 1 and `index`."""
         begin = self.places[index - 1] + 1 if index else 0
         end = self.places[index] if index < len(self.places) else len(self.original)
         return visible(self.original[begin:end])
 
 
 def normalise(text: str, *, symbols: bool = False) -> Normalised:
-    """Both forms of `text`; with `symbols`, those of SYMBOLS count as letters."""
+    """Both forms of `text`; with `symbols`, the characters of `SYMBOLS` count as letters."""
     table = _with_symbols if symbols else _letters_only
     plain: list[str] = []
     places = array("L")
@@ -74,17 +74,17 @@ def normalise(text: str, *, symbols: bool = False) -> Normalised:
 
 
 def plain_form(text: str) -> str:
-    """The plain form alone: two words with the same one are the same word."""
+    """The plain form of `text`, for comparing words."""
     return normalise(text).plain
 
 
 def is_narrow(char: str) -> bool:
-    """Whether a letter belongs to a script that writes words apart, as Latin does and Chinese does not."""
+    """Whether a letter belongs to a script that separates words, such as Latin but not Chinese."""
     return ord(char) < _END_OF_NARROW or ord(char) in _NARROW_TOO
 
 
 def visible(text: str) -> str:
-    """`text` without joiners, marks and other characters that leave no trace on the page."""
+    """`text` without joiners, marks and other invisible characters."""
     return "".join(char for char in text if not _is_invisible(char))
 
 
@@ -95,27 +95,27 @@ def _is_invisible(char: str) -> bool:
 
 
 def _clusters(text: str) -> Iterable[tuple[int, str]]:
-    """Where each character begins, and the character with the accents that follow it."""
+    """Each character's position, and the character with its combining accents."""
     if unicodedata.is_normalized("NFC", text):
         return enumerate(text)
     return ((found.start(), found.group()) for found in _CLUSTER.finditer(text))
 
 
 class _Table(dict[str, str]):
-    """Folded characters, worked out at first sight."""
+    """Folded characters, computed on first use."""
 
-    def __init__(self, kept: str) -> None:
-        self._kept = kept
+    def __init__(self, unfolded: str) -> None:
+        self._unfolded = unfolded
 
     def __missing__(self, cluster: str) -> str:
-        folded = cluster if cluster in self._kept else "".join(map(_fold, unicodedata.normalize("NFKC", cluster)))
-        if len(cluster) == 1:  # there are only so many characters, but endless heaps of accents
+        folded = cluster if cluster in self._unfolded else "".join(map(_fold, unicodedata.normalize("NFKC", cluster)))
+        if len(cluster) == 1:  # the number of clusters is unlimited
             self[cluster] = folded
         return folded
 
 
 def _fold(char: str) -> str:
-    """One spelling of a character of NFKC; nothing of what is neither letter nor digit."""
+    """The plain form of an NFKC character; "" if it is neither letter nor digit."""
     bare = _ACCENTS.sub("", unicodedata.normalize("NFD", char.casefold()))
     folded = unicodedata.normalize("NFC", bare)
     simple = _simplified()
@@ -126,7 +126,7 @@ def _fold(char: str) -> str:
 
 @cache
 def _simplified() -> dict[str, str]:
-    """Each traditional character with its simplified one, as OpenCC has them."""
+    """Traditional to simplified characters, from OpenCC."""
     chars = [chr(code) for first, end in _IDEOGRAPHS for code in range(first, end)]
     simplified = opencc.OpenCC("t2s").convert("\n".join(chars)).split("\n")
     return {char: simple for char, simple in zip(chars, simplified, strict=True) if char != simple}

@@ -1,4 +1,4 @@
-"""Foreign HTML made fit to be shown: what is not on the list below is taken out."""
+"""Sanitise HTML with an allowlist of tags, attributes and URL schemes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ ATTRIBUTES = {
 SCHEMES = {"http", "https", "mailto", "tel"}
 
 _CARRIERS = {"div", "span", "section", "article", "center", "font", "iframe", "tt", "o"}
-"""Tags that are taken out without any loss: their text stays, or a link does."""
+"""Tags that can be removed without loss: their text stays, or a link replaces them."""
 
 _FRAME = re.compile(
     r"<iframe\b[^<>]{0,500}?\ssrc=([\"'])\s*(?:https?:)?(//[^\"'\s<>]+)\s*\1[^<>]*>(?:\s*</iframe>)?", re.IGNORECASE
@@ -102,14 +102,14 @@ _BLOCK = re.compile(
     r"</?(?:blockquote|details|div|dl|figure|h[1-6]|hr|ol|section|table|ul|audio|video)\b", re.IGNORECASE
 )
 _BREAK = re.compile(r"</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|p|pre|td|th|tr)\b", re.IGNORECASE)
-_BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # begun once in a run of spaces, however long that is
+_BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # the lookbehind avoids quadratic time on long runs of spaces
 
 
 def clean_html(body: str, *, base: str = "") -> str:
     """`body` without scripts, styles, forms, comments, classes and handlers; its text stays, frames become links.
 
-    What is nested too deep loses its tags (`articles.text.nesting`), so that the time grows with the length alone.
-    Addresses without a host are completed as a page at the address `base` means them, if that is given.
+    Tags that are nested too deeply are removed (`articles.text.nesting`), so the time is linear. If `base` is given,
+    relative URLs are resolved against it.
     """
     body = _FRAME.sub(r'<a href="https:\2">https:\2</a>', limit_nesting(body))
     relative = partial(complete, base) if base else None
@@ -118,25 +118,25 @@ def clean_html(body: str, *, base: str = "") -> str:
 
 
 def complete(base: str, address: str) -> str:
-    """What a page at the address `base` means by `address`. Places in the same text stay places in the same text."""
+    """`address` resolved against `base`; fragments and invalid URLs are returned unchanged."""
     try:
         return address if address.startswith("#") else urljoin(base, address)
-    except ValueError:  # such as "//[": no address at all
+    except ValueError:  # an invalid URL such as "//["
         return address
 
 
 def foreign_tags(body: str) -> list[str]:
-    """The tags that cleaning takes out of `body`, such as "script", but not those without which nothing is lost."""
+    """The tags of `body` that sanitising removes with a loss, such as "script"."""
     return sorted({tag.lower() for tag in _TAG.findall(body)} - TAGS - _CARRIERS)
 
 
 def plain_text(body: str) -> str:
-    """The text of an article's body without its markup; blocks are parted by line ends."""
+    """The text of a body without markup, with line ends between blocks."""
     return html.unescape(nh3.clean(_BREAK.sub(r"\n\g<0>", limit_nesting(body)), tags=set()))
 
 
 def add_paragraphs(text: str) -> str:
-    """Put the paragraphs of a text without `<p>`, which blank lines part, into `<p>` and its line ends into `<br>`."""
+    """Convert blank lines to `<p>` and line ends to `<br>` in a text without `<p>`."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if _MARKED_UP.search(text):
         return text

@@ -1,4 +1,4 @@
-"""Wall times and zones: which instant a clock on the wall means, and how to name the zone it hangs in."""
+"""Convert wall times to instants, and format instants with their time zone."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from django.utils.translation import gettext as _
 
 @dataclass
 class NonexistentTime(Exception):
-    """The clocks are put forward over this wall time; `moved` is where they stand then."""
+    """The wall time is skipped when clocks go forward; `moved` is the time they show instead."""
 
     moved: datetime
 
 
 @dataclass
 class AmbiguousTime(Exception):
-    """The clocks are put back, so this wall time happens twice."""
+    """The wall time happens twice because clocks go back."""
 
     first: datetime
     second: datetime
 
 
 def resolve(wall: datetime, zone: tzinfo, *, second: bool | None = None) -> datetime:
-    """The instant, in UTC, at which clocks in `zone` show the naive time `wall`.
+    """The instant, in UTC, of the naive time `wall` in `zone`.
 
-    `second` chooses between the two when clocks show it twice. Raises `NonexistentTime`, `AmbiguousTime`, and
-    `OverflowError` at the ends of the calendar.
+    `second` chooses the occurrence of an ambiguous time. Raises `NonexistentTime`, `AmbiguousTime`, and `OverflowError`
+    at the ends of the calendar.
     """
     early, late = (wall.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if early.utcoffset() != late.utcoffset():
@@ -40,7 +40,7 @@ def resolve(wall: datetime, zone: tzinfo, *, second: bool | None = None) -> date
 
 
 def happens_twice(wall: datetime, zone: tzinfo) -> AmbiguousTime | None:
-    """The two instants that `wall` may mean, or None if it means one or none."""
+    """Both instants of an ambiguous `wall`; None if it is not ambiguous."""
     try:
         resolve(wall, zone)
     except AmbiguousTime as both:
@@ -51,7 +51,7 @@ def happens_twice(wall: datetime, zone: tzinfo) -> AmbiguousTime | None:
 
 
 def offset_name(moment: datetime) -> str:
-    """An aware time's distance from UTC, such as "UTC+5:30"."""
+    """An aware time's UTC offset, such as "UTC+5:30"."""
     offset = moment.utcoffset() or timedelta()
     minutes = round(abs(offset).total_seconds() / 60)
     if not minutes:
@@ -61,42 +61,42 @@ def offset_name(moment: datetime) -> str:
 
 
 def zone_label(moment: datetime | None = None) -> str:
-    """The current zone with its offset at `moment` (now if left out), such as "Europe/Berlin (UTC+1)"."""
+    """The current time zone with its offset at `moment` (default: now), such as "Europe/Berlin (UTC+1)"."""
     zone = timezone.get_current_timezone()
     offset = offset_name((moment or timezone.now()).astimezone(zone))
     return offset if str(zone) == "UTC" else f"{zone} ({offset})"
 
 
 def spoken(moment: datetime) -> str:
-    """Date, time and distance from UTC of an aware time in the current zone: short, for readers."""
+    """Date, time and UTC offset in the current time zone, for readers."""
     local = timezone.localtime(moment)
     return _on(_date(local), f"{local:%H:%M} {offset_name(local)}")
 
 
 def spoken_exactly(moment: datetime) -> str:
-    """Date, time to the second and the zone's name: for editors."""
+    """Date, time with seconds and time zone, for editors."""
     local = timezone.localtime(moment)
     return _on(_date(local), f"{local:%H:%M:%S} {zone_label(moment)}")
 
 
 def spoken_briefly(moment: datetime) -> str:
-    """Time to the second and distance from UTC, with the day unless that is today: where many times stand together."""
+    """Time with seconds and UTC offset, with the date unless it is today, for lists."""
     local = timezone.localtime(moment)
     time = f"{local:%H:%M:%S} {offset_name(local)}"
     if local.date() == timezone.localdate():
         return time
-    # Translators: a day such as 21 Nov, in the letters of Django's date filter
+    # Translators: a day such as 21 Nov, as a format string of Django's date filter
     day = formats.date_format(local, _("j M")) if local.year == timezone.localdate().year else _date(local)
     return _on(day, time)
 
 
 def _date(local: datetime) -> str:
-    # Translators: a date such as 21 Nov 2026, in the letters of Django's date filter
+    # Translators: a date such as 21 Nov 2026, as a format string of Django's date filter
     return formats.date_format(local, _("j M Y"))
 
 
 def _on(day: str, time: str) -> str:
-    # Translators: a date and a time of day, both made already
+    # Translators: a formatted date and a formatted time
     return _("%(day)s, %(time)s") % {"day": day, "time": time}
 
 

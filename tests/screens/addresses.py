@@ -11,7 +11,7 @@ from django.utils.http import urlsafe_base64_encode
 from articles.audit.log import EDIT
 from articles.models import Article, AuditEntry, BulkAction, Channel, Image, Release, SensitiveWord, Tag
 from articles.site.pagination import page_of
-from articles.site.streams import everything
+from articles.site.streams import all_news
 from articles.workflow import ReleaseTransition
 from scheduling.models import TaskInfo, TaskInfoLog
 
@@ -67,7 +67,7 @@ def readers() -> dict[str, str]:
     """Name to address of what readers see."""
     article = Article.objects.filter(status=Status.PUBLISHED).exclude(cover=[]).order_by("pk")[0]
     tag = article.tags.order_by("pk")[0]
-    newest = page_of(everything(), QueryDict())
+    newest = page_of(all_news(), QueryDict())
     return {
         "front-page": "/",
         "front-page-older": f"/{newest.older}",

@@ -1,1 +1,1 @@
-"""Feeds: the newest articles of the site, a channel, a tag or an author, as RSS 2.0, Atom and JSON Feed."""
+"""Feeds of streams as RSS 2.0, Atom and JSON Feed."""

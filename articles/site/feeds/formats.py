@@ -1,4 +1,4 @@
-"""The three forms of a feed. Django's generators write RSS and Atom; ours writes JSON Feed 1.1."""
+"""Feed formats: Django's generators for RSS and Atom, and one for JSON Feed 1.1."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ def fit_for_xml(text: str) -> str:
     return _UNFIT.sub("", text)
 
 
-class Watched(SyndicationFeed):
-    """A feed that names the hub which tells of its news, and stays the same while it is empty."""
+class HubFeed(SyndicationFeed):
+    """A feed that names its WebSub hub, and whose date is constant while it is empty."""
 
     def latest_post_date(self) -> datetime:
-        """The newest date of an entry."""
+        """The newest date of an entry, or a constant if there is none."""
         return super().latest_post_date() if self.items else _EMPTY_SINCE
 
 
-class Rss(Watched, Rss201rev2Feed):
+class Rss(HubFeed, Rss201rev2Feed):
     """RSS 2.0."""
 
     def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
-        """The hub stands beside the address of the feed."""
+        """Add the links to the hubs."""
         super().add_root_elements(handler)
         for hub in self.feed["hubs"]:
             handler.addQuickElement("atom:link", None, {"rel": "hub", "href": hub})
 
 
-class Atom(Watched, Atom1Feed):
+class Atom(HubFeed, Atom1Feed):
     """Atom 1.0."""
 
     def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
-        """The hub stands beside the address of the feed."""
+        """Add the links to the hubs."""
         super().add_root_elements(handler)
         for hub in self.feed["hubs"]:
             handler.addQuickElement("link", None, {"rel": "hub", "href": hub})
 
 
-class Json(Watched):
+class Json(HubFeed):
     """JSON Feed 1.1."""
 
     content_type = "application/feed+json"
 
     def write(self, outfile: Any, encoding: str) -> None:
-        """Write the feed to `outfile`, which takes text."""
+        """Write the feed to the text file `outfile`."""
         feed = {
             "version": "https://jsonfeed.org/version/1.1",
             "title": self.feed["title"],
@@ -87,9 +87,9 @@ class Json(Watched):
 
 
 FORMS: dict[str, type[Rss | Atom | Json]] = {"rss": Rss, "atom": Atom, "json": Json}
-"""What the addresses call them; RSS is the one whose address says nothing."""
+"""By their name in URLs; the default, RSS, is not named there."""
 
 
-def address(path: str, form: str) -> str:
-    """The path of a feed of the scope at `path`."""
+def feed_path(path: str, form: str) -> str:
+    """The path of a feed of the stream at `path`."""
     return f"{path}feed/" if form == "rss" else f"{path}feed/{form}/"

@@ -1,4 +1,4 @@
-"""The feeds' addresses: `…/feed/` is RSS, `…/feed/atom/` and `…/feed/json/` are the others."""
+"""Feed views: `…/feed/` is RSS, `…/feed/atom/` Atom and `…/feed/json/` JSON Feed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from django.views.decorators.http import require_safe
 from articles.cache import cached, tagged
 from articles.images import absolute, gather_covers
 from articles.models import Article, Image
-from articles.site.feeds.formats import FORMS, Atom, Json, Rss, address, fit_for_xml
-from articles.site.streams import Scope, author_scope, channel_scope, everything, tag_scope
+from articles.site.feeds.formats import FORMS, Atom, Json, Rss, feed_path, fit_for_xml
+from articles.site.streams import Stream, all_news, author_stream, channel_stream, tag_stream
 
 ENTRIES = 30
 
@@ -27,61 +27,61 @@ ENTRIES = 30
 @require_safe
 @cached(one_language=True)
 def site_feed(request: HttpRequest, form: str = "rss") -> HttpResponseBase:
-    """The newest of all channels."""
-    return _feed(everything, form)
+    """All news."""
+    return _feed(all_news, form)
 
 
 @require_safe
 @cached(one_language=True)
 def channel_feed(request: HttpRequest, slug: str, form: str = "rss") -> HttpResponseBase:
-    """The newest of one channel."""
-    return _feed(channel_scope, form, slug)
+    """The articles of a channel."""
+    return _feed(channel_stream, form, slug)
 
 
 @require_safe
 @cached(one_language=True)
 def tag_feed(request: HttpRequest, slug: str, form: str = "rss") -> HttpResponseBase:
-    """The newest with one tag."""
-    return _feed(tag_scope, form, slug)
+    """The articles with a tag."""
+    return _feed(tag_stream, form, slug)
 
 
 @require_safe
 @cached(one_language=True)
 def author_feed(request: HttpRequest, pk: int, form: str = "rss") -> HttpResponseBase:
-    """The newest by one author."""
-    return _feed(author_scope, form, pk)
+    """The articles by an author."""
+    return _feed(author_stream, form, pk)
 
 
-def _feed(scope_named: Callable[..., Scope], form: str, *name: Any) -> HttpResponseBase:
+def _feed(get_stream: Callable[..., Stream], form: str, *arguments: Any) -> HttpResponseBase:
     if form not in FORMS:
         raise Http404
     with override(settings.LANGUAGE_CODE):  # one feed for all readers
-        scope = scope_named(*name)
-        feed = _empty(scope, form)
-        newest = scope.live().select_related("channel", "author").prefetch_related("tags").defer("body")[:ENTRIES]
+        stream = get_stream(*arguments)
+        feed = _empty(stream, form)
+        newest = stream.live().select_related("channel", "author").prefetch_related("tags").defer("body")[:ENTRIES]
         gather_covers(newest)
         for article in newest:
             feed.add_item(**_entry(article))
     text = StringIO()
     feed.write(text, "utf-8")
-    return tagged(HttpResponse(text.getvalue(), content_type=feed.content_type), scope.surrogate)
+    return tagged(HttpResponse(text.getvalue(), content_type=feed.content_type), stream.surrogate)
 
 
-def _empty(scope: Scope, form: str = "rss") -> Rss | Atom | Json:
+def _empty(stream: Stream, form: str = "rss") -> Rss | Atom | Json:
     name = _("Headline")
     return FORMS[form](
-        title=fit_for_xml(name if scope.title == name else f"{scope.title} · {name}"),
-        link=settings.SITE_URL + scope.path,
-        description=fit_for_xml(scope.description),
+        title=fit_for_xml(name if stream.title == name else f"{stream.title} · {name}"),
+        link=settings.SITE_URL + stream.path,
+        description=fit_for_xml(stream.description),
         language=settings.LANGUAGE_CODE,
         author_name=name,
-        feed_url=settings.SITE_URL + address(scope.path, form),
+        feed_url=settings.SITE_URL + feed_path(stream.path, form),
         hubs=[settings.WEBSUB_HUB] if settings.WEBSUB_HUB else [],
     )
 
 
 def _entry(article: Article) -> dict[str, Any]:
-    """The stable name of an entry is the address that holds whatever its headline becomes."""
+    """The id of an entry is the article's URL without the slug, because it never changes."""
     categories = [*([article.channel.name] if article.channel else []), *(tag.name for tag in article.tags.all())]
     return {
         "title": fit_for_xml(article.title),

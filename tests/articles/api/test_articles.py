@@ -1,4 +1,4 @@
-"""The newsroom over HTTP: drafts, edits and every step, through the services and nothing else."""
+"""The newsroom's article API: drafts, edits and transitions."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_change_writes_only_what_was_sent(desk: APIClient) -> None:
     assert (article.publish_at, article.tags.count()) == (None, 0)
 
 
-def test_a_change_of_what_somebody_else_changed_meanwhile_is_refused(desk: APIClient) -> None:
+def test_a_change_is_refused_if_another_user_has_saved_since(desk: APIClient) -> None:
     article = make_article()
     seen = desk.get(f"{URL}{article.pk}/").json()["updated_at"]
     first = desk.patch(f"{URL}{article.pk}/", {"title": "Mine", "seen": seen})
@@ -152,12 +152,12 @@ def test_a_draft_that_cannot_be_stored_is_refused(desk: APIClient, body: Any, fi
         ("reject", {"reason": "  "}, "blank"),
     ],
 )
-def test_a_step_with_a_wrong_body_is_refused(desk: APIClient, transition: str, body: Any, code: str) -> None:
+def test_a_transition_with_an_invalid_body_is_refused(desk: APIClient, transition: str, body: Any, code: str) -> None:
     response = take(desk, transition, make_article(status=Status.APPROVED), body)
     assert (response.status_code, response.json()["code"]) == (400, code)
 
 
-def test_a_step_the_status_does_not_allow_is_a_conflict(desk: APIClient) -> None:
+def test_a_transition_the_status_does_not_allow_is_a_conflict(desk: APIClient) -> None:
     article = make_article()
     for transition in ("approve", "unschedule", "publish", "unpublish", "republish"):
         response = take(desk, transition, article, {"revision": 1} if transition == "approve" else None)
@@ -165,7 +165,7 @@ def test_a_step_the_status_does_not_allow_is_a_conflict(desk: APIClient) -> None
     assert "“Draft”" in take(desk, "publish", article).json()["detail"]
 
 
-def test_a_step_the_person_may_not_take_is_forbidden() -> None:
+def test_a_transition_without_permission_is_forbidden() -> None:
     reporter = signed_in(make_user("bob", "view_article"))
     article = make_article(status=Status.APPROVED)
     bodies = {"approve": {"revision": 1}, "reject": {"reason": "x"}, "schedule": {"publish_at": NOON}}
@@ -176,7 +176,7 @@ def test_a_step_the_person_may_not_take_is_forbidden() -> None:
     assert reporter.patch(f"{URL}{article.pk}/", {"title": "x"}).json()["code"] == "not_allowed"
 
 
-def test_the_times_of_an_approved_article_take_the_permission_to_schedule(desk: APIClient) -> None:
+def test_times_of_an_approved_article_need_the_permission_to_schedule(desk: APIClient) -> None:
     writer = signed_in(make_user("bob", "change_article", "edit_any_article"))
     waiting, draft = make_article(status=Status.APPROVED, publish_at=soon(hours=1)), make_article()
     for name in ("publish_at", "unpublish_at", "embargo_until"):
@@ -186,7 +186,7 @@ def test_the_times_of_an_approved_article_take_the_permission_to_schedule(desk: 
     assert publish_tasks(waiting) == [datetime(2100, 1, 1, 12, tzinfo=UTC)]
 
 
-def test_only_the_newsroom_gets_in() -> None:
+def test_only_staff_have_access() -> None:
     assert APIClient().get(URL).status_code == 401
     former = make_editor("carol")
     former.is_staff = False
@@ -195,7 +195,7 @@ def test_only_the_newsroom_gets_in() -> None:
         assert signed_in(stranger).get(URL).status_code == 403
 
 
-def test_who_keeps_but_tags_or_pictures_reads_no_unpublished_text() -> None:
+def test_editors_of_tags_or_images_cannot_read_unpublished_texts() -> None:
     article = make_article("Secret")
     keeper, librarian = (signed_in(make_user(name, right)) for name, right in (("k", "add_tag"), ("l", "add_image")))
     for client in (keeper, librarian):
@@ -204,7 +204,7 @@ def test_who_keeps_but_tags_or_pictures_reads_no_unpublished_text() -> None:
     assert [client.get("/api/v1/desk/images/").status_code for client in (keeper, librarian)] == [403, 200]
 
 
-def test_a_session_serves_as_well_but_not_without_its_csrf_token(alice: User) -> None:
+def test_a_session_works_with_its_csrf_token(alice: User) -> None:
     browser = APIClient(enforce_csrf_checks=True)
     browser.force_login(alice)
     assert browser.get(URL).status_code == 200
@@ -253,7 +253,7 @@ def test_an_unknown_article_is_not_found(desk: APIClient) -> None:
             assert getattr(desk, method)(address).status_code == 404
 
 
-def test_a_wrong_slug_is_complained_of_once(desk: APIClient) -> None:
+def test_an_invalid_slug_is_reported_once(desk: APIClient) -> None:
     refused = desk.post(URL, {"title": "Bridge", "slug": "bridge 🌉"})
     assert (refused.status_code, len(refused.json()["slug"])) == (400, 1)
     assert desk.post(URL, {"title": "Bridge", "slug": "桥-bridge"}).json()["slug"] == "桥-bridge"

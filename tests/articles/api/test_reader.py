@@ -34,7 +34,7 @@ def publish(title: str = "Harbour bridge reopens", **values: Any) -> Article:
     return make_article(title, **({"status": Status.PUBLISHED, "publish_at": soon(minutes=-1)} | values))
 
 
-def test_a_live_article_is_shown_whole() -> None:
+def test_a_live_article_has_all_fields() -> None:
     author = User.objects.create_user("ada", first_name="Ada", last_name="Lin")
     channel = make_channel("Politics", description="Who decides what")
     article = publish(body="<p>Cars roll again.</p><script>alert(1)</script>", channel=channel, author=author)
@@ -49,7 +49,7 @@ def test_a_live_article_is_shown_whole() -> None:
     assert "body" not in get().json()["results"][0]
 
 
-def test_log_in_names_are_never_shown() -> None:
+def test_login_names_are_never_shown() -> None:
     article = publish(author=User.objects.create_user("ada.l"))
     assert "ada.l" not in get(f"{URL}{article.pk}/").content.decode()
 
@@ -67,7 +67,7 @@ def hidden_articles() -> dict[str, Article]:
     return {name: make_article(name, **values) for name, values in hidden.items()}
 
 
-def test_what_is_not_live_does_not_exist() -> None:
+def test_articles_that_are_not_live_give_404() -> None:
     unknown = get(f"{URL}987654321/")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
     for article in hidden_articles().values():
@@ -122,7 +122,7 @@ def test_the_list_is_newest_first_and_filtered() -> None:
         ({"page_size": "٣"}, "page_size", "invalid"),
     ],
 )
-def test_a_wrong_parameter_is_named(query: dict[str, str], field: str, code: str) -> None:
+def test_a_wrong_parameter_is_reported(query: dict[str, str], field: str, code: str) -> None:
     response = get(**query)
     assert (response.status_code, response.json()["code"]) == (400, code)
     assert response.json()[field]
@@ -167,7 +167,7 @@ def test_no_page_is_longer_than_fifty() -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "cD0yMDI2", "WzEsMl0:forged", "ü", "a" * 4000, "\0"])
-def test_a_hand_made_cursor_is_refused(cursor: str) -> None:
+def test_a_forged_cursor_is_refused(cursor: str) -> None:
     response = get(cursor=cursor)
     assert (response.status_code, response.json()["code"]) == (404, "invalid_cursor")
 
@@ -201,14 +201,14 @@ def test_channels_come_in_the_order_of_the_site_without_disabled_ones() -> None:
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
-def test_nothing_can_be_changed_here(method: str) -> None:
+def test_the_readers_api_is_read_only(method: str) -> None:
     article = publish()
     for url in (URL, f"{URL}{article.pk}/", "/api/v1/channels/"):
         response = getattr(APIClient(), method)(url, {})
         assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")
 
 
-def test_a_flood_from_one_address_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_requests_from_one_address_are_throttled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headline.api.throttling.AddressThrottle.rate", "2/min", raising=False)
     responses = [get() for _ in range(3)]
     assert [response.status_code for response in responses] == [200, 200, 429]

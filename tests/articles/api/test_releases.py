@@ -22,7 +22,7 @@ def desk() -> APIClient:
     return signed_in(make_editor("irene"))
 
 
-def test_a_release_goes_from_preparation_out_and_back(desk: APIClient) -> None:
+def test_a_release_is_published_and_rolled_back(desk: APIClient) -> None:
     articles = [make_article(f"No. {number}", status=APPROVED) for number in range(2)]
     release = desk.post(URL, {"name": "Budget day"}).json()
     address = f"{URL}{release['id']}/"
@@ -44,7 +44,7 @@ def test_a_release_goes_from_preparation_out_and_back(desk: APIClient) -> None:
     }
 
 
-def test_what_is_not_ready_is_refused_with_every_reason(desk: APIClient) -> None:
+def test_an_unready_release_is_refused_with_all_blocking_issues(desk: APIClient) -> None:
     release = make_release(make_article("Draft"), make_article("Fine", status=APPROVED), by=make_editor())
     response = desk.post(f"{URL}{release.pk}/publish/")
     assert (response.status_code, response.json()["code"]) == (409, "release_not_ready")
@@ -61,7 +61,7 @@ def test_a_member_that_is_scheduled_alone_is_refused_by_name(desk: APIClient) ->
     assert "Budget day" in response.json()["detail"]
 
 
-def test_a_release_is_made_once_however_often_it_is_asked_for(desk: APIClient) -> None:
+def test_a_repeated_request_creates_one_release(desk: APIClient) -> None:
     for _ in range(2):
         response = desk.post(URL, {"name": "Budget day"}, headers={"Idempotency-Key": "budget-1"})
         assert response.status_code == 201
@@ -89,7 +89,7 @@ def test_releases_are_listed_by_status_in_a_fixed_number_of_queries(
 
 
 @pytest.mark.parametrize("role", [Role.AUTHOR, Role.EDITOR, Role.REVIEWER, Role.OPERATOR])
-def test_other_roles_look_at_releases_and_change_none(role: Role) -> None:
+def test_other_roles_can_read_but_not_change_releases(role: Role) -> None:
     release = make_release(make_article(status=APPROVED), by=make_editor())
     client = signed_in(make_member(role))
     assert client.get(f"{URL}{release.pk}/").status_code == 200

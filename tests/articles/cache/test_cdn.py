@@ -38,7 +38,7 @@ class Proxy(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/"
 
     def heard(self) -> set[str]:
-        """The tags that it was told of since it was asked last, once there are any."""
+        """The tags purged since the last call; waits until there are any."""
         words = eventually(lambda: self.words)
         self.words = []
         return {tag for _method, _token, tags in words for tag in tags}
@@ -62,13 +62,13 @@ class ProxyHandler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def proxy(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    monkeypatch.setattr(cdn, "ECHO", 0.0)
+    monkeypatch.setattr(cdn, "REPEAT_AFTER", 0.0)
     with Proxy() as server:
         settings.CDN_PURGE_URLS, settings.CDN_PURGE_HEADER = [server.url], {"X-Token": "secret"}
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
-        eventually(lambda: not cdn.is_signalling())
+        eventually(lambda: not cdn.is_sending())
         server.shutdown()
         thread.join()
 
@@ -78,7 +78,7 @@ def run_side_effects_now() -> None:
     run_side_effects([PURGE])
 
 
-def test_proxies_hear_at_once_and_again_a_second_later(proxy: Proxy, settings: Any) -> None:
+def test_proxies_are_purged_at_once_and_again_a_second_later(proxy: Proxy, settings: Any) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=-1), channel=make_channel("Town"))
     expected = {"site"} | {"news", f"article:{article.pk}", f"channel:{article.channel_id}"}
     eventually(lambda: {tag for word in proxy.words for tag in word[2]} == expected)
@@ -91,7 +91,7 @@ def test_proxies_hear_at_once_and_again_a_second_later(proxy: Proxy, settings: A
     assert proxy.heard() == expected
 
 
-def test_a_batch_is_one_word(proxy: Proxy) -> None:
+def test_a_bulk_action_sends_one_purge(proxy: Proxy) -> None:
     ids = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(hours=-1)).pk for n in range(3)]
     run_side_effects_now()
     proxy.heard()
@@ -103,16 +103,16 @@ def test_a_batch_is_one_word(proxy: Proxy) -> None:
     assert proxy.heard() == {"news", *(f"article:{pk}" for pk in ids)}
 
 
-def test_what_the_clock_has_shown_is_not_told_again_when_it_is_noted(proxy: Proxy) -> None:
-    """E12: the proxy was told to forget the whole site once a batch, although readers saw nothing new."""
+def test_recording_a_publication_by_the_clock_sends_no_purge(proxy: Proxy) -> None:
+    """E12: the whole site was purged once a batch, although readers saw no change."""
     ids = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)).pk for n in range(3)]
     run_side_effects_now()
     proxy.heard()
     assert set(run_publish(ids).done) == set(ids)
     Article.objects.note(unpublish_at=soon(seconds=-0.5))
-    assert set(run_take_off(ids).done) == set(ids)
+    assert set(run_unpublish(ids).done) == set(ids)
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
-    eventually(lambda: not cdn.is_signalling())
+    eventually(lambda: not cdn.is_sending())
     assert not proxy.words
 
 
@@ -122,17 +122,17 @@ def run_publish(ids: list[int]) -> Outcome:
 
 
 @transaction.atomic
-def run_take_off(ids: list[int]) -> Outcome:
+def run_unpublish(ids: list[int]) -> Outcome:
     return publishing.unpublish_due(ids)
 
 
-def test_a_batch_too_large_to_look_through_is_about_everything(proxy: Proxy) -> None:
+def test_a_large_bulk_action_purges_everything(proxy: Proxy) -> None:
     first = make_article().pk
     Article.objects.filter(pk__in=range(first, first + 2000)).update(summary="New")
     assert proxy.heard() == {"site"}
 
 
-def test_a_proxy_that_refuses_keeps_nobody_waiting_and_is_told_again(proxy: Proxy) -> None:
+def test_a_failing_proxy_delays_no_request_and_is_purged_again(proxy: Proxy) -> None:
     proxy.status = HTTPStatus.SERVICE_UNAVAILABLE
     article = make_article(status=APPROVED, publish_at=soon(hours=-1))
     proxy.heard()
@@ -147,7 +147,7 @@ def test_a_proxy_that_refuses_keeps_nobody_waiting_and_is_told_again(proxy: Prox
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
 
 
-def test_a_process_that_dies_between_commit_and_purge_leaves_the_errand(
+def test_a_process_that_dies_between_commit_and_purge_leaves_the_task(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.PAGE_CACHE_SECONDS = 60.0
@@ -164,7 +164,7 @@ def test_a_process_that_dies_between_commit_and_purge_leaves_the_errand(
     assert f"article:{article.pk}" in proxy.heard()
 
 
-def test_the_hub_is_not_pinged_about_what_is_rolled_back(proxy: Proxy) -> None:
+def test_a_rolled_back_change_sends_no_purge(proxy: Proxy) -> None:
     article = make_article()
     with pytest.raises(RuntimeError), transaction.atomic():
         article.status = APPROVED
@@ -174,11 +174,11 @@ def test_the_hub_is_not_pinged_about_what_is_rolled_back(proxy: Proxy) -> None:
     assert not proxy.words
 
 
-def test_many_tags_are_told_in_portions(proxy: Proxy) -> None:
+def test_many_tags_are_sent_in_chunks(proxy: Proxy) -> None:
     cdn.run_purge([], [f"article:{n}" for n in range(100)])
     assert [len(tags) for _method, _token, tags in proxy.words] == [30, 30, 30, 10]
 
 
-def test_without_a_proxy_nobody_is_told() -> None:
+def test_without_a_proxy_no_purge_is_sent() -> None:
     make_article(status=APPROVED, publish_at=soon(hours=-1))
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()

@@ -77,7 +77,7 @@ class Newsroom:
         self.histories[name].append(Change(shown, at.timestamp(), at.timestamp()))
 
     def changed(self, *names: tuple[str, bool], began: float) -> None:
-        """Somebody has just done so, and began a moment ago."""
+        """Another user has just done it."""
         for name, shown in names:
             self.histories[name].append(Change(shown, began, time.time()))
 
@@ -145,7 +145,7 @@ def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: Ho
         for name in one.seen
         if not is_true(one, name, newsroom.histories[name], patience=PATIENCE)
     ]
-    assert not lies, told(lies, newsroom)
+    assert not lies, report(lies, newsroom)
     assert_releases_are_whole(readers)
     assert_each_address_told_the_end(readers, newsroom)
     assert_proxy_keeps_what_readers_share(house, newsroom)
@@ -238,7 +238,7 @@ def rename(newsroom: Newsroom) -> None:
     newsroom.changed(("Politics", False), ("Parliament", True), began=began)
 
 
-def told(lies: list[tuple[Sight, str]], newsroom: Newsroom) -> str:
+def report(lies: list[tuple[Sight, str]], newsroom: Newsroom) -> str:
     """The first ones at each address, with seconds since the last change that was over when the request began."""
     lines: dict[tuple[str, str], str] = {}
     for sight, name in lies:
@@ -267,7 +267,7 @@ def assert_each_address_told_the_end(readers: Readers, newsroom: Newsroom) -> No
         assert not late
 
 
-def test_a_crowd_at_the_second_has_the_page_made_once(transactional_db: None, tmp_path: Path) -> None:
+def test_many_requests_at_once_build_the_page_once(transactional_db: None, tmp_path: Path) -> None:
     environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "METRICS_NETWORKS": "127.0.0.0/8"}
     with serving("--workers", "2", env=environment) as web:
         ask_at_once(f"{web.url}/", 20)
@@ -283,7 +283,7 @@ def test_a_crowd_at_the_second_has_the_page_made_once(transactional_db: None, tm
 
 
 def made(web: Site) -> float:
-    """How many answers were made anew, by all its processes."""
+    """How many responses all its processes have built."""
     (response,) = ask_at_once(f"{web.url}/metrics", 1)
     found = re.search(r'^headline_answers_total\{source="made"\} (\S+)', response, re.MULTILINE)
     assert found

@@ -35,16 +35,16 @@ Status = Article.Status
 
 
 @pytest.fixture(autouse=True)
-def _kept_for_a_minute(settings: Any) -> None:
+def _cached_for_a_minute(settings: Any) -> None:
     """As with Redis, whichever cache the tests run on."""
     settings.PAGE_CACHE_SECONDS = 60.0
 
 
 @pytest.fixture(autouse=True)
-def _nothing_owed() -> Iterator[None]:
+def _no_failed_purges() -> Iterator[None]:
     yield
     backend.reachable._again_at = float("-inf")
-    versions._owed._tags.clear()
+    versions._failed._tags.clear()
 
 
 def live(title: str = "Harbour bridge reopens", **values: Any) -> Article:
@@ -104,7 +104,7 @@ def failures(name: str) -> float:
     return REGISTRY.get_sample_value("headline_cache_errors_total", {"command": name}) or 0.0
 
 
-def test_spellings_of_an_address_make_no_entries_of_their_own() -> None:
+def test_spellings_of_a_url_share_one_entry() -> None:
     """S6"""
     article = live()
     for number in range(12):
@@ -136,8 +136,8 @@ def test_spellings_of_an_address_make_no_entries_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("host", ["testserver", "localhost:8001", "x.localhost"])
-def test_an_answer_is_the_same_at_each_of_the_sites_hosts(host: str) -> None:
-    """Or whoever asks first would decide which host the links of all others lead to."""
+def test_a_response_is_the_same_on_every_host(host: str) -> None:
+    """Otherwise the first request would decide the host of the links for all others."""
     for number in range(SIZE + 12):
         article = live(f"No. {number}")
     for address in ("/", "/feed/", "/api/v1/articles/", article.get_absolute_url(), "/sitemap.xml"):
@@ -148,7 +148,7 @@ def test_an_answer_is_the_same_at_each_of_the_sites_hosts(host: str) -> None:
     assert get("/api/v1/articles/", host=host).json()["next"].startswith(django_settings.SITE_URL)
 
 
-def test_other_spellings_lead_to_the_canonical_address_for_good() -> None:
+def test_other_spellings_redirect_to_the_canonical_url() -> None:
     """S6"""
     article = live()
     page = article.get_absolute_url()
@@ -174,9 +174,9 @@ def test_other_spellings_lead_to_the_canonical_address_for_good() -> None:
             assert get(spelled)["Location"] == canonical
 
 
-def test_however_many_addresses_there_are_the_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_entries_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """S6"""
-    monkeypatch.setattr(views, "ADDRESSES", 3)
+    monkeypatch.setattr(views, "MAX_PATHS", 3)
     articles = [live(f"No. {number}") for number in range(12)]
     get("/")
     before = len(entries())
@@ -188,7 +188,7 @@ def test_however_many_addresses_there_are_the_entries_are_bounded(monkeypatch: p
     assert len(entries()) - before <= 3 * kinds * helpers + tokens + 1
 
 
-def test_the_pages_of_a_list_share_a_number_of_places(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pages_of_a_list_share_a_number_of_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(12):
         live(f"No. {number}")
     monkeypatch.setattr(
@@ -210,7 +210,7 @@ def test_nothing_in_the_cache_outlives_a_day(own_redis: Server) -> None:
     assert lifetimes and all(0 < seconds <= 24 * 3600 for seconds in lifetimes)
 
 
-def test_what_lies_in_redis_is_data_and_runs_nothing(own_redis: Server, tmp_path: Path) -> None:
+def test_redis_contains_only_data_and_no_code(own_redis: Server, tmp_path: Path) -> None:
     """S17"""
     article = live()
     page = article.get_absolute_url()
@@ -234,7 +234,7 @@ class _Evil:
 
 
 @pytest.mark.parametrize("transition", ["unpublish", "retract", "edit", "delete"])
-def test_a_full_cache_serves_nothing_that_was_taken_back(own_redis: Server, transition: str) -> None:
+def test_a_full_cache_serves_no_removed_article(own_redis: Server, transition: str) -> None:
     """S6: an article stayed readable for 63 s."""
     alice, article = make_editor(), live(published_at=soon(hours=-1))
     page, title = article.get_absolute_url(), article.title
@@ -257,7 +257,7 @@ def test_a_full_cache_serves_nothing_that_was_taken_back(own_redis: Server, tran
     assert failures("purge") > refused
 
 
-def test_a_full_cache_costs_time_and_no_page(own_redis: Server) -> None:
+def test_a_full_cache_costs_time_but_breaks_no_page(own_redis: Server) -> None:
     article = live()
     fill(own_redis)
     for _time in range(2):
@@ -265,7 +265,7 @@ def test_a_full_cache_costs_time_and_no_page(own_redis: Server) -> None:
     assert failures("add") + failures("set") > 0
 
 
-def test_probes_hear_of_a_server_at_its_limit(own_redis: Server, settings: Any) -> None:
+def test_the_health_check_reports_a_full_server(own_redis: Server, settings: Any) -> None:
     """S6: `/readyz` said that Redis was fine."""
     settings.SCHEDULING_REDIS_URL = own_redis.url
     report = get("/readyz").json()
@@ -279,7 +279,7 @@ def test_probes_hear_of_a_server_at_its_limit(own_redis: Server, settings: Any) 
     assert (report["redis"], report["cache"]) == ("unreachable", "unreachable")
 
 
-def test_a_purge_that_did_not_arrive_is_made_good_before_the_cache_is_used_again(
+def test_a_failed_purge_is_repeated_before_the_cache_is_used_again(
     own_redis: Server, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cache was away for this process alone, and still has what it had."""
@@ -299,7 +299,7 @@ def test_a_purge_that_did_not_arrive_is_made_good_before_the_cache_is_used_again
 
 
 @pytest.mark.parametrize("transition", ["unpublish", "retract", "delete"])
-def test_a_process_that_dies_before_its_purge_leaves_a_task_that_makes_it_good(
+def test_a_process_that_dies_before_its_purge_leaves_a_task_that_purges(
     own_redis: Server, monkeypatch: pytest.MonkeyPatch, transition: str
 ) -> None:
     """E13: without a CDN nothing repeated it."""
@@ -320,7 +320,7 @@ def test_a_process_that_dies_before_its_purge_leaves_a_task_that_makes_it_good(
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
 
 
-def test_the_task_is_tried_again_while_the_cache_takes_no_purge(own_redis: Server) -> None:
+def test_the_task_is_retried_while_purges_fail(own_redis: Server) -> None:
     article = live()
     publishing.unpublish(article, by=make_editor())
     own_redis.kill()
@@ -330,8 +330,8 @@ def test_the_task_is_tried_again_while_the_cache_takes_no_purge(own_redis: Serve
     assert (task.attempts, task.execute_time > soon()) == (1, True)
 
 
-def test_a_server_that_evicts_brings_nothing_back(own_redis: Server) -> None:
-    """Whichever key it forgets: a version, the guard, both."""
+def test_eviction_brings_no_removed_article_back(own_redis: Server) -> None:
+    """Whichever key is evicted: a version, the generation, or both."""
     alice, channel = make_editor(), make_channel("Sport")
     for forgotten in ("tag:", "guard", ""):
         article = live(f"Cup final {forgotten}", channel=channel)

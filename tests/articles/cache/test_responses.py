@@ -1,4 +1,4 @@
-"""What is kept for readers: made once, true to the instant, void when something that it shows is changed."""
+"""The response cache: responses are built once, expire on time and are invalidated by changes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from django.utils import timezone
 
 from articles import images, publishing
 from articles.cache import backend, store
-from articles.cache.response import Answer
+from articles.cache.response import CachedResponse
 from articles.cache.tags import NEWS, tagged
-from articles.cache.ttl import LONGEST, look_ahead
-from articles.cache.versions import renew
+from articles.cache.ttl import MAX_TTL, next_change
+from articles.cache.versions import invalidate
 from articles.cache.views import cached
 from articles.models import Article, Channel, Tag, Update
 from articles.search import reconcile_index
@@ -42,7 +42,7 @@ LISTS = [*PAGES, "/feed/", "/feed/atom/", "/feed/json/",
 
 
 @pytest.fixture(autouse=True)
-def _kept_for_a_minute(settings: Any) -> None:
+def _cached_for_a_minute(settings: Any) -> None:
     """As with Redis, whichever cache the tests run on."""
     settings.PAGE_CACHE_SECONDS = 60.0
 
@@ -70,7 +70,7 @@ def addresses_of(article: Article) -> list[str]:
     return [*LISTS, article.get_absolute_url(), f"/api/v1/articles/{article.pk}/"]
 
 
-def test_whatever_readers_ask_for_costs_six_statements_at_most_and_none_the_second_time() -> None:
+def test_every_page_costs_at_most_six_statements_and_none_the_second_time() -> None:
     article = live(author=User.objects.create_user("ada", first_name="Ada", last_name="Lin"))
     for address in [
         *addresses_of(article),
@@ -87,7 +87,7 @@ def test_whatever_readers_ask_for_costs_six_statements_at_most_and_none_the_seco
         assert cost(address, if_none_match=get(address)["ETag"]) == 0
 
 
-def test_what_nobody_knows_fills_no_cache_and_is_in_no_page() -> None:
+def test_unknown_parameters_create_no_entries_and_are_in_no_page() -> None:
     live()
     first = get("/")
     again = get("/?utm_source=x&fbclid=y&before2=3")
@@ -95,7 +95,7 @@ def test_what_nobody_knows_fills_no_cache_and_is_in_no_page() -> None:
     assert again.content == first.content and "utm_source" not in again.text
 
 
-def test_every_change_by_hand_is_seen_at_once_wherever_it_shows() -> None:
+def test_every_change_by_a_user_is_visible_at_once_everywhere() -> None:
     """R5.5"""
     alice, article = make_editor(), live()
     other = make_channel("Sport")
@@ -120,7 +120,7 @@ def test_every_change_by_hand_is_seen_at_once_wherever_it_shows() -> None:
 
 
 @pytest.mark.parametrize("model", [Channel, Tag, User])
-def test_a_new_name_is_seen_at_once(model: type[Any]) -> None:
+def test_a_renamed_object_is_visible_at_once(model: type[Any]) -> None:
     ada = User.objects.create_user("ada", first_name="Rain", last_name="Lin")
     article = live(author=ada)
     shown = {Channel: "Politics", Tag: "Rain", User: "Rain Lin"}[model]
@@ -135,7 +135,7 @@ def test_a_new_name_is_seen_at_once(model: type[Any]) -> None:
     assert ("Chen" if model is User else "Weather") in text
 
 
-def test_who_logs_in_makes_no_page_anew() -> None:
+def test_a_login_rebuilds_no_page() -> None:
     live()
     alice = make_editor()
     get("/")
@@ -143,7 +143,7 @@ def test_who_logs_in_makes_no_page_anew() -> None:
     assert cost("/") == 0
 
 
-def test_a_draft_makes_no_page_anew() -> None:
+def test_a_draft_rebuilds_no_page() -> None:
     live()
     get("/")
     draft = make_article("A draft")
@@ -154,7 +154,7 @@ def test_a_draft_makes_no_page_anew() -> None:
     assert cost("/") == 0
 
 
-def test_what_is_about_something_else_is_not_made_anew() -> None:
+def test_unrelated_pages_are_not_rebuilt() -> None:
     article, other = live(), live("Cup final", channel=make_channel("Sport"))
     other.tags.clear()
     page, channel = other.get_absolute_url(), "/channel/sport/"
@@ -167,9 +167,9 @@ def test_what_is_about_something_else_is_not_made_anew() -> None:
     assert "Extra time." in get(page).text
 
 
-def test_what_was_being_made_while_something_was_purged_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_built_during_a_purge_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     article = live()
-    views = "articles.site.views.front_of"
+    views = "articles.site.views.build_front_page"
     monkeypatch.setattr(views, _and_then(views, lambda: Article.objects.filter(pk=article.pk).update(title="Newer")))
     assert "Newer" not in get("/").text
     monkeypatch.undo()
@@ -189,7 +189,7 @@ def _and_then(name: str, event: Any) -> Any:
     return both
 
 
-def test_inside_a_transaction_nothing_is_kept() -> None:
+def test_inside_a_transaction_nothing_is_stored() -> None:
     article = live()
     with transaction.atomic():
         Article.objects.filter(pk=article.pk).update(title="Never committed")
@@ -213,8 +213,8 @@ def test_the_clock_shows_and_hides_without_any_purge() -> None:
     assert "Coming" in text and "Leaving" not in text
 
 
-def test_a_worker_that_notes_what_the_clock_has_shown_makes_no_page_anew() -> None:
-    """E12: each batch made all pages anew at the moment when most readers come."""
+def test_recording_a_publication_by_the_clock_rebuilds_no_page() -> None:
+    """E12: each batch rebuilt all pages when traffic is highest."""
     live(), live("Cup final", status=APPROVED, publish_at=soon(seconds=-1))
     Article.objects.bulk_create(
         Article(title=f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)) for n in range(150)
@@ -227,12 +227,12 @@ def test_a_worker_that_notes_what_the_clock_has_shown_makes_no_page_anew() -> No
 
 
 @pytest.mark.usefixtures("far_from_midnight")
-def test_the_next_change_is_the_first_that_the_clock_brings() -> None:
+def test_the_next_change_is_the_first_one_by_the_clock() -> None:
     def changes() -> datetime:
-        return look_ahead().change
+        return next_change().at
 
-    earliest = soon() + LONGEST
-    assert earliest <= changes() <= soon() + LONGEST
+    earliest = soon() + MAX_TTL
+    assert earliest <= changes() <= soon() + MAX_TTL
     moments = [soon(seconds=seconds) for seconds in (50, 40, 30, 20)]
     make_article(status=Status.DRAFT, publish_at=moments[3])
     make_article(status=APPROVED, publish_at=moments[0])
@@ -246,7 +246,7 @@ def test_the_next_change_is_the_first_that_the_clock_brings() -> None:
 
 
 @pytest.mark.parametrize("hours_left", [0, 1])
-def test_the_date_in_the_masthead_changes_at_the_midnight_of_the_site(settings: Any, hours_left: int) -> None:
+def test_the_date_in_the_page_header_changes_at_midnight_in_the_sites_time_zone(settings: Any, hours_left: int) -> None:
     _put_midnight(settings, hours_left)
 
     def midnight() -> datetime:
@@ -254,8 +254,8 @@ def test_the_date_in_the_masthead_changes_at_the_midnight_of_the_site(settings: 
         return (local + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
 
     before = midnight()
-    with mock.patch("articles.cache.ttl.LONGEST", timedelta(hours=3)):
-        assert look_ahead().change in (before, midnight())
+    with mock.patch("articles.cache.ttl.MAX_TTL", timedelta(hours=3)):
+        assert next_change().at in (before, midnight())
 
 
 @pytest.fixture
@@ -271,13 +271,13 @@ def _put_midnight(settings: Any, hours: int) -> None:
 
 
 @pytest.mark.usefixtures("far_from_midnight")
-def test_browsers_ask_each_time_and_proxies_keep_what_is_purged_while_it_is_true(settings: Any) -> None:
+def test_browsers_revalidate_and_purged_proxies_cache_for_the_ttl(settings: Any) -> None:
     live()
     assert get("/")["Cache-Control"] == "public, max-age=0"
     settings.CDN_PURGE_URLS = ["http://127.0.0.1:1/"]
     for address in LISTS:
         backend.responses.clear()  # what another address made may be some seconds old
-        assert LONGEST.total_seconds() - 10 <= _shared_age(address) < LONGEST.total_seconds(), address
+        assert MAX_TTL.total_seconds() - 10 <= _shared_age(address) < MAX_TTL.total_seconds(), address
     change = soon(seconds=40)
     live("Coming", status=APPROVED, publish_at=change)
     for address in LISTS:
@@ -293,7 +293,7 @@ def _shared_age(address: str) -> int:
     return int(found[1])
 
 
-def test_answers_name_what_they_show() -> None:
+def test_responses_have_the_tags_of_what_they_show() -> None:
     article = live(author=User.objects.create_user("ada", first_name="Ada"))
     tag, channel = article.tags.get().pk, article.channel_id
     expected = {
@@ -311,7 +311,7 @@ def test_answers_name_what_they_show() -> None:
 
 
 @pytest.mark.parametrize("header", [("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")])
-def test_who_has_it_already_is_told_so(header: tuple[str, str]) -> None:
+def test_an_unchanged_response_gives_304(header: tuple[str, str]) -> None:
     article = live()
     for address in addresses_of(article):
         first = get(address)
@@ -320,25 +320,25 @@ def test_who_has_it_already_is_told_so(header: tuple[str, str]) -> None:
         assert again["Cache-Control"] == first["Cache-Control"]
 
 
-def test_two_versions_of_one_second_do_not_pass_for_each_other() -> None:
+def test_two_versions_of_the_same_second_differ() -> None:
     now = datetime(2026, 11, 21, 9, tzinfo=UTC)
     first, second, third = HttpResponse("1"), HttpResponse("2"), HttpResponse("3")
-    assert Answer.of(first, "k", "1", now).modified == now.timestamp()
-    assert Answer.of(second, "k", "1", now).modified is None
-    assert Answer.of(second, "k", "1", now + timedelta(seconds=9)).modified == now.timestamp() + 1
-    assert Answer.of(third, "k", "1", now + timedelta(seconds=9)).modified == now.timestamp() + 9
+    assert CachedResponse.of(first, "k", "1", now).modified == now.timestamp()
+    assert CachedResponse.of(second, "k", "1", now).modified is None
+    assert CachedResponse.of(second, "k", "1", now + timedelta(seconds=9)).modified == now.timestamp() + 1
+    assert CachedResponse.of(third, "k", "1", now + timedelta(seconds=9)).modified == now.timestamp() + 9
 
 
-def test_making_an_answer_anew_does_not_show_in_its_last_change() -> None:
+def test_rebuilding_a_response_does_not_change_its_last_modified() -> None:
     """Or strangers would see at which second something was purged that they do not see."""
     now, other = datetime(2026, 11, 21, 9, tzinfo=UTC), HttpResponse("2")
-    Answer.of(HttpResponse("1"), "k", "1", now)
-    Answer.of(other, "k", "1", now)
-    told = {Answer.of(other, "k", "1", now + timedelta(seconds=seconds)).modified for seconds in (1, 5, 50)}
+    CachedResponse.of(HttpResponse("1"), "k", "1", now)
+    CachedResponse.of(other, "k", "1", now)
+    told = {CachedResponse.of(other, "k", "1", now + timedelta(seconds=seconds)).modified for seconds in (1, 5, 50)}
     assert told == {now.timestamp() + 1}
 
 
-def test_an_answer_to_head_is_that_to_get_without_its_text() -> None:
+def test_a_head_response_is_the_get_response_without_body() -> None:
     article = live()
     for address in addresses_of(article):
         head, full = Client().head(address), get(address)
@@ -347,7 +347,7 @@ def test_an_answer_to_head_is_that_to_get_without_its_text() -> None:
         assert [head[name] for name in names] == [full[name] for name in names]
 
 
-def test_pages_vary_by_language_and_machines_answers_by_nothing() -> None:
+def test_pages_vary_by_language_and_feeds_and_api_by_nothing() -> None:
     article = live()
     for address in addresses_of(article):
         is_page = address in (*PAGES, article.get_absolute_url())
@@ -358,7 +358,7 @@ def test_pages_vary_by_language_and_machines_answers_by_nothing() -> None:
 
 
 @pytest.mark.parametrize("address", ["/article/{}/x/", "/api/v1/articles/{}/"])
-def test_what_is_not_out_and_what_does_not_exist_are_answered_alike_and_kept_by_nobody(address: str) -> None:
+def test_hidden_and_unknown_articles_give_the_same_uncached_response(address: str) -> None:
     """R5.6"""
     waiting = make_article("Secret", status=APPROVED, publish_at=soon(hours=1), slug="x")
     responses = []
@@ -369,7 +369,7 @@ def test_what_is_not_out_and_what_does_not_exist_are_answered_alike_and_kept_by_
     assert responses[0][2]["Cache-Control"] == "private, no-store"
 
 
-def test_the_desk_is_kept_nowhere_and_editors_read_what_readers_read() -> None:
+def test_the_admin_is_not_cached_and_editors_see_the_same_pages_as_readers() -> None:
     live()
     client = Client()
     client.force_login(make_editor())
@@ -380,20 +380,20 @@ def test_the_desk_is_kept_nowhere_and_editors_read_what_readers_read() -> None:
     assert client.get("/").content == get("/").content
 
 
-def test_a_cache_that_was_emptied_or_forgot_its_guard_makes_pages_anew() -> None:
+def test_pages_are_rebuilt_after_the_cache_or_its_generation_is_lost() -> None:
     live()
     get("/")
     caches["responses"].clear()
     assert cost("/") > 0
     assert cost("/") == 0
-    renew(["nothing"])
+    invalidate(["nothing"])
     assert cost("/") == 0
 
 
-def test_of_answers_to_searches_only_so_many_are_kept() -> None:
+def test_the_number_of_cached_searches_is_bounded() -> None:
     made = []
 
-    @cached("q", most=1)
+    @cached("q", max_queries=1)
     def echo(request: HttpRequest) -> HttpResponseBase:
         made.append(request.GET["q"])
         return tagged(HttpResponse(made[-1]), NEWS)
@@ -404,7 +404,7 @@ def test_of_answers_to_searches_only_so_many_are_kept() -> None:
     assert made == ["a", "b", "a"]
 
 
-def test_a_search_that_is_kept_finds_what_went_around_the_index_once_that_is_mended() -> None:
+def test_a_cached_search_is_invalidated_when_the_index_is_reconciled() -> None:
     article = live()
     for address in ("/search/?q=zeppelin", "/api/v1/articles/?q=zeppelin"):
         assert article.title not in get(address).text
@@ -417,7 +417,7 @@ def test_a_search_that_is_kept_finds_what_went_around_the_index_once_that_is_men
 
 
 @pytest.mark.parametrize("hangs", [False, True])
-def test_without_its_redis_each_page_is_made_anew(settings: Any, monkeypatch: pytest.MonkeyPatch, hangs: bool) -> None:
+def test_without_redis_every_page_is_rebuilt(settings: Any, monkeypatch: pytest.MonkeyPatch, hangs: bool) -> None:
     article = live()
     monkeypatch.setattr(backend.reachable, "_again_at", float("-inf"))
     monkeypatch.setattr(backend, "_RETRY", 60.0)
@@ -440,11 +440,11 @@ def test_without_its_redis_each_page_is_made_anew(settings: Any, monkeypatch: py
         assert not asked.called
 
 
-def test_who_makes_an_answer_and_dies_keeps_the_others_waiting_for_a_while_only(
+def test_a_request_that_dies_while_building_delays_others_only_for_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(store, "_PATIENCE", 0.1)
-    dead = store.Store("dead", "1", lambda: (HttpResponse("made"), 1.0))
+    monkeypatch.setattr(store, "_MAX_WAIT", 0.1)
+    dead = store.CacheEntry("dead", "1", lambda: (HttpResponse("made"), 1.0))
     caches["responses"].add("pages:lock:1", "making", timeout=60)
     made, _left = dead.get()
     assert isinstance(made, HttpResponse) and made.content == b"made"
@@ -454,7 +454,7 @@ def _gone(article: Article) -> bool:
     return article.title not in get("/").text
 
 
-def test_whatever_door_something_is_changed_by_its_readers_see_it() -> None:
+def test_readers_see_changes_from_every_source() -> None:
     """R5.5"""
     alice, editor = make_editor(), make_editor("bob")
     image = make_image(alice)
@@ -487,7 +487,7 @@ def test_whatever_door_something_is_changed_by_its_readers_see_it() -> None:
     assert _gone(article)
 
 
-def test_a_time_that_is_set_a_moment_before_is_kept() -> None:
+def test_a_time_set_just_before_it_is_due_is_met() -> None:
     article, editor = make_article(status=APPROVED, channel=make_channel("Politics")), make_editor()
     assert _gone(article)
     moment = soon(seconds=2)

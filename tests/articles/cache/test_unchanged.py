@@ -22,7 +22,7 @@ from django.utils import timezone
 from articles import images, publishing, releases
 from articles.audit.log import StateSnapshot
 from articles.cache.tags import SITE
-from articles.cache.versions import renew
+from articles.cache.versions import invalidate
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag
 from articles.publishing.previews import make_preview_link
 from articles.publishing.undo import latest_entry, undo_transition
@@ -59,7 +59,7 @@ OF_EACH = ["/article/{pk}/", "/article/{pk}/{slug}/", "/api/v1/articles/{pk}/"]
 
 
 @pytest.fixture(autouse=True)
-def _kept_for_a_minute(settings: Any) -> None:
+def _cached_for_a_minute(settings: Any) -> None:
     """As with Redis, whichever cache the tests run on."""
     settings.PAGE_CACHE_SECONDS = 60.0
 
@@ -76,10 +76,10 @@ def ada() -> User:
 
 @pytest.fixture
 def article(ada: User) -> Article:
-    return put_out(author=ada)
+    return make_live(author=ada)
 
 
-def put_out(title: str = "Harbour bridge reopens", **values: Any) -> Article:
+def make_live(title: str = "Harbour bridge reopens", **values: Any) -> Article:
     town = Channel.objects.filter(name="Town").first() or make_channel("Town")
     values = {"status": Status.PUBLISHED, "publish_at": soon(hours=-1), "channel": town, **values}
     article = make_article(title, **values)
@@ -88,8 +88,8 @@ def put_out(title: str = "Harbour bridge reopens", **values: Any) -> Article:
 
 
 def everything(author: User) -> Mapping[str, tuple[int, Mapping[str, str], str]]:
-    """All that strangers get: made anew, or what was kept would hide that something moves."""
-    renew([SITE])
+    """All public responses, built without the cache, which could hide a change."""
+    invalidate([SITE])
     cursors = [cursor.format(author=author.pk) for cursor in CURSORS]
     for pk, slug in Article.objects.values_list("pk", "slug"):
         cursors += [cursor.format(pk=pk, slug=slug) for cursor in OF_EACH]
@@ -106,7 +106,7 @@ def saved(article: Article, update_fields: list[str] | None = None, **values: An
     article.save(update_fields=update_fields)
 
 
-def newer_text(article: Article, editor: User, **changes: Any) -> None:
+def pending_update_saved(article: Article, editor: User, **changes: Any) -> None:
     """Write and approve it."""
     article = Article.objects.get(pk=article.pk)
     publishing.edit(article, by=editor, changes=changes or {"title": "Zanzibar"})
@@ -117,20 +117,20 @@ def newer_text(article: Article, editor: User, **changes: Any) -> None:
 def same_text_again(article: Article, editor: User) -> None:
     title = article.title
     publishing.edit(article, by=editor, changes={"title": "Zanzibar"})
-    newer_text(article, editor, title=title)
+    pending_update_saved(article, editor, title=title)
     publishing.publish_update(article, by=editor)
 
 
 def same_text_again_by_the_clock(article: Article, editor: User) -> None:
     publishing.edit(article, by=editor, changes={"title": "Zanzibar"})
-    newer_text(article, editor, title=article.title)
+    pending_update_saved(article, editor, title=article.title)
     publishing.schedule_update(article, publish_at=soon(), by=editor)
     with transaction.atomic():
         assert publishing.update_due([article.pk]).done
 
 
 def same_cover_chosen_by_hand(article: Article, editor: User) -> None:
-    newer_text(article, editor, cover_mode=CoverMode.NONE)
+    pending_update_saved(article, editor, cover_mode=CoverMode.NONE)
     publishing.publish_update(article, by=editor)
 
 
@@ -140,7 +140,7 @@ def planned_in_a_release(article: Article, editor: User) -> None:
     releases.schedule_release(release, publish_at=soon(hours=1), by=editor)
 
 
-def a_claim_and_a_refusal(article: Article, editor: User) -> None:
+def a_claim_and_a_rejection(article: Article, editor: User) -> None:
     publishing.edit(article, by=editor, changes={"title": "Zanzibar"})
     publishing.submit(article, by=editor)
     reviewer = some_user("reviewer", "review_article")
@@ -149,14 +149,14 @@ def a_claim_and_a_refusal(article: Article, editor: User) -> None:
 
 
 def an_update_planned_and_dropped(article: Article, editor: User) -> None:
-    newer_text(article, editor)
+    pending_update_saved(article, editor)
     publishing.schedule_update(article, publish_at=soon(hours=1), by=editor)
     publishing.unschedule_update(article, by=editor)
     publishing.discard_update(article, by=editor)
 
 
-def written_moved_and_killed(article: Article, editor: User) -> None:
-    newer_text(article, editor, summary="Zanzibar", tags=[Tag.objects.create(name="Zanzibar")])
+def written_rescheduled_and_retracted(article: Article, editor: User) -> None:
+    pending_update_saved(article, editor, summary="Zanzibar", tags=[Tag.objects.create(name="Zanzibar")])
     publishing.schedule_many([article], publish_at=soon(days=2), by=editor)
     publishing.set_embargo(article, until=soon(days=3), by=editor)
     publishing.retract(article, by=editor, notice="Zanzibar")
@@ -180,15 +180,15 @@ def more_is_written_than_is_shown(article: Article, editor: User) -> None:
         {"publish_at": soon(hours=-1), "unpublish_at": past},
     ]
     for state in states:
-        put_out("Seen", **{"status": APPROVED, "channel": article.channel, "author": article.author, **state})
+        make_live("Seen", **{"status": APPROVED, "channel": article.channel, "author": article.author, **state})
     make_channel("Zanzibar", enabled=False)
 
 
-def a_picture_gets_another_name(article: Article, editor: User) -> None:
+def an_image_is_renamed(article: Article, editor: User) -> None:
     images.change_image(make_image(editor), by=editor, changes={"title": "Zanzibar"})
 
 
-def by_nobody(article: Article, editor: User) -> None:
+def by_no_author(article: Article, editor: User) -> None:
     publishing.edit(article, by=editor, changes={"author": editor})
 
 
@@ -199,21 +199,21 @@ UNSEEN: dict[str, Deed] = {
     "a save of nothing": lambda one, by: saved(one),
     "a draft": lambda one, by: publishing.edit(one, by=by, changes={"title": "Zanzibar"}),
     "a planned release": planned_in_a_release,
-    "an approved newer text": newer_text,
+    "an approved newer text": pending_update_saved,
     "an update that was planned and dropped": an_update_planned_and_dropped,
     "an update that says the same": same_text_again,
     "an update that says the same, by the clock": same_text_again_by_the_clock,
     "an update whose cover was chosen by hand": same_cover_chosen_by_hand,
-    "a claim and a refusal": a_claim_and_a_refusal,
-    "another author under a byline": by_nobody,
-    "another author without a name": by_nobody,
+    "a claim and a refusal": a_claim_and_a_rejection,
+    "another author under a byline": by_no_author,
+    "another author without a name": by_no_author,
     "a link for outsiders": lambda one, by: make_preview_link(one, by=by, lasts=timedelta(hours=1)),
     "what an import remembers": lambda one, by: Article.objects.filter(pk=one.pk).update(external_digest="z"),
-    "what waits": written_moved_and_killed,
-    "what is off": newer_text,
+    "what waits": written_rescheduled_and_retracted,
+    "what is off": pending_update_saved,
     "what is a draft": drafts_come_and_go,
     "what is hidden": more_is_written_than_is_shown,
-    "a picture that nothing shows": a_picture_gets_another_name,
+    "a picture that nothing shows": an_image_is_renamed,
 }
 STATES: dict[str, dict[str, Any]] = {
     "what waits": {"status": APPROVED, "publish_at": None},
@@ -222,11 +222,11 @@ STATES: dict[str, dict[str, Any]] = {
 }
 
 
-def test_what_readers_do_not_see_changes_no_answer(editor: User, ada: User) -> None:
+def test_invisible_changes_change_no_response(editor: User, ada: User) -> None:
     """R5.5: each is done to an article of its own, whose headline says what it was."""
     authors = {"another author without a name": make_editor("bob")}
     for title in UNSEEN:
-        put_out(title, **{"author": authors.get(title, ada), "summary": "Seen", **STATES.get(title, {})})
+        make_live(title, **{"author": authors.get(title, ada), "summary": "Seen", **STATES.get(title, {})})
     before = everything(ada)
     for title, deed in UNSEEN.items():
         deed(Article.objects.get(title=title), editor)
@@ -234,9 +234,9 @@ def test_what_readers_do_not_see_changes_no_answer(editor: User, ada: User) -> N
     assert [cursor for cursor in before if before[cursor] != after[cursor]] == []
 
 
-def told(article: Article) -> set[datetime]:
+def seen_at(article: Article) -> set[datetime]:
     """When the article was changed last, to the second, by all that say so."""
-    renew([SITE])
+    invalidate([SITE])
     address = Article.objects.get(pk=article.pk).get_absolute_url()
     script = re.findall(r'ld\+json">(.*?)</script>', Client().get(address).text, re.DOTALL)[0]
     listed = Client().get("/api/v1/articles/").json()["results"]
@@ -272,24 +272,24 @@ def dated(article: Article) -> Iterator[None]:
     Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
     before = soon()
     yield
-    (moment,) = told(article)
+    (moment,) = seen_at(article)
     assert before.replace(microsecond=0) <= moment <= soon()
 
 
 def by_an_update(article: Article, editor: User) -> None:
-    newer_text(article, editor)
+    pending_update_saved(article, editor)
     publishing.publish_update(article, by=editor)
 
 
 def by_the_clock(article: Article, editor: User) -> None:
-    newer_text(article, editor)
+    pending_update_saved(article, editor)
     publishing.schedule_update(article, publish_at=soon(), by=editor)
     with transaction.atomic():
         assert publishing.update_due([article.pk]).done
 
 
 def by_a_release(article: Article, editor: User) -> None:
-    newer_text(article, editor)
+    pending_update_saved(article, editor)
     releases.publish_release_now(make_release(article, by=editor), by=editor)
 
 
@@ -301,13 +301,13 @@ def by_a_correction(article: Article, editor: User) -> None:
 
 
 def by_tags_alone(article: Article, editor: User) -> None:
-    newer_text(article, editor, tags=[Tag.objects.create(name="Zanzibar")])
+    pending_update_saved(article, editor, tags=[Tag.objects.create(name="Zanzibar")])
     publishing.publish_update(article, by=editor)
 
 
 def withdrawn_changed_and_restored(article: Article, editor: User) -> None:
     publishing.unpublish(article, by=editor)
-    newer_text(article, editor)
+    pending_update_saved(article, editor)
     Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
     publishing.republish(article, by=editor)
 
@@ -344,39 +344,39 @@ SEEN: dict[str, Deed] = {
 
 
 @pytest.mark.parametrize("deed", SEEN)
-def test_what_readers_see_is_dated_when_they_could_see_it(article: Article, editor: User, deed: str) -> None:
+def test_visible_changes_have_the_time_they_became_visible(article: Article, editor: User, deed: str) -> None:
     with dated(article):
         SEEN[deed](article, editor)
 
 
-def test_a_text_that_a_release_takes_back_is_dated_again(article: Article, editor: User) -> None:
-    newer_text(article, editor, tags=[Tag.objects.create(name="Zanzibar")])
+def test_a_text_restored_by_a_rollback_has_a_new_time(article: Article, editor: User) -> None:
+    pending_update_saved(article, editor, tags=[Tag.objects.create(name="Zanzibar")])
     release = make_release(article, by=editor)
     releases.publish_release_now(release, by=editor)
     with dated(article):
         releases.roll_back_release(release, by=editor)
 
 
-def test_what_an_import_changes_is_dated_if_readers_see_it(tmp_path: Path) -> None:
+def test_an_imported_change_has_a_new_time_if_it_is_visible(tmp_path: Path) -> None:
     file = tmp_path / "articles.jsonl"
     published = soon(hours=-2).replace(microsecond=0)
     record = {"external_id": "1", "title": "One", "status": "published", "publish_at": published.isoformat()}
     run_import(write_lines(file, record))
     article = Article.objects.get()
-    assert told(article) == {published}
+    assert seen_at(article) == {published}
     Article.objects.update(text_changed_at=soon(hours=-1))
-    stamp = told(article)
+    stamp = seen_at(article)
     run_import(write_lines(file, {**record, "unpublish_at": soon(days=1).isoformat()}))
-    assert told(article) == stamp
+    assert seen_at(article) == stamp
     with dated(article):
         run_import(write_lines(file, {**record, "title": "Uno"}))
 
 
-def test_what_was_there_before_is_as_old_as_readers_were_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_migration_keeps_the_times_that_readers_saw(monkeypatch: pytest.MonkeyPatch) -> None:
     migration = import_module("articles.migrations.0015_text_changed_at")
     monkeypatch.setattr(migration, "AT_ONCE", 2)
     for _ in range(3):
-        put_out()
+        make_live()
     Article.objects.update(text_changed_at=None, updated_at=soon(hours=-9))
     migration.fill(apps, None)
     assert {article.text_changed_at == article.updated_at for article in Article.objects.all()} == {True}
@@ -397,7 +397,7 @@ def test_no_import_dates_anything_in_the_future_or_before_its_time(
     assert came <= changed <= soon()
 
 
-def test_what_comes_out_after_its_time_is_dated_when_it_came_out(editor: User) -> None:
+def test_a_late_publication_has_the_time_it_went_live(editor: User) -> None:
     past = soon(hours=-1)
     refused = make_article("Refused", status=Status.MANUAL_REVIEW, publish_at=past)
     held = make_article("Held", status=APPROVED, publish_at=past, embargo_until=soon(hours=1))
@@ -412,7 +412,7 @@ def test_what_comes_out_after_its_time_is_dated_when_it_came_out(editor: User) -
             deed()
 
 
-def test_what_is_written_before_it_goes_live_is_as_old_as_that(editor: User) -> None:
+def test_changes_before_publication_have_the_time_of_publication(editor: User) -> None:
     """Nothing is dated before its time: neither the text nor the correction that went with it."""
     article = make_article(status=APPROVED, publish_at=soon(minutes=1))
     publishing.edit(article, by=editor, changes={"title": "Zanzibar"}, correction="It was Sansibar.")
@@ -425,7 +425,7 @@ def test_what_is_written_before_it_goes_live_is_as_old_as_that(editor: User) -> 
     response = Client().get(address).json()
     assert response["updated_at"] == response["publish_at"]
     assert [one["published_at"] for one in response["corrections"]] == [response["publish_at"]]
-    assert {moment - timedelta(microseconds=moment.microsecond) for moment in told(article)} == {
+    assert {moment - timedelta(microseconds=moment.microsecond) for moment in seen_at(article)} == {
         datetime.fromisoformat(response["publish_at"]).replace(microsecond=0)
     }
     with transaction.atomic():
@@ -433,7 +433,7 @@ def test_what_is_written_before_it_goes_live_is_as_old_as_that(editor: User) -> 
     assert Client().get(address).json()["updated_at"] == response["updated_at"]
 
 
-def test_what_was_mended_while_the_article_was_off_is_as_old_as_its_return(article: Article, editor: User) -> None:
+def test_changes_while_unpublished_have_the_time_of_republication(article: Article, editor: User) -> None:
     def corrections() -> list[str]:
         found = Client().get(f"/api/v1/articles/{article.pk}/").json()["corrections"]
         return [one["published_at"] for one in found]
@@ -450,7 +450,7 @@ def test_what_was_mended_while_the_article_was_off_is_as_old_as_its_return(artic
     assert (again, datetime.fromisoformat(second) >= before) == (first, True)
 
 
-def test_an_article_published_at_once_is_as_old_as_that(editor: User) -> None:
+def test_an_article_published_now_has_that_time(editor: User) -> None:
     article = make_article(status=APPROVED)
     publishing.publish_now(article, by=editor)
     response = Client().get(f"/api/v1/articles/{article.pk}/").json()
@@ -469,4 +469,4 @@ def test_a_process_whose_clock_is_wrong_dates_nothing_in_the_future(
     assert "text_changed_at" in article.get_deferred_fields()
     assert article.modified_at <= soon()
     assert article.changed_fields() == frozenset()
-    assert max(told(article)) <= soon()
+    assert max(seen_at(article)) <= soon()

@@ -39,7 +39,7 @@ def run_export(path: Path | str, *options: str) -> Result:
 
 
 def empty_the_newsroom() -> None:
-    """All articles, channels and tags go, with the tasks; the people stay."""
+    """Delete all articles, channels, tags and tasks; users stay."""
     for model in (Article, TaskInfo, Channel, Tag):
         model._default_manager.all().delete()
 
@@ -86,7 +86,7 @@ def newsroom() -> dict[str, Article]:
 
 
 @pytest.mark.django_db
-def test_what_is_imported_and_exported_again_is_the_same_to_the_byte(tmp_path: Path, newsroom: object) -> None:
+def test_an_export_of_an_import_is_identical(tmp_path: Path, newsroom: object) -> None:
     """R0.1"""
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     result = run_export(first)
@@ -117,7 +117,7 @@ def test_a_scheduled_article_waits_for_the_same_instant_again(tmp_path: Path) ->
 
 
 @pytest.mark.django_db
-def test_what_is_live_is_published_even_if_no_worker_has_noted_it(tmp_path: Path) -> None:
+def test_live_articles_are_exported_as_published_before_a_worker_records_it(tmp_path: Path) -> None:
     """R0.5"""
     until = soon(seconds=-1)
     make_article("Bridge opens", status=Status.APPROVED, publish_at=OLD, embargo_until=until)
@@ -132,7 +132,7 @@ def test_what_is_live_is_published_even_if_no_worker_has_noted_it(tmp_path: Path
 
 
 @pytest.mark.django_db
-def test_what_readers_do_not_see_does_not_go_live_elsewhere(tmp_path: Path) -> None:
+def test_hidden_articles_do_not_go_live_in_other_systems(tmp_path: Path) -> None:
     make_article("No time", status=Status.PUBLISHED)
     make_article("Ahead", status=Status.PUBLISHED, publish_at=soon(hours=1), published_at=OLD)
     make_article("Killed before its time", status=Status.RETRACTED, publish_at=OLD)
@@ -163,7 +163,7 @@ def test_a_line_holds_every_field_with_its_zone(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_what_comes_home_is_left_as_it_is(tmp_path: Path) -> None:
+def test_our_own_exported_articles_are_skipped(tmp_path: Path) -> None:
     article = make_article("Teh bridge", status=Status.PUBLISHED, publish_at=OLD)
     run_export(tmp_path / "a.jsonl")
     Article.objects.update(title="The bridge")
@@ -176,7 +176,7 @@ def test_what_comes_home_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_what_came_from_elsewhere_and_says_the_same_is_left_as_it_is(tmp_path: Path, newsroom: object) -> None:
+def test_unchanged_imported_articles_are_skipped(tmp_path: Path, newsroom: object) -> None:
     for pk in Article.objects.values_list("pk", flat=True):
         Article.objects.filter(pk=pk).update(external_id=f"elsewhere-{pk}")
     run_export(tmp_path / "a.jsonl")
@@ -187,7 +187,7 @@ def test_what_came_from_elsewhere_and_says_the_same_is_left_as_it_is(tmp_path: P
 
 
 @pytest.mark.django_db
-def test_where_an_author_is_unknown_readers_see_the_same_name(tmp_path: Path, newsroom: object) -> None:
+def test_the_name_of_an_unknown_author_becomes_the_byline(tmp_path: Path, newsroom: object) -> None:
     before = {article.title: article.signed for article in Article.objects.all()}
     run_export(tmp_path / "a.jsonl")
     empty_the_newsroom()
@@ -199,9 +199,7 @@ def test_where_an_author_is_unknown_readers_see_the_same_name(tmp_path: Path, ne
 
 
 @pytest.mark.django_db
-def test_pictures_of_the_newsroom_are_addressed_so_that_others_find_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_library_images_are_exported_with_absolute_urls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """R5.4"""
     image = make_image(make_editor())
     body = f'<p><img src="{image.in_texts}" alt="Ferry"></p>'
@@ -220,7 +218,7 @@ def test_pictures_of_the_newsroom_are_addressed_so_that_others_find_them(
 
 
 @pytest.mark.django_db
-def test_a_chosen_cover_is_kept_where_its_pictures_are(tmp_path: Path) -> None:
+def test_a_chosen_cover_is_imported_if_its_images_exist(tmp_path: Path) -> None:
     """R5.4"""
     images = [str(make_image(make_editor()).pk)]
     make_article("Ferry", cover_mode="one", cover=images)
@@ -235,13 +233,13 @@ def test_a_chosen_cover_is_kept_where_its_pictures_are(tmp_path: Path) -> None:
     empty_the_newsroom()
     Image.objects.all().delete()
     assert run_import(tmp_path / "a.jsonl").remarks == [
-        "line 1: note: the pictures of its cover are not here, so it is chosen from the text"
+        "line 1: note: the images of its cover do not exist here; the cover is chosen from the text"
     ]
     assert (Article.objects.get().cover_mode, Article.objects.get().cover) == ("auto", [])
 
 
 @pytest.mark.django_db
-def test_what_an_import_would_take_out_does_not_leave(tmp_path: Path) -> None:
+def test_the_export_is_sanitised_like_an_import(tmp_path: Path) -> None:
     make_article("Hostile\x07", body='<p onclick="x()">Hi\x0c<script>x()</script></p>')
 
     run_export(tmp_path / "a.jsonl")
@@ -254,7 +252,7 @@ def test_what_an_import_would_take_out_does_not_leave(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_wordpress_gets_what_it_understands(tmp_path: Path, newsroom: dict[str, Article]) -> None:
+def test_a_wordpress_export_has_the_elements_of_wordpress(tmp_path: Path, newsroom: dict[str, Article]) -> None:
     run_export(tmp_path / "a.xml")
 
     posts = {post["wp:post_id"]: post for post in posts_of(tmp_path / "a.xml")}
@@ -290,7 +288,7 @@ def test_an_import_reads_what_is_written_for_wordpress(tmp_path: Path, newsroom:
 
 
 @pytest.mark.django_db
-def test_what_xml_cannot_hold_is_left_out_and_cdata_does_not_end_early(tmp_path: Path) -> None:
+def test_invalid_xml_characters_are_removed_and_cdata_is_escaped(tmp_path: Path) -> None:
     make_article("Bell\x07 ]]> \ufffe", body="<p>a]]></p>", summary="tail ]]", byline="]]>")
 
     run_export(tmp_path / "a.wxr")
@@ -301,7 +299,7 @@ def test_what_xml_cannot_hold_is_left_out_and_cdata_does_not_end_early(tmp_path:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("status", [Status.PUBLISHED, Status.APPROVED])
-def test_an_article_that_readers_see_no_more_does_not_go_live_elsewhere(tmp_path: Path, status: Status) -> None:
+def test_unpublished_articles_do_not_go_live_in_other_systems(tmp_path: Path, status: Status) -> None:
     make_article("Over", status=status, publish_at=OLD, unpublish_at=soon(hours=-1))
 
     run_export(tmp_path / "a.xml")
@@ -323,7 +321,7 @@ def _short(tag: str, prefixes: dict[str, str]) -> str:
 
 
 def essence(article: Article) -> dict[str, Any]:
-    """What readers are told of an article, and when."""
+    """What readers see of an article, and when."""
     article.refresh_from_db()
     kept = {name: getattr(article, name) for name in ("slug", "summary", "byline", "author", "unpublish_at")}
     kept["body"] = clean_html(add_paragraphs(article.body), base=f"{settings.SITE_URL}/")
@@ -350,7 +348,7 @@ def test_the_format_is_guessed_from_the_name_or_named(
 
 
 @pytest.mark.django_db
-def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_an_unwritable_file_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     make_article()
     (tmp_path / "folder.xml").mkdir()
 
@@ -386,7 +384,7 @@ def test_a_failure_in_the_middle_leaves_the_old_file_as_it_was(tmp_path: Path, m
 
 
 @pytest.mark.django_db
-def test_only_its_owner_reads_what_is_not_published_yet(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_exported_file(tmp_path: Path) -> None:
     run_export(tmp_path / "a.jsonl")
 
     assert (tmp_path / "a.jsonl").stat().st_mode & 0o777 == 0o600
@@ -460,7 +458,7 @@ def test_writing_takes_little_memory_and_few_statements_for_any_number(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_all_is_of_one_instant_and_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_is_consistent_and_blocks_no_writer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("articles.exchange.export.PAGE", 1)
     first, second = make_article("First"), make_article("Second")
 

@@ -87,7 +87,7 @@ def test_an_item_of_a_feed_becomes_a_published_article(tmp_path: Path) -> None:
     assert article.external_id == "tides-7"
 
 
-def test_a_description_alone_is_the_text(tmp_path: Path) -> None:
+def test_a_description_without_content_is_the_text(tmp_path: Path) -> None:
     article = imported(tmp_path, RSS, item(description="One line.\n\nAnother line."))
 
     assert (article.summary, article.body) == ("", "<p>One line.</p>\n\n<p>Another line.</p>")
@@ -121,14 +121,14 @@ def test_dates_are_understood_with_offsets_and_zone_names(tmp_path: Path, date: 
     assert imported(tmp_path, RSS, item(pubDate=date)).publish_at == datetime(2024, 3, 1, hour, 30, tzinfo=UTC)
 
 
-def test_an_item_with_a_date_ahead_waits_for_it(tmp_path: Path) -> None:
+def test_an_item_with_a_future_date_is_scheduled(tmp_path: Path) -> None:
     """R0.1"""
     article = imported(tmp_path, RSS, item(pubDate="Fri, 01 Mar 2126 08:30:00 +0000"))
 
     assert (article.status, publish_tasks(article)) == (Status.APPROVED, [datetime(2126, 3, 1, 8, 30, tzinfo=UTC)])
 
 
-def test_what_comes_with_an_item_stands_below_its_text_unless_it_is_in_it(tmp_path: Path) -> None:
+def test_attached_files_are_below_the_text_unless_it_contains_them(tmp_path: Path) -> None:
     medium = '<media:content url="https://x.example/a.jpg?w=1&amp;h=2" medium="image"/>'
     known = '<enclosure url="https://x.example/in.png" type="image/png" length="1"/>'
     sound = '<enclosure url="/a.mp3" type="audio/mpeg" length="1"/><enclosure url="/a.pdf" type="application/pdf"/>'
@@ -142,7 +142,7 @@ def test_what_comes_with_an_item_stands_below_its_text_unless_it_is_in_it(tmp_pa
     ]
 
 
-def test_a_small_picture_stands_for_want_of_others(tmp_path: Path) -> None:
+def test_a_thumbnail_is_used_if_there_are_no_other_images(tmp_path: Path) -> None:
     small, large = '<media:thumbnail url="/s.png"/>', '<media:content url="/l.png" type="image/png"/>'
 
     import_feed(tmp_path, RSS, item(1, description=f"A{small}"), item(2, description="B", **{"media:x": small + large}))
@@ -156,10 +156,13 @@ def test_a_small_picture_stands_for_want_of_others(tmp_path: Path) -> None:
     [
         ({"title": ""}, "title: is empty"),
         ({"title": "x" * 10_000}, "title: has 10000 characters; shorten it to 200"),
-        ({"guid": ""}, "guid: is missing, and so is the link; without either a repeat would bring it again"),
+        (
+            {"guid": ""},
+            "guid: is missing, and so is the link; without either, a repeated import would create duplicates",
+        ),
         ({"pubDate": ""}, "date: is missing; an entry needs its pubDate, published, updated or dc:date"),
         ({"pubDate": "Fri, 01 Mar 2024 08:30:00 BST"}, 'date: "Fri, 01 Mar 2024 08:30:00 BST" has no time zone'),
-        ({"pubDate": "2024-03-01"}, 'date: "2024-03-01" has no time zone that is known; write an offset'),
+        ({"pubDate": "2024-03-01"}, 'date: "2024-03-01" has no known time zone; use an offset'),
         ({"pubDate": "last week"}, 'publish_at: "last week" is not a time such as'),
         (
             {"guid": "https://gazette.example/?p=1"},
@@ -167,14 +170,16 @@ def test_a_small_picture_stands_for_want_of_others(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_bad_item_is_named_and_the_others_get_in(tmp_path: Path, changes: dict[str, str], complaint: str) -> None:
+def test_a_bad_item_is_reported_and_the_others_are_imported(
+    tmp_path: Path, changes: dict[str, str], complaint: str
+) -> None:
     result = import_feed(tmp_path, RSS, item(1), item(2, **changes), item(3))
 
     assert (result.code, result.summary) == (1, counts(created=2, failed=1))
     assert result.remarks[0].startswith(f"item 2: failed: {complaint}")
 
 
-def test_addresses_that_are_none_stop_nothing(tmp_path: Path) -> None:
+def test_invalid_urls_do_not_stop_the_import(tmp_path: Path) -> None:
     item_with_nonsense = item(link="http://[x", description="&lt;a href='//[z'&gt;z&lt;/a&gt;")
     enclosure = '<enclosure url="//[y" type="image/png"/></item>'
 
@@ -183,7 +188,7 @@ def test_addresses_that_are_none_stop_nothing(tmp_path: Path) -> None:
     assert article.body.startswith("<p><a")
 
 
-def test_an_item_that_is_nested_too_deep_is_named_and_the_others_get_in(tmp_path: Path) -> None:
+def test_an_item_nested_too_deeply_is_reported_and_the_others_are_imported(tmp_path: Path) -> None:
     deep = f'<content type="xhtml">{"<div>" * 50_000}{"</div>" * 50_000}</content>'
     entry = "<entry><title>One</title><id>%s</id><updated>2024-03-01T08:30:00Z</updated>%s</entry>"
 
@@ -193,7 +198,7 @@ def test_an_item_that_is_nested_too_deep_is_named_and_the_others_get_in(tmp_path
     assert result.remarks == ["item 1: failed: its elements are nested too deep"]
 
 
-def test_a_link_stands_for_a_missing_guid_however_long_it_is(tmp_path: Path) -> None:
+def test_a_link_of_any_length_replaces_a_missing_guid(tmp_path: Path) -> None:
     long = f"https://gazette.example/{'x' * 300}"
     import_feed(tmp_path, RSS, item(1, guid="", link="https://gazette.example/1"), item(2, guid="", link=long))
 
@@ -203,7 +208,7 @@ def test_a_link_stands_for_a_missing_guid_however_long_it_is(tmp_path: Path) -> 
     assert Article.objects.filter(external_id="https://gazette.example/1").exists()
 
 
-def test_a_repeat_brings_what_is_new(tmp_path: Path) -> None:
+def test_a_repeated_import_adds_new_entries(tmp_path: Path) -> None:
     import_feed(tmp_path, RSS, item(1), item(2))
 
     assert import_feed(tmp_path, RSS, item(2), item(3)).summary == counts(created=1, skipped=1)
@@ -266,7 +271,7 @@ def test_an_item_of_rss_1_becomes_a_published_article(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["/feed/", "/feed/atom/"])
-def test_our_own_feeds_are_understood(tmp_path: Path, client: Client, address: str) -> None:
+def test_our_own_feeds_can_be_imported(tmp_path: Path, client: Client, address: str) -> None:
     when = datetime(2024, 3, 1, 8, 30, tzinfo=UTC)
     make_article(
         "Tides & <ships>", summary="High & dry", body="<p>High.</p>", status=Status.PUBLISHED, publish_at=when,
@@ -289,18 +294,16 @@ def test_our_own_feeds_are_understood(tmp_path: Path, client: Client, address: s
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ((RSS % item(1))[:-30].encode(), "Not well-formed XML"),
+        ((RSS % item(1))[:-30].encode(), "The XML is not well-formed"),
         (b"\x1f\x8b\x08\x00", "is compressed; unpack it first"),
         (b"PK\x03\x04", "is compressed; unpack it first"),
-        ((RSS % item(title="Caf\u00e9")).encode("latin-1"), "Not well-formed XML"),
-        (b"<html><body><p>Moved</p></body></html>", "not an export of WordPress"),
+        ((RSS % item(title="Caf\u00e9")).encode("latin-1"), "The XML is not well-formed"),
+        (b"<html><body><p>Moved</p></body></html>", "not a WordPress export"),
         ((RSS % item(1)).replace("<rss", '<!DOCTYPE r [<!ENTITY a "lol">]><rss', 1).encode(), "defines entities"),
         ((RSS % item(1)).replace("<rss", '<!DOCTYPE r SYSTEM "https://x.example/r"><rss', 1).encode(), "document type"),
     ],
 )
-def test_a_file_that_cannot_be_read_as_a_whole_leaves_nothing_behind(
-    tmp_path: Path, content: bytes, complaint: str
-) -> None:
+def test_an_unreadable_file_imports_nothing(tmp_path: Path, content: bytes, complaint: str) -> None:
     (tmp_path / "feed.xml").write_bytes(content)
 
     result = run_import(tmp_path / "feed.xml")
@@ -310,7 +313,7 @@ def test_a_file_that_cannot_be_read_as_a_whole_leaves_nothing_behind(
     assert not Article.objects.exists()
 
 
-def test_what_is_no_feed_is_not_taken_for_one(tmp_path: Path) -> None:
+def test_other_xml_is_not_imported_as_a_feed(tmp_path: Path) -> None:
     """Drafts of an export of WordPress would be published."""
     (tmp_path / "a.xml").write_text(WXR % post(1, status="draft"), encoding="utf-8")
     (tmp_path / "a.rss").write_text("<html></html>")
@@ -321,7 +324,7 @@ def test_what_is_no_feed_is_not_taken_for_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "gb18030"])
-def test_a_feed_says_its_own_encoding(tmp_path: Path, encoding: str) -> None:
+def test_the_declared_encoding_of_a_feed_is_used(tmp_path: Path, encoding: str) -> None:
     text = (RSS % item(title="Caf\u00e9")).replace("UTF-8", encoding)
     (tmp_path / "feed.xml").write_bytes(text.encode(encoding))
 

@@ -52,7 +52,7 @@ def test_the_format_can_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
-        ("a.bin", b"\x00\x01", "name it with --format"),
+        ("a.bin", b"\x00\x01", "set it with --format"),
         ("a.jsonl", b"\x1f\x8b\x08\x00\xff\n\n", "is compressed; unpack it first"),
         ("a.jsonl", b'[{"title": "One"}]\n', "No line is a JSON object"),
         ("a.jsonl", b'{\n  "title": "One"\n}\n', "No line is a JSON object"),
@@ -63,15 +63,13 @@ def test_the_format_can_be_named(tmp_path: Path) -> None:
         ("a.csv", b'title\n"One" and more\n', "Line 2"),
         ("a.csv", "title\nOne\nCaf\u00e9\n".encode("cp1252"), "such as cp1252 or gb18030"),
         ("a.csv", "title\n标题\n".encode("gb18030"), "is not UTF-8"),
-        ("a.xml", b"", "Not well-formed XML"),
-        ("a.xml", (WXR % post(1)).encode()[:-40], "Not well-formed XML"),
-        ("a.wxr", b"<rss><channel><item><title>One</title></item></channel></rss>", "not an export of WordPress"),
-        ("a.wxr", b"<rss><channel></channel></rss>", "not an export of WordPress"),
+        ("a.xml", b"", "The XML is not well-formed"),
+        ("a.xml", (WXR % post(1)).encode()[:-40], "The XML is not well-formed"),
+        ("a.wxr", b"<rss><channel><item><title>One</title></item></channel></rss>", "not a WordPress export"),
+        ("a.wxr", b"<rss><channel></channel></rss>", "not a WordPress export"),
     ],
 )
-def test_a_file_that_cannot_be_read_as_a_whole_leaves_nothing_behind(
-    tmp_path: Path, name: str, content: bytes, complaint: str
-) -> None:
+def test_an_unreadable_file_imports_nothing(tmp_path: Path, name: str, content: bytes, complaint: str) -> None:
     result = import_bytes(tmp_path / name, content)
 
     assert (result.code, result.lines) == (2, [])
@@ -81,7 +79,7 @@ def test_a_file_that_cannot_be_read_as_a_whole_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "missing", "."])
-def test_a_missing_file_or_a_folder_is_said_to_be_one(tmp_path: Path, name: str) -> None:
+def test_a_missing_file_and_a_folder_are_reported(tmp_path: Path, name: str) -> None:
     assert run_import(tmp_path / name).code == 2
 
 
@@ -116,7 +114,7 @@ def test_reading_takes_little_memory_for_any_size_of_file(tmp_path: Path, name: 
 # JSON Lines
 
 
-def test_broken_lines_are_named_and_the_others_get_in(tmp_path: Path) -> None:
+def test_broken_lines_are_reported_and_the_others_are_imported(tmp_path: Path) -> None:
     lines = [
         b'{"title": "One"}', b"", b'{"title": ', b'["Two"]', '{"title": "Caf\u00e9"}'.encode("latin-1"),
         b"[" * 100_000, b'{"title": ' + b"9" * 5000 + b"}", b'{"title": "Eight"}',
@@ -214,7 +212,7 @@ def test_a_post_of_wordpress_becomes_an_article(tmp_path: Path) -> None:
     )  # fmt: skip
 
     assert run_import(file).lines == [
-        "note: 1 record: its post format (Aside) is left out",
+        "note: 1 record: the post format (Aside) is skipped",
         counts(created=1),
     ]
 
@@ -254,22 +252,20 @@ def test_scheduled_posts_keep_their_time(tmp_path: Path) -> None:
 def test_scheduled_posts_that_are_past_due_are_held(tmp_path: Path) -> None:
     result = run_import(write_wxr(tmp_path / "export.xml", post(3, status="future")))
 
-    assert result.remarks == ["item 1 (post 3): note: was due at 2024-03-01 08:30:00 UTC; held as a draft"]
+    assert result.remarks == ["item 1 (post 3): note: was due at 2024-03-01 08:30:00 UTC; imported as a draft"]
     assert Article.objects.get().status == Status.DRAFT
 
 
-def test_what_not_everybody_may_read_becomes_a_draft(tmp_path: Path) -> None:
+def test_private_posts_become_drafts(tmp_path: Path) -> None:
     file = write_wxr(tmp_path / "export.xml", post(1, status="private"), post(2, password="secret"))
 
     result = run_import(file)
 
-    assert [remark.partition("note: ")[2] for remark in result.remarks] == [
-        "not for all to read; imported as a draft"
-    ] * 2
+    assert [remark.partition("note: ")[2] for remark in result.remarks] == ["private; imported as a draft"] * 2
     assert set(Article.objects.values_list("status", flat=True)) == {Status.DRAFT}
 
 
-def test_dates_that_are_missing_are_taken_from_pub_date_or_left_out(tmp_path: Path) -> None:
+def test_missing_dates_are_taken_from_pub_date_or_omitted(tmp_path: Path) -> None:
     zeros = "0000-00-00 00:00:00"
     file = write_wxr(
         tmp_path / "export.xml",
@@ -287,7 +283,7 @@ def test_dates_that_are_missing_are_taken_from_pub_date_or_left_out(tmp_path: Pa
     assert (second.publish_at, second.status) == (None, Status.DRAFT)
 
 
-def test_pages_and_attachments_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_pages_and_attachments_are_skipped_and_counted(tmp_path: Path) -> None:
     file = write_wxr(
         tmp_path / "export.xml",
         post(1), post(2, kind="page"), post(3, kind="attachment", status="inherit"), post(4, kind="attachment"),
@@ -304,7 +300,7 @@ def test_pages_and_attachments_are_left_out_and_counted(tmp_path: Path) -> None:
     ]
 
 
-def test_a_broken_post_is_named_and_the_others_get_in(tmp_path: Path) -> None:
+def test_a_broken_post_is_reported_and_the_others_are_imported(tmp_path: Path) -> None:
     file = write_wxr(tmp_path / "export.xml", post(11, title="x" * 201), post(12), post(13, status="limbo"))
 
     result = run_import(file)

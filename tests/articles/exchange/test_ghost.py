@@ -1,4 +1,4 @@
-"""Ghost's exports: posts with their tags, people and times, whatever editor wrote them, whole and broken."""
+"""Import of Ghost exports: posts with tags, users and times, from all editors, valid and broken."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_post_of_ghost_becomes_an_article(tmp_path: Path) -> None:
     assert article.external_id == f"ghost:{post['uuid']}"
 
 
-def test_people_who_are_here_are_found_and_several_sign_together(tmp_path: Path) -> None:
+def test_known_authors_are_found_and_several_become_a_byline(tmp_path: Path) -> None:
     mei = make_user("lead")
     mei.email, mei.first_name = "mei@gazette.example", "Mei"
     mei.save()
@@ -105,21 +105,21 @@ def test_scheduled_posts_keep_their_time(tmp_path: Path) -> None:
 def test_scheduled_posts_that_are_past_due_are_held(tmp_path: Path) -> None:
     result = run_import(write_ghost(tmp_path / "export.json", ghost_post(status="scheduled")))
 
-    assert result.remarks == ["post 1 (post-1): note: was due at 2024-03-01 08:30:00 UTC; held as a draft"]
+    assert result.remarks == ["post 1 (post-1): note: was due at 2024-03-01 08:30:00 UTC; imported as a draft"]
     assert Article.objects.get().status == Status.DRAFT
 
 
 @pytest.mark.parametrize(
     "changes", [{"status": "sent"}, {"visibility": "paid"}, {"visibility": "members", "status": "scheduled"}]
 )
-def test_what_not_everybody_may_read_becomes_a_draft(tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_private_posts_become_drafts(tmp_path: Path, changes: dict[str, Any]) -> None:
     result = run_import(write_ghost(tmp_path / "export.json", ghost_post(**changes)))
 
-    assert result.remarks == ["post 1 (post-1): note: not for all to read; imported as a draft"]
+    assert result.remarks == ["post 1 (post-1): note: private; imported as a draft"]
     assert Article.objects.get().status == Status.DRAFT
 
 
-def test_what_was_to_be_mailed_alone_does_not_go_live(tmp_path: Path) -> None:
+def test_mail_only_posts_do_not_go_live(tmp_path: Path) -> None:
     post = ghost_post(status="scheduled", published_at="2126-03-01T08:30:00.000Z")
 
     article = imported(tmp_path, post, posts_meta=[{"post_id": post["id"], "email_only": 1}])
@@ -152,7 +152,7 @@ def test_old_exports_are_read_too(tmp_path: Path) -> None:
     assert article.body.startswith('<figure><img src="/content/a.jpg" alt=""></figure>')
 
 
-def test_the_picture_of_a_post_stands_above_its_text_with_its_caption(tmp_path: Path) -> None:
+def test_the_feature_image_is_above_the_text_with_its_caption(tmp_path: Path) -> None:
     post = ghost_post(feature_image="https://x.example/a.jpg?w=1&h=2")
     meta = {"post_id": post["id"], "feature_image_alt": 'A "ferry"', "feature_image_caption": "By <b>us</b>"}
 
@@ -167,9 +167,7 @@ def test_addresses_on_the_old_site_are_completed_when_it_is_named(tmp_path: Path
     file = write_ghost(tmp_path / "export.json", ghost_post(html=html, feature_image="__GHOST_URL__/content/a.jpg"))
 
     without = run_import(file, "--dry-run")
-    assert without.remarks == [
-        "note: 1 record: addresses on the old site have lost its name; give it with --site https://…"
-    ]
+    assert without.remarks == ["note: 1 record: links to the old site have no host; set it with --site https://…"]
     named = run_import(file, "--site", "https://old.example/")
 
     assert (named.code, named.remarks) == (0, [])
@@ -223,7 +221,7 @@ def test_a_post_without_html_is_rendered_from_lexical(tmp_path: Path) -> None:
 
     result = run_import(file)
 
-    assert result.remarks == ["note: 1 record: what a card “signup” shows is left out"]
+    assert result.remarks == ["note: 1 record: the content of a “signup” card is skipped"]
     rel = 'rel="noopener noreferrer"'
     assert Article.objects.get().body.split("\n\n") == [
         "<h2>Tides &amp; &lt;ships&gt;</h2>",
@@ -285,7 +283,9 @@ def test_a_post_without_html_is_rendered_from_mobiledoc(tmp_path: Path) -> None:
         ({"slug": ["x"]}, "slug: is not a text"),
     ],
 )
-def test_a_broken_post_is_named_and_the_others_get_in(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
+def test_a_broken_post_is_reported_and_the_others_are_imported(
+    tmp_path: Path, changes: dict[str, Any], complaint: str
+) -> None:
     file = write_ghost(tmp_path / "export.json", ghost_post(1), ghost_post(2, html=None) | changes, ghost_post(3))
 
     result = run_import(file)
@@ -295,7 +295,7 @@ def test_a_broken_post_is_named_and_the_others_get_in(tmp_path: Path, changes: d
     assert result.remarks[0].startswith("post 2 (")
 
 
-def test_a_repeat_skips_what_is_in_and_the_same_post_twice_is_a_mistake(tmp_path: Path) -> None:
+def test_a_repeated_import_skips_posts_and_a_duplicate_is_an_error(tmp_path: Path) -> None:
     file = write_ghost(tmp_path / "export.json", ghost_post(1), ghost_post(1, title="Again"))
 
     assert run_import(file).summary == counts(created=1, failed=1)
@@ -312,20 +312,18 @@ def whole() -> bytes:
         (whole()[:-3], "Not well-formed JSON"),
         (whole()[:100], "Not well-formed JSON"),
         (b"", "Not well-formed JSON"),
-        (b"\x1f\x8b\x08\x00", "Not UTF-8"),
-        (whole().decode().encode("utf-16"), "Not UTF-8"),
-        (whole().replace(b"Some", b"Caf\xe9"), "Not UTF-8"),
-        (whole() + b"{}", "something follows the document"),
+        (b"\x1f\x8b\x08\x00", "JSON must be UTF-8"),
+        (whole().decode().encode("utf-16"), "JSON must be UTF-8"),
+        (whole().replace(b"Some", b"Caf\xe9"), "JSON must be UTF-8"),
+        (whole() + b"{}", "there is more text after the document"),
         (whole().replace(b", ", b" ", 1), "Not well-formed JSON near character"),
         (b'{"data": {"posts": [' + b"[" * 100_000, "Not well-formed JSON"),
         (whole().replace(b'"featured": 0', b'"featured": ' + b"9" * 9999), "Not well-formed JSON"),
-        (b'{"db": [{"data": {"users": []}}]}', "not an export of Ghost"),
-        (b'[{"title": "One"}]', "not an export of Ghost"),
+        (b'{"db": [{"data": {"users": []}}]}', "not a Ghost export"),
+        (b'[{"title": "One"}]', "not a Ghost export"),
     ],
 )
-def test_a_file_that_cannot_be_read_as_a_whole_leaves_nothing_behind(
-    tmp_path: Path, content: bytes, complaint: str
-) -> None:
+def test_an_unreadable_file_imports_nothing(tmp_path: Path, content: bytes, complaint: str) -> None:
     (tmp_path / "export.json").write_bytes(content)
 
     result = run_import(tmp_path / "export.json", "--format", "ghost")
@@ -359,7 +357,7 @@ def test_a_piece_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatc
     monkeypatch.setattr("articles.exchange.json_stream.CHUNK", 100)
     file = write_ghost(tmp_path / "a.json", ghost_post(1), ghost_post(2, html="x" * 9000))
 
-    assert "a piece is broken or longer than 1000 characters" in run_import(file).error
+    assert "a value is broken or longer than 1000 characters" in run_import(file).error
 
 
 def test_reading_takes_little_memory_for_any_size_of_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,9 +107,7 @@ def test_published_in_the_future_waits_for_its_time(file: Path) -> None:
         ("unpublished", Status.UNPUBLISHED),
     ],
 )
-def test_statuses_are_understood_by_name_number_and_in_words_of_wordpress(
-    file: Path, word: str, status: Status
-) -> None:
+def test_statuses_are_read_by_name_number_and_wordpress_name(file: Path, word: str, status: Status) -> None:
     write_lines(file, {"title": "Harbour", "status": word})
 
     assert run_import(file).code == 0
@@ -124,7 +122,7 @@ def test_a_past_due_article_is_held_as_a_draft_and_named(file: Path) -> None:
     assert Article.objects.get().status == Status.DRAFT
     assert (result.code, result.remarks) == (
         0,
-        ["line 1: note: was due at 2026-01-01 07:00:00 UTC; held as a draft"],
+        ["line 1: note: was due at 2026-01-01 07:00:00 UTC; imported as a draft"],
     )
 
 
@@ -191,20 +189,20 @@ def test_an_embargo_in_the_future_is_not_past_due(file: Path) -> None:
         ({"publish_at": 1_800_000_000}, 'publish_at: "1800000000" is not a time such as'),
         ({"publish_at": "0001-01-01T00:00:00+14:00"}, "publish_at: lies outside the years 1000 to 9999"),
         ({"status": "live"}, 'status: "live" is not known; use one of approved, draft, future'),
-        ({"status": "scheduled"}, "publish_at: is missing; a scheduled article needs the time to go live"),
+        ({"status": "scheduled"}, "publish_at: is missing; a scheduled article needs a publication time"),
         ({"cover_mode": "two"}, 'cover_mode: "two" is not known; use one of none, one, three, auto'),
-        ({"cover_mode": "three", "cover": ["x"]}, "cover: has 1 pictures instead of 3"),
+        ({"cover_mode": "three", "cover": ["x"]}, "cover: has 1 images instead of 3"),
         ({"body_format": "rtf"}, 'body_format: "rtf" is not known; write html, or leave it out'),
         ({"tags": 7}, "tags: is neither a list nor a text"),
         ({"tags": ["x" * 81]}, "tags: has 81 characters; shorten it to 80"),
-        ({"title": "half \ud83d"}, "title: holds half a character"),
+        ({"title": "half \ud83d"}, "title: contains half a character"),
         (
             {"publish_at": "2026-01-02T00:00:00Z", "unpublish_at": "2026-01-01T00:00:00Z"},
             "unpublish_at: comes before the article goes live",
         ),
     ],
 )
-def test_a_bad_field_is_named_with_its_place_and_the_others_get_in(
+def test_a_bad_field_is_reported_with_its_place_and_the_others_are_imported(
     file: Path, fields: dict[str, object], complaint: str
 ) -> None:
     encoded = {name: value for name, value in fields.items() if "\ud83d" not in str(value)}
@@ -241,7 +239,7 @@ def test_a_new_channel_comes_last_and_finds_a_free_slug(file: Path) -> None:
     assert (channel.slug, channel.position) == ("c-2", 6)
 
 
-def test_people_are_found_by_name_or_address_and_strangers_sign_with_a_byline(file: Path) -> None:
+def test_users_are_found_by_name_or_address_and_unknown_authors_become_a_byline(file: Path) -> None:
     alice = make_user("alice")
     bob = make_user("bob")
     bob.email = "bob@gazette.example"
@@ -305,7 +303,9 @@ def test_a_database_failure_leaves_the_chunk_out_and_the_import_goes_on(
 
     assert result.code == 1
     assert result.summary == counts(created=3, failed=2)
-    assert result.remarks[0].startswith("line 3 to line 4: failed: none of these 2 is in, because the database refused")
+    assert result.remarks[0].startswith(
+        "line 3 to line 4: failed: none of these 2 articles was imported because of a database error"
+    )
     assert {article.title for article in Article.objects.all()} == {"One", "Two", "Five"}
 
 

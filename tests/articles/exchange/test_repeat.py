@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.django_db
-def test_a_repeat_skips_what_is_in(file: Path) -> None:
+def test_a_repeated_import_skips_unchanged_articles(file: Path) -> None:
     write_lines(file, {"external_id": "1", "title": "One"}, {"title": "Without an id"})
     run_import(file)
 
@@ -34,7 +34,7 @@ def test_a_repeat_skips_what_is_in(file: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_repeat_updates_what_has_changed_over_there(file: Path) -> None:
+def test_a_repeated_import_updates_changed_articles(file: Path) -> None:
     write_lines(file, {"external_id": "1", "title": "One", "tags": "a"}, {"external_id": "2", "title": "Two"})
     run_import(file)
     write_lines(file, {"external_id": "1", "title": "Uno", "tags": "b"}, {"external_id": "2", "title": "Two"})
@@ -46,7 +46,7 @@ def test_a_repeat_updates_what_has_changed_over_there(file: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_time_moved_over_there_moves_the_task(file: Path) -> None:
+def test_a_changed_time_reschedules_the_task(file: Path) -> None:
     """R1.19"""
     first, second = soon(hours=1), soon(hours=2)
     write_lines(file, {"external_id": "1", "title": "One", "status": "scheduled", "publish_at": first.isoformat()})
@@ -59,7 +59,7 @@ def test_a_time_moved_over_there_moves_the_task(file: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_repeat_leaves_what_an_editor_improved_here(file: Path) -> None:
+def test_a_repeated_import_keeps_edits_made_here(file: Path) -> None:
     write_lines(file, {"external_id": "1", "title": "Teh harbour"})
     run_import(file)
     Article.objects.update(title="The harbour")
@@ -69,7 +69,7 @@ def test_a_repeat_leaves_what_an_editor_improved_here(file: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_time_from_over_there_does_not_show_an_article_before_its_release(file: Path) -> None:
+def test_an_imported_time_does_not_publish_an_article_before_its_release(file: Path) -> None:
     write_lines(file, {"external_id": "1", "title": "One"})
     run_import(file)
     make_release(Article.objects.get(), by=make_editor())
@@ -84,7 +84,7 @@ def test_a_time_from_over_there_does_not_show_an_article_before_its_release(file
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("status", [Status.PUBLISHED, Status.UNPUBLISHED, Status.MANUALLY_APPROVED])
-def test_a_text_that_nobody_vouches_for_never_replaces_an_approved_one(file: Path, status: Status) -> None:
+def test_an_unapproved_text_never_replaces_an_approved_one(file: Path, status: Status) -> None:
     """R5.3"""
     due = soon(hours=1).isoformat()
     write_lines(file, {"external_id": "1", "title": "One", "status": "draft", "publish_at": due})
@@ -101,7 +101,7 @@ def test_a_text_that_nobody_vouches_for_never_replaces_an_approved_one(file: Pat
 
 
 @pytest.mark.django_db
-def test_a_text_that_changes_over_there_while_it_is_reviewed_is_judged_again(file: Path) -> None:
+def test_a_text_that_is_changed_by_an_import_during_review_is_reviewed_again(file: Path) -> None:
     write_lines(file, {"external_id": "1", "title": "One"})
     run_import(file)
     Article.objects.update(status=Status.MANUAL_REVIEW)
@@ -115,7 +115,7 @@ def test_a_text_that_changes_over_there_while_it_is_reviewed_is_judged_again(fil
 
 
 @pytest.mark.django_db
-def test_a_killed_article_is_not_revived_by_an_import(file: Path) -> None:
+def test_an_import_does_not_undo_a_retraction(file: Path) -> None:
     write_lines(file, {"external_id": "1", "title": "One"})
     run_import(file)
     Article.objects.update(status=Status.RETRACTED)
@@ -127,7 +127,7 @@ def test_a_killed_article_is_not_revived_by_an_import(file: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_what_an_import_brings_is_the_first_revision_and_what_it_changes_the_next(file: Path) -> None:
+def test_an_imported_text_is_the_first_revision_and_a_changed_one_the_next(file: Path) -> None:
     other = {"external_id": "2", "title": "x"}
     write_lines(file, {"external_id": "1", "title": "One", "tags": ["tram", "Port"]}, other)
     run_import(file)
@@ -181,9 +181,7 @@ def test_importing_and_repeating_takes_few_statements_for_any_number(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("status", [Status.PUBLISHED, Status.UNPUBLISHED, Status.REJECTED, Status.MANUALLY_APPROVED])
-def test_a_correction_over_there_changes_the_text_but_not_what_became_of_the_article_here(
-    file: Path, status: Status
-) -> None:
+def test_a_repeated_import_changes_the_text_but_not_the_state_set_here(file: Path, status: Status) -> None:
     due = soon(hours=1).isoformat()
     write_lines(file, {"external_id": "1", "title": "One", "status": "scheduled", "publish_at": due})
     run_import(file)
@@ -197,7 +195,7 @@ def test_a_correction_over_there_changes_the_text_but_not_what_became_of_the_art
 
 
 @pytest.mark.django_db
-def test_an_article_that_readers_see_is_never_taken_back_by_a_repeat(file: Path) -> None:
+def test_a_repeated_import_never_unpublishes_a_live_article(file: Path) -> None:
     """Its worker is late, but its time has come: it is live."""
     due = soon(seconds=-1).isoformat()
     write_lines(file, {"external_id": "1", "title": "One", "status": "scheduled", "publish_at": due})
@@ -210,7 +208,7 @@ def test_an_article_that_readers_see_is_never_taken_back_by_a_repeat(file: Path)
 
 
 @pytest.mark.django_db
-def test_publishing_a_held_article_by_a_repeat_keeps_its_text(file: Path) -> None:
+def test_publishing_a_held_article_by_a_repeated_import_keeps_its_text(file: Path) -> None:
     write_lines(file, {"title": "Teh ferry", "status": "future", "publish_at": "2026-01-01T07:00:00Z"})
     run_import(file)
     Article.objects.update(title="The ferry")
@@ -222,7 +220,7 @@ def test_publishing_a_held_article_by_a_repeat_keeps_its_text(file: Path) -> Non
 
 
 @pytest.mark.django_db
-def test_a_time_chosen_here_outlives_corrections_over_there(file: Path) -> None:
+def test_a_time_chosen_here_is_kept_by_a_repeated_import(file: Path) -> None:
     first, chosen = soon(hours=1), soon(hours=3)
     record = {"external_id": "1", "status": "scheduled", "publish_at": first.isoformat()}
     write_lines(file, {**record, "title": "One"})
@@ -250,14 +248,16 @@ def test_the_same_id_twice_in_a_file_is_a_mistake(file: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_the_same_record_twice_without_an_id_comes_in_once(file: Path) -> None:
+def test_a_duplicate_record_without_an_id_is_imported_once(file: Path) -> None:
     write_lines(file, {"title": "One"}, {"title": "One"})
 
     assert run_import(file).summary == counts(created=1, skipped=1)
 
 
 @pytest.mark.once
-def test_a_killed_import_is_completed_by_its_repeat(file: Path, start_manage: StartManage, manage: Manage) -> None:
+def test_an_interrupted_import_is_completed_by_repeating_it(
+    file: Path, start_manage: StartManage, manage: Manage
+) -> None:
     due = soon(hours=1).isoformat()
     records = ({"external_id": str(n), "title": f"Story {n}", "status": "8", "publish_at": due} for n in range(3000))
     write_lines(file, *records)

@@ -23,7 +23,7 @@ def meta(key: str, value: str) -> str:
 
 
 def attachment(number: int, address: str, *, parent: int = 0, alt: str = "", caption: str = "") -> str:
-    """A file of the library over there."""
+    """A file of the WordPress media library."""
     about = f"<wp:attachment_url>{address}</wp:attachment_url><wp:post_parent>{parent}</wp:post_parent>"
     kind = {"kind": "attachment", "status": "inherit", "summary": caption}
     return post(number, terms=about + meta("_wp_attachment_image_alt", alt), **kind)
@@ -65,7 +65,7 @@ def test_the_declared_namespace_counts_whichever_it_is(tmp_path: Path, namespace
     assert Article.objects.get().summary == "Short."
 
 
-def test_a_file_with_https_namespaces_is_recognised_and_is_no_feed(tmp_path: Path) -> None:
+def test_a_file_with_https_namespaces_is_recognised_as_wordpress(tmp_path: Path) -> None:
     file = tmp_path / "export.xml"
     file.write_text((WXR % post(1)).replace("http://wordpress.org/", "https://wordpress.org/"))
 
@@ -105,14 +105,14 @@ def test_a_text_of_the_classic_editor_gets_its_paragraphs(tmp_path: Path) -> Non
     assert body_of(tmp_path, "One.\n\nTwo,\nstill two.") == "<p>One.</p>\n\n<p>Two,<br>still two.</p>"
 
 
-def test_blocks_that_only_wordpress_can_show_are_named(tmp_path: Path) -> None:
+def test_dynamic_blocks_are_reported(tmp_path: Path) -> None:
     text = '<!-- wp:paragraph --><p>A</p><!-- /wp:paragraph --><!-- wp:latest-posts {"postsToShow":3} /-->'
 
     result = import_posts(tmp_path, post(1, body=text), post(2, body=f"{text}<!-- wp:acme/map /-->"))
 
     assert result.remarks == [
-        "note: 2 records: what the block “latest-posts” shows is left out",
-        "note: 1 record: what the block “acme/map” shows is left out",
+        "note: 2 records: the content of the block “latest-posts” is skipped",
+        "note: 1 record: the content of the block “acme/map” is skipped",
     ]
 
 
@@ -125,7 +125,7 @@ def test_blocks_that_only_wordpress_can_show_are_named(tmp_path: Path) -> None:
         "[youtube https://video.example/watch?v=1&amp;t=2]",
     ],
 )
-def test_an_embedded_page_becomes_an_address_alone_in_its_paragraph(tmp_path: Path, text: str) -> None:
+def test_an_embed_becomes_a_url_alone_in_its_paragraph(tmp_path: Path, text: str) -> None:
     address = "https://video.example/watch?v=1&amp;t=2"
 
     assert body_of(tmp_path, text) == f'<p><a href="{address}" rel="noopener noreferrer">{address}</a></p>'
@@ -170,32 +170,32 @@ def test_a_gallery_without_ids_shows_the_images_of_its_post(tmp_path: Path) -> N
     )
 
 
-def test_a_gallery_whose_images_are_not_in_the_file_is_named(tmp_path: Path) -> None:
+def test_a_gallery_with_missing_images_is_reported(tmp_path: Path) -> None:
     result = import_posts(tmp_path, post(1, body='[gallery ids="9,7"] [gallery]'))
 
     assert result.remarks == ["note: 1 record: images of a gallery are not in the file"]
 
 
-def test_sounds_and_films_become_players(tmp_path: Path) -> None:
+def test_audio_and_video_become_players(tmp_path: Path) -> None:
     body = body_of(tmp_path, '[audio mp3="https://g.example/a.mp3"][/audio]\n\n[video src="https://g.example/b.mp4"]')
 
     assert '<audio src="https://g.example/a.mp3" controls' in body
     assert '<video src="https://g.example/b.mp4" controls' in body
 
 
-def test_other_shortcodes_stay_and_are_named_but_words_in_brackets_are_no_shortcodes(tmp_path: Path) -> None:
+def test_other_shortcodes_stay_and_are_reported_but_words_in_brackets_are_not(tmp_path: Path) -> None:
     text = 'He said "[sic] it [laughs] was". [contact-form id="4"] [pullquote]Big[/pullquote]'
 
     result = import_posts(tmp_path, post(1, body=text))
 
     assert result.remarks == [
-        "note: 1 record: the shortcode [contact-form] stands in the text as it is",
-        "note: 1 record: the shortcode [pullquote] stands in the text as it is",
+        "note: 1 record: the shortcode [contact-form] stays in the text unchanged",
+        "note: 1 record: the shortcode [pullquote] stays in the text unchanged",
     ]
     assert '[contact-form id="4"]' in Article.objects.get().body
 
 
-def test_footnotes_stand_where_their_block_does_and_no_link_dangles(tmp_path: Path) -> None:
+def test_footnotes_are_at_their_block_without_dangling_links(tmp_path: Path) -> None:
     text = (
         '<!-- wp:paragraph --><p>High<sup data-fn="k1" class="fn"><a href="#k1" id="k1-link">1</a></sup></p>'
         "<!-- /wp:paragraph --><!-- wp:footnotes /--><!-- wp:paragraph --><p>End</p><!-- /wp:paragraph -->"
@@ -213,7 +213,7 @@ def test_broken_footnotes_do_not_stop_a_post(tmp_path: Path, broken: str) -> Non
     assert body_of(tmp_path, "<p>A</p>", terms=meta("footnotes", broken)) == "<p>A</p>"
 
 
-def test_the_featured_image_stands_above_the_text_unless_it_is_in_it(tmp_path: Path) -> None:
+def test_the_featured_image_is_above_the_text_unless_it_contains_it(tmp_path: Path) -> None:
     image = attachment(9, "https://gazette.example/uploads/quay.jpg", alt='A "quay"', caption="The quay")
     featured = meta("_thumbnail_id", "9")
     small = '<p>A</p><img src="/uploads/quay-300x200.jpg">'
@@ -228,13 +228,13 @@ def test_the_featured_image_stands_above_the_text_unless_it_is_in_it(tmp_path: P
     assert second.body.count("<img") == 1
 
 
-def test_a_featured_image_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_featured_image_is_reported(tmp_path: Path) -> None:
     result = import_posts(tmp_path, post(1, terms=meta("_thumbnail_id", "404")))
 
-    assert result.remarks == ["note: 1 record: its featured image is not in the file"]
+    assert result.remarks == ["note: 1 record: the featured image is not in the file"]
 
 
-def test_addresses_without_a_host_are_those_of_the_old_site(tmp_path: Path) -> None:
+def test_relative_urls_are_resolved_against_the_old_site(tmp_path: Path) -> None:
     body = body_of(tmp_path, '<p><a href="/about">x</a><a href="#top">y</a><img src="uploads/1.jpg"></p>')
 
     assert re.findall(r'(?:href|src)="([^"]+)"', body) == [
@@ -266,7 +266,7 @@ def test_the_time_of_the_last_change_is_kept(tmp_path: Path) -> None:
     assert times == [datetime(2024, 3, 5, 10, tzinfo=UTC), published, published]
 
 
-def test_categories_of_one_name_stay_apart(tmp_path: Path) -> None:
+def test_categories_with_the_same_name_stay_separate(tmp_path: Path) -> None:
     head = category("politics", "Politics") + category("sports", "Sports")
     head += category("politics-local", "Local", parent="politics") + category("sports-local", "Local", parent="sports")
 
@@ -279,8 +279,8 @@ def test_categories_of_one_name_stay_apart(tmp_path: Path) -> None:
         ("Politics / Local", "politics-local"), ("Sports / Local", "sports-local"), ("Sports", "sports"),
     }  # fmt: skip
     assert result.remarks == [
-        "note: 1 record: the category “Local” is below “Politics” there; channels have no levels here",
-        "note: 1 record: the category “Local” is below “Sports” there; channels have no levels here",
+        "note: 1 record: the category “Local” has the parent “Politics”; channels have no parents",
+        "note: 1 record: the category “Local” has the parent “Sports”; channels have no parents",
     ]
 
 
@@ -293,25 +293,25 @@ def test_a_named_channel_keeps_its_own_slug_and_description(tmp_path: Path) -> N
     assert list(Channel.objects.values_list("name", "slug", "description")) == [("Archive", "archive", "")]
 
 
-def test_a_post_without_a_title_is_called_by_its_first_words(tmp_path: Path) -> None:
+def test_a_post_without_a_title_gets_its_first_words(tmp_path: Path) -> None:
     result = import_posts(tmp_path, post(1, title="", body="<p>High water at noon.</p>"), post(2, title="", body=""))
 
     assert (result.code, result.summary) == (0, counts(created=2))
-    assert result.remarks == ["note: 2 records: it has no title, so its first words are the headline"]
+    assert result.remarks == ["note: 2 records: has no title; its first words become the headline"]
     assert set(Article.objects.values_list("title", flat=True)) == {"High water at noon.", "Untitled"}
 
 
-def test_whatever_is_dropped_is_named(tmp_path: Path) -> None:
+def test_everything_that_is_skipped_is_reported(tmp_path: Path) -> None:
     comment = "<wp:comment><wp:comment_id>3</wp:comment_id><wp:comment_content>Hi</wp:comment_content></wp:comment>"
     terms = "<wp:is_sticky>1</wp:is_sticky>" + comment + meta("Mood", "fine") + meta("_edit_last", "1")
     terms += term("post_format", "Aside") + term("series", "Harbours")
 
     assert import_posts(tmp_path, post(1, terms=terms), post(2)).remarks == [
-        "note: 1 record: its post format (Aside) is left out",
-        "note: 1 record: its terms of “series” are left out",
-        "note: 1 record: it is sticky there, which keeps it on top; here the newest stands on top",
-        "note: 1 record: its comments are left out",
-        "note: 1 record: its custom field “Mood” is left out",
+        "note: 1 record: the post format (Aside) is skipped",
+        "note: 1 record: terms of “series” are skipped",
+        "note: 1 record: it is sticky; here lists are always ordered by time",
+        "note: 1 record: comments are skipped",
+        "note: 1 record: the custom field “Mood” is skipped",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Covers and pictures in texts: what may be shown, what readers get, and what the review sees of it."""
+"""Covers and images in texts: validation, HTML for readers, and review."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ def test_a_cover_is_none_one_three_or_the_texts(
 
 
 @pytest.mark.parametrize(("mode", "given"), [("one", 0), ("one", 2), ("three", 2)])
-def test_a_cover_has_as_many_pictures_as_its_mode_says(
-    editor: User, images: list[Image], mode: str, given: int
-) -> None:
+def test_a_cover_has_as_many_images_as_its_mode_says(editor: User, images: list[Image], mode: str, given: int) -> None:
     """R5.4"""
     article = make_article()
     with pytest.raises(WrongCover):
@@ -98,7 +96,7 @@ UNKNOWN = str(uuid4())
     ],
     ids=["cover", "text", "whole address", "poster", "no id"],
 )
-def test_a_picture_that_is_not_there_is_refused(editor: User, changes: dict[str, Any]) -> None:
+def test_an_unknown_image_is_refused(editor: User, changes: dict[str, Any]) -> None:
     """R5.4"""
     article = make_article(author=editor, body="Old")
     with pytest.raises(UnknownImage):
@@ -116,7 +114,7 @@ def test_a_picture_that_is_not_there_is_refused(editor: User, changes: dict[str,
     assert (article.body, Article.objects.count()) == ("Old", 1)
 
 
-def test_a_deleted_picture_is_refused(editor: User, images: list[Image]) -> None:
+def test_a_deleted_image_is_refused(editor: User, images: list[Image]) -> None:
     """R5.4"""
     gone = images[0]
     image_library.delete_image(Image.objects.get(pk=gone.pk), by=editor)
@@ -124,7 +122,7 @@ def test_a_deleted_picture_is_refused(editor: User, images: list[Image]) -> None
         publishing.edit(make_article(), by=editor, changes={"cover_mode": "one", "cover": [str(gone.pk)]})
 
 
-def test_an_import_refuses_a_picture_that_is_not_there(
+def test_an_import_refuses_an_unknown_image(
     images: list[Image], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """R5.4"""
@@ -148,8 +146,8 @@ def test_readers_get_the_cover_in_every_size(images: list[Image]) -> None:
         assert f'srcset="/media/{first.pk}/320.avif 320w, /media/{first.pk}/400.avif 400w"' in page
         assert 'alt="Ship 0" width="400" height="300"' in page
     assert f'property="og:image" content="{settings.SITE_URL}/media/{first.pk}/shared-50-50.jpeg"' in page
-    (told,) = Client().get("/api/v1/articles/").json()["results"]
-    (cover,) = told["cover"]
+    (data,) = Client().get("/api/v1/articles/").json()["results"]
+    (cover,) = data["cover"]
     assert (cover["alt"], cover["width"], len(cover["versions"])) == ("Ship 0", 400, 4)
     assert cover["url"] == f"{settings.SITE_URL}/media/{first.pk}/400.webp"
 
@@ -163,7 +161,7 @@ def test_covers_of_a_page_cost_one_statement(
         client.get("/api/v1/articles/")
 
 
-def test_pictures_in_a_text_come_in_every_size(images: list[Image]) -> None:
+def test_images_in_a_text_have_all_renditions(images: list[Image]) -> None:
     first, second, _third = images
     figure = f'<figure><img src="{second.preview}" alt="Its &quot;bow&quot;"><figcaption>Bow</figcaption></figure>'
     article = live(
@@ -176,8 +174,8 @@ def test_pictures_in_a_text_come_in_every_size(images: list[Image]) -> None:
     assert "<figcaption>Bow</figcaption>" in page
     assert UNKNOWN not in page
     assert '<img src="https://x.example/a.jpg">' in page
-    told = Client().get(f"/api/v1/articles/{article.pk}/").json()["body"]
-    assert f'srcset="{settings.SITE_URL}/media/{first.pk}/320.avif 320w' in told
+    data = Client().get(f"/api/v1/articles/{article.pk}/").json()["body"]
+    assert f'srcset="{settings.SITE_URL}/media/{first.pk}/320.avif 320w' in data
 
 
 @pytest.mark.parametrize("by_the_clock", [False, True])
@@ -200,7 +198,7 @@ def test_the_approved_cover_is_what_readers_see(editor: User, images: list[Image
     assert set(ImageUse.objects.values_list("image", flat=True)) == {images[1].pk}
 
 
-def test_the_history_names_the_pictures(editor: User, images: list[Image]) -> None:
+def test_the_history_lists_the_images(editor: User, images: list[Image]) -> None:
     article = make_article()
     publishing.edit(article, by=editor, changes={"cover_mode": "one", "cover": ids(images[:1])})
     old, new = article.revisions.order_by("number")
@@ -208,7 +206,7 @@ def test_the_history_names_the_pictures(editor: User, images: list[Image]) -> No
     assert "harbour" in [piece.text for field in compare(old, new) for piece in field.pieces]
 
 
-def test_reviewers_see_the_cover_with_what_is_said_of_it(editor: User, images: list[Image]) -> None:
+def test_reviewers_see_the_cover_with_its_texts(editor: User, images: list[Image]) -> None:
     article = make_article(cover_mode=CoverMode.ONE, cover=ids(images[:1]))
     publishing.submit(article, by=editor)
     client = Client()
@@ -220,7 +218,7 @@ def test_reviewers_see_the_cover_with_what_is_said_of_it(editor: User, images: l
 
 @pytest.mark.parametrize("place", ["cover", "body"])
 @pytest.mark.parametrize("said", ["alt", "caption", "credit"])
-def test_what_is_said_of_pictures_is_reviewed(editor: User, place: str, said: str) -> None:
+def test_texts_of_images_are_reviewed(editor: User, place: str, said: str) -> None:
     SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.BLOCK)
     image = make_image(editor, **{said: "A casino"})
     values: dict[str, Any] = {"body": shown(image)}
@@ -234,7 +232,7 @@ def test_what_is_said_of_pictures_is_reviewed(editor: User, place: str, said: st
 @pytest.mark.parametrize(
     ("content", "status"), [(b"<?php ?>", Status.REJECTED), (None, Status.MANUAL_REVIEW)], ids=["spoilt", "lost"]
 )
-def test_the_files_of_pictures_are_reviewed(editor: User, content: bytes | None, status: Status) -> None:
+def test_image_files_are_reviewed(editor: User, content: bytes | None, status: Status) -> None:
     SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.BLOCK)
     image = make_image(editor)
     article = make_article(cover_mode=CoverMode.ONE, cover=ids([image]))
@@ -245,7 +243,7 @@ def test_the_files_of_pictures_are_reviewed(editor: User, content: bytes | None,
     assert (article.status, "harbour" in article.status_reason) == (status, True)
 
 
-def test_three_pictures_stand_in_a_row(page: Page, editor: User, images: list[Image]) -> None:
+def test_three_images_are_in_a_row(page: Page, editor: User, images: list[Image]) -> None:
     channel = make_channel()
     live("Newer", channel=channel)
     live("Ships", channel=channel, cover=ids(images), cover_mode=CoverMode.THREE, publish_at=soon(hours=-1))

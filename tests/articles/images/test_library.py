@@ -1,4 +1,4 @@
-"""Pictures of the newsroom: what is taken in and what is not, who may change it, and where it is used."""
+"""The image library: uploads, permissions and uses."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def opened(image: Image, name: str) -> PillowImage.Image:
     return PillowImage.open(io.BytesIO(image.read(name)))
 
 
-def test_a_picture_is_kept_in_full_and_in_modern_sizes() -> None:
+def test_an_image_is_stored_in_full_and_as_renditions() -> None:
     """R5.7"""
     made = image_library.upload(sent(image_bytes(size=(1500, 1000))), by=make_editor(), alt="A ship", credit="Mei")
     image = made.image
@@ -67,7 +67,7 @@ def test_a_picture_is_kept_in_full_and_in_modern_sizes() -> None:
     assert len(stored()) == len(image.names) + 1
 
 
-def test_the_same_file_sent_twice_is_one_picture() -> None:
+def test_the_same_file_uploaded_twice_is_one_image() -> None:
     """R5.7"""
     editor, data = make_editor(), image_bytes()
     first = image_library.upload(sent(data), by=editor)
@@ -79,7 +79,7 @@ def test_the_same_file_sent_twice_is_one_picture() -> None:
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
-def test_nobody_learns_where_a_picture_was_taken(kind: str) -> None:
+def test_location_data_is_removed(kind: str) -> None:
     image = image_library.upload(sent(image_bytes(kind, located=True)), by=make_editor()).image
     for name in image.names:
         data = image.read(name)
@@ -89,7 +89,7 @@ def test_nobody_learns_where_a_picture_was_taken(kind: str) -> None:
         assert b"XMP" not in data
 
 
-def test_a_picture_stands_upright_and_keeps_its_colours() -> None:
+def test_an_image_is_turned_upright_with_its_colours_unchanged() -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     data = image_bytes(size=(400, 300), turned=True, icc_profile=profile)
     image = image_library.upload(sent(data), by=make_editor()).image
@@ -117,7 +117,7 @@ def with_archive(data: bytes) -> bytes:
     ],
     ids=["archive", "PHP", "script behind", "script within"],
 )
-def test_what_else_a_file_carries_does_not_survive(spoil: Callable[[bytes], bytes]) -> None:
+def test_other_content_of_a_file_is_removed(spoil: Callable[[bytes], bytes]) -> None:
     image = image_library.upload(sent(spoil(image_bytes())), by=make_editor()).image
     for name in image.names:
         data = image.read(name)
@@ -128,9 +128,9 @@ def test_what_else_a_file_carries_does_not_survive(spoil: Callable[[bytes], byte
 
 
 def test_a_colour_profile_hides_nothing() -> None:
-    """It is all that is kept of a file, so it is looked at."""
+    """It is the only part of an upload that is stored unchanged, so it is checked."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    with pytest.raises(InvalidImageFile, match="carries other content"):
+    with pytest.raises(InvalidImageFile, match="contains other content"):
         image_library.upload(sent(image_bytes(icc_profile=profile + b"<script>alert(1)</script>")), by=make_editor())
     image = image_library.upload(
         sent(image_bytes(icc_profile=b"<script>alert(1)</script>")), by=make_editor("bob")
@@ -141,27 +141,27 @@ def test_a_colour_profile_hides_nothing() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "no picture that can be read"),
-        (b"MZ" + image_bytes(), "no picture that can be read"),
-        (image_bytes(size=(900, 900), colour=1)[:-900], "only a part"),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "SVG is not taken"),
-        (b"\0\0\0\x18ftypheic", "HEIC is not taken"),
+        (b"", "not a readable image"),
+        (b"MZ" + image_bytes(), "not a readable image"),
+        (image_bytes(size=(900, 900), colour=1)[:-900], "incomplete"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "SVG files are not accepted"),
+        (b"\0\0\0\x18ftypheic", "HEIC files are not accepted"),
         (image_bytes("PNG", (8000, 7000), colour=0), "more than 50 million pixels"),
         (image_bytes("PNG", (17000, 200), colour=0), "16000 on one side"),
-        (image_bytes("PNG", (5000, 2), colour=0), "a line rather than a picture"),
+        (image_bytes("PNG", (5000, 2), colour=0), "too narrow"),
         (b"\xff" * 20_000_001, "larger than 20 MB"),
     ],
     ids=["empty", "program", "cut off", "SVG", "HEIC", "bomb", "too long", "line", "too large"],
 )
-def test_what_is_no_picture_is_refused_with_the_reason(data: bytes, reason: str) -> None:
+def test_an_invalid_image_is_refused_with_a_reason(data: bytes, reason: str) -> None:
     with pytest.raises(InvalidImageFile, match=reason):
         image_library.upload(sent(data), by=make_editor())
     assert (stored(), Image.objects.count()) == (set(), 0)
 
 
-def test_a_wrong_ending_is_told_and_put_right() -> None:
+def test_a_wrong_extension_is_reported_and_corrected() -> None:
     made = image_library.upload(sent(image_bytes("PNG"), "scan.jpg"), by=make_editor())
-    assert "PNG picture in truth" in made.remark
+    assert "really a PNG image" in made.remark
     assert made.image.original == "original.png"
 
 
@@ -183,7 +183,7 @@ def test_a_full_disk_leaves_nothing_behind(written: int) -> None:
     assert (stored(), Image.objects.count()) == (set(), 0)
 
 
-def test_a_picture_is_used_only_once_it_is_described() -> None:
+def test_an_image_needs_alt_text_before_it_is_used() -> None:
     editor = make_editor()
     image = image_library.upload(sent(), by=editor).image
     article = make_article(author=editor)
@@ -195,7 +195,7 @@ def test_a_picture_is_used_only_once_it_is_described() -> None:
         image_library.change_image(image, by=editor, changes={"alt": " "})
 
 
-def test_a_used_picture_is_not_deleted() -> None:
+def test_an_image_in_use_cannot_be_deleted() -> None:
     """R5.7"""
     editor = make_editor()
     image = make_image(editor)
@@ -214,7 +214,7 @@ def test_a_used_picture_is_not_deleted() -> None:
 
 
 @pytest.mark.parametrize("source", ["service", "form", "deletion", "api", "api list"])
-def test_where_a_picture_is_used_is_told_without_reading_texts(source: str, client: Client) -> None:
+def test_uses_are_listed_without_reading_texts(source: str, client: Client) -> None:
     """A logo is in thousands."""
     editor = make_editor()
     image = make_image(editor)
@@ -231,7 +231,7 @@ def test_where_a_picture_is_used_is_told_without_reading_texts(source: str, clie
     assert not any("body" in query["sql"] for query in captured.captured_queries)
 
 
-def test_what_may_still_go_live_is_in_use() -> None:
+def test_images_of_pending_updates_are_in_use() -> None:
     """The approved text, the newer one beside it, and both until one has replaced the other."""
     editor = make_editor()
     old, new = make_image(editor), make_image(editor)
@@ -248,7 +248,7 @@ def test_what_may_still_go_live_is_in_use() -> None:
     image_library.delete_image(old, by=editor)
 
 
-def test_what_a_release_can_roll_back_to_is_in_use() -> None:
+def test_images_that_a_rollback_restores_are_in_use() -> None:
     editor = make_editor()
     old, new = make_image(editor), make_image(editor)
     article = make_article(body=shown(old), status=Article.Status.PUBLISHED, publish_at=soon(days=-1))
@@ -280,7 +280,7 @@ def test_authors_change_and_delete_their_own() -> None:
     image_library.delete_image(image, by=author)
 
 
-def test_a_favourite_is_a_persons_own() -> None:
+def test_each_user_has_their_own_favourites() -> None:
     """R5.7"""
     editor, author = make_editor(), make_member(Role.AUTHOR)
     image = make_image(editor)
@@ -307,7 +307,7 @@ def test_the_crop_follows_the_focal_point() -> None:
         image_library.change_image(image, by=editor, changes={"focus_x": 101})
 
 
-def test_approved_articles_are_not_given_sensitive_words_by_their_pictures() -> None:
+def test_images_of_approved_articles_cannot_get_sensitive_words() -> None:
     SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.BLOCK)
     editor = make_editor()
     image = make_image(editor)
@@ -327,7 +327,7 @@ def show_everywhere(image: Image) -> list[Article]:
     return articles
 
 
-def test_where_a_picture_is_used_is_told_in_pages_of_50() -> None:
+def test_uses_are_listed_in_pages_of_50() -> None:
     editor = make_editor()
     image = make_image(editor)
     articles = show_everywhere(image)
@@ -341,7 +341,7 @@ def test_where_a_picture_is_used_is_told_in_pages_of_50() -> None:
     assert not first.context["show_delete"]
 
 
-def test_a_program_reads_the_uses_of_a_picture_in_pages() -> None:
+def test_the_api_lists_the_uses_of_an_image_in_pages() -> None:
     editor = make_editor()
     image = make_image(editor)
     articles = show_everywhere(image)

@@ -1,4 +1,4 @@
-"""An article's page: what stands below it, and what it tells search engines and other sites."""
+"""The article page: related articles, JSON-LD and Open Graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from articles.models import Article, Correction, Tag
-from articles.pages.related import OF_EACH_TAG, RELATED
+from articles.pages.related import MAX_PER_TAG, RELATED
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
 from tests.articles.image_files import make_image, shown
 
@@ -43,7 +43,7 @@ def related(article: Article) -> list[str]:
     return [other.title for other in page.context["related"]]
 
 
-def told(article: Article) -> dict[str, Any]:
+def json_ld(article: Article) -> dict[str, Any]:
     """Its structured data."""
     text = Client().get(article.get_absolute_url()).text
     (script,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', text, re.DOTALL)
@@ -71,7 +71,7 @@ def full_article(**values: Any) -> Article:
     return Article.objects.get(pk=article.pk)
 
 
-def test_what_has_the_most_tags_in_common_is_read_next_then_what_is_newest_in_the_channel() -> None:
+def test_related_articles_have_the_most_common_tags_then_are_the_newest_of_the_channel() -> None:
     rain, snow, wind = tags("Rain", "Snow", "Wind")
     town = make_channel()
     article = tagged("This one", rain, snow, channel=town)
@@ -88,7 +88,7 @@ def test_what_has_the_most_tags_in_common_is_read_next_then_what_is_newest_in_th
     ]
 
 
-def test_nothing_hidden_is_read_next_and_nothing_twice() -> None:
+def test_related_articles_are_live_and_distinct() -> None:
     (rain,) = tags("Rain")
     town = make_channel()
     article = tagged("This one", rain, channel=town)
@@ -100,11 +100,11 @@ def test_nothing_hidden_is_read_next_and_nothing_twice() -> None:
     assert related(article) == ["Both"]
 
 
-def test_a_page_costs_as_much_however_many_articles_have_its_tags() -> None:
+def test_the_query_count_of_a_page_does_not_depend_on_its_tags() -> None:
     """With covers, pictures, corrections, tags, related articles, the menu, and a look at how long that stays true."""
     article = full_article()
     costs = []
-    for number in (RELATED, 2 * OF_EACH_TAG):
+    for number in (RELATED, 2 * MAX_PER_TAG):
         for place in range(number):
             tagged(f"Other {place}", *article.tags.all())
         with CaptureQueriesContext(connection) as queries:
@@ -116,9 +116,9 @@ def test_a_page_costs_as_much_however_many_articles_have_its_tags() -> None:
     assert "ada.log-in" not in text
 
 
-def test_search_engines_are_told_what_an_article_is() -> None:
+def test_an_article_has_json_ld() -> None:
     article = full_article(publish_at=datetime(2026, 3, 1, 5, tzinfo=UTC))
-    data, site = told(article), "http://127.0.0.1:8000"
+    data, site = json_ld(article), "http://127.0.0.1:8000"
     assert data["@type"] == "NewsArticle"
     assert data["headline"] == "Bridge <b>&</b> 桥"
     assert data["datePublished"] == "2026-03-01T05:00:00+00:00"
@@ -131,26 +131,26 @@ def test_search_engines_are_told_what_an_article_is() -> None:
     assert data["keywords"] == ["Harbour", "桥"]
 
 
-def test_who_is_not_named_on_the_page_is_not_named_to_search_engines() -> None:
-    assert told(live(author=make_user("alice")))["author"]["name"] == "Headline"
-    assert told(live(byline="By the wire"))["author"] == {"@type": "Organization", "name": "By the wire"}
+def test_json_ld_names_only_authors_that_the_page_names() -> None:
+    assert json_ld(live(author=make_user("alice")))["author"]["name"] == "Headline"
+    assert json_ld(live(byline="By the wire"))["author"] == {"@type": "Organization", "name": "By the wire"}
 
 
-def test_an_embargo_counts_as_the_time_it_came_out() -> None:
+def test_the_end_of_an_embargo_is_the_publication_date() -> None:
     article = live(embargo_until=soon(minutes=-5))
-    assert told(article)["datePublished"] == article.embargo_until.isoformat()  # type: ignore[union-attr]
+    assert json_ld(article)["datePublished"] == article.embargo_until.isoformat()  # type: ignore[union-attr]
 
 
 def test_a_headline_cannot_end_the_script() -> None:
     evil = "</script><script>alert(1)</script><!--\u2028 & \\u003c"
     article = live(evil, summary=evil)
     text = Client().get(article.get_absolute_url()).text
-    assert told(article)["headline"] == told(article)["description"] == evil
+    assert json_ld(article)["headline"] == json_ld(article)["description"] == evil
     assert "<script>alert" not in text
     assert "\u2028" not in text[text.index("ld+json") : text.index("</script>", text.index("ld+json"))]
 
 
-def test_other_sites_are_told_what_they_show_of_an_article() -> None:
+def test_an_article_has_open_graph_tags() -> None:
     article = full_article()
     text = Client().get(article.get_absolute_url()).text
     data, address = meta(text), f"http://127.0.0.1:8000{article.get_absolute_url()}"
@@ -163,7 +163,7 @@ def test_other_sites_are_told_what_they_show_of_an_article() -> None:
 
 
 @pytest.mark.parametrize("address", ["/", "/channel/town/", "/tag/rain/"])
-def test_other_sites_are_told_what_they_show_of_a_list(address: str) -> None:
+def test_a_list_has_open_graph_tags(address: str) -> None:
     (rain,) = tags("Rain")
     tagged("This one", rain, channel=make_channel("Town", description="Of the town"))
     text = Client().get(f"{address}?utm_source=x").text
@@ -173,7 +173,7 @@ def test_other_sites_are_told_what_they_show_of_a_list(address: str) -> None:
     assert data["og:title"] and data["og:description"] and data["twitter:card"] == "summary"
 
 
-def test_a_text_is_set_and_spoken_in_its_own_language() -> None:
+def test_a_text_has_the_attribute_of_its_language() -> None:
     for title, language in (("国产大飞机", "zh"), ("Harbour bridge", "en")):
         article = live(title)
         assert f'<article class="story" data-id="{article.pk}" lang="{language}">' in (
@@ -181,7 +181,7 @@ def test_a_text_is_set_and_spoken_in_its_own_language() -> None:
         )
 
 
-def test_readers_are_told_that_an_article_was_updated_after_it_went_out() -> None:
+def test_readers_see_when_an_article_was_updated() -> None:
     article = live()
     assert "Updated" not in Client().get(article.get_absolute_url()).text, "stored with its date"
     moment = soon(minutes=-5).replace(microsecond=0)
@@ -194,7 +194,7 @@ def test_readers_are_told_that_an_article_was_updated_after_it_went_out() -> Non
     assert "Updated" not in Client().get(article.get_absolute_url()).text, "it was not out yet"
 
 
-def test_below_a_player_stands_the_site_and_not_the_address() -> None:
+def test_the_caption_of_an_embed_is_the_name_of_its_site() -> None:
     address = "https://www.youtube.com/watch?v=aqz-KE-bpKQ"
     page = Client().get(live(body=f"<p>{address}</p>").get_absolute_url()).text
     assert f'<figcaption><a href="{address}">YouTube</a></figcaption>' in page

@@ -57,7 +57,7 @@ def found(q: str, **query: str | int) -> list[str]:
 @pytest.mark.parametrize("walks", [[], [100]])
 def test_words_are_found_in_any_form_in_every_language(walks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """By the index and by reading. R5.8"""
-    monkeypatch.setattr(query.Spread, "walks", lambda _spread: walks)
+    monkeypatch.setattr(query.Frequencies, "scan_lengths", lambda _frequencies: walks)
     live(body="<p>北京<b>大學</b>在2026年開放</p><p>5G手機</p><script>tunnel</script>", byline="Zoë Façade")
     live("Elsewhere")
     words = ("bridge", "HARBOUR reopens", "ｂｒｉｄｇｅ", "facade", "zoe", "the bridges", "手机 5g", "2026")
@@ -77,7 +77,7 @@ def test_a_headline_counts_more_than_the_text_and_news_more_than_history() -> No
     assert found("rain") == ["Rains, budgets", "Rain and budget", "Weather", "Budget"]
 
 
-def test_what_was_found_is_marked_and_escaped() -> None:
+def test_matches_are_marked_and_escaped() -> None:
     live(
         "<b>Bridge</b> & 大橋",
         summary="Nothing here.",
@@ -92,7 +92,7 @@ def test_what_was_found_is_marked_and_escaped() -> None:
     assert marked in page and "<i>" not in page
 
 
-def test_the_search_is_narrowed_by_channel_tag_author_and_day() -> None:
+def test_the_search_is_filtered_by_channel_tag_author_and_day() -> None:
     ada, sport = User.objects.create_user("ada", first_name="Ada"), make_channel("Sport")
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     live("Rowing in the rain", channel=sport, publish_at=noon).tags.add(Tag.objects.create(name="Boats"))
@@ -106,7 +106,7 @@ def test_the_search_is_narrowed_by_channel_tag_author_and_day() -> None:
     assert [article.title for article in page.context["page"].articles] == ["Rowing in the rain"]
 
 
-def test_the_search_is_true_after_every_change() -> None:
+def test_the_index_is_correct_after_every_change() -> None:
     """R5.5"""
     alice, article = make_editor(), live()
     publishing.edit(article, by=alice, changes={"title": "Harbour tunnel closed"})
@@ -124,7 +124,7 @@ def test_the_search_is_true_after_every_change() -> None:
     assert found("tunnel") == [] and not SearchEntry.objects.exists()
 
 
-def test_an_update_whose_time_comes_is_found_at_once() -> None:
+def test_an_update_is_found_as_soon_as_it_is_live() -> None:
     alice, article = make_editor(), live()
     publishing.edit(article, by=alice, changes={"body": "<p>The tunnel</p>"})
     publishing.submit(article, by=alice)
@@ -136,7 +136,7 @@ def test_an_update_whose_time_comes_is_found_at_once() -> None:
     assert found("tunnel") == [HARBOUR]
 
 
-def test_an_approved_article_is_found_at_its_second_and_gone_after_its_end_without_any_worker() -> None:
+def test_an_article_is_found_exactly_while_it_is_live_without_any_worker() -> None:
     """R0.2, R5.5"""
     article = make_article(HARBOUR, status=APPROVED, publish_at=soon(hours=1))
     assert found("bridge") == []
@@ -165,7 +165,7 @@ def test_imports_are_found_and_drafts_are_not_indexed(tmp_path: Path) -> None:
     assert SearchEntry.objects.count() == 1
 
 
-def test_what_went_around_the_index_is_mended(manage: Manage) -> None:
+def test_changes_that_bypass_the_index_are_reconciled(manage: Manage) -> None:
     values = {"status": Status.PUBLISHED, "publish_at": soon(hours=-1)}
     Article.objects.bulk_create([Article(title=HARBOUR, **values)])
     assert found("bridge") == []
@@ -180,7 +180,7 @@ def test_what_went_around_the_index_is_mended(manage: Manage) -> None:
     assert not SearchEntry.objects.exists()
 
 
-def test_what_goes_live_at_this_moment_is_indexed_by_the_next_pass() -> None:
+def test_articles_about_to_go_live_are_indexed_by_the_next_run() -> None:
     Article.objects.bulk_create([Article(title=HARBOUR, status=APPROVED, publish_at=soon(seconds=1))])
     assert reconcile_index() == 0
     Article.objects.update(publish_at=soon(hours=-1))
@@ -188,7 +188,7 @@ def test_what_goes_live_at_this_moment_is_indexed_by_the_next_pass() -> None:
     assert found("bridge") == [HARBOUR]
 
 
-def test_pages_of_what_was_found_are_whole_also_with_equal_times_and_ranks() -> None:
+def test_pages_of_results_are_complete_with_equal_times_and_ranks() -> None:
     moment = soon(hours=-1)
     titles = [*(f"Rain {number}" for number in range(SIZE)), *(f"Dry {number}" for number in range(SIZE))]
     Article.objects.bulk_create(
@@ -219,7 +219,7 @@ BAD = [
 ]  # fmt: skip
 
 
-def test_whatever_is_typed_the_page_is_friendly_and_programs_are_told() -> None:
+def test_any_input_gives_a_page_and_the_api_reports_errors() -> None:
     live()
     for text in BAD:
         page = Client().get("/search/", {"q": text})
@@ -232,7 +232,7 @@ def test_whatever_is_typed_the_page_is_friendly_and_programs_are_told() -> None:
     assert "at most 100 characters" in Client().get("/search/", {"q": "x" * 101}).text
 
 
-def test_what_readers_may_not_see_cannot_be_found_not_even_by_where_a_page_begins() -> None:
+def test_hidden_articles_cannot_be_found_not_even_through_cursors() -> None:
     live("Rain in March", publish_at=soon(days=-2))
     hidden = make_article("Rain tomorrow", status=APPROVED, publish_at=soon(days=1), author=make_user("eve"))
     unpublished = make_article("Rain withdrawn", status=Status.UNPUBLISHED, publish_at=soon(days=-3))
@@ -245,7 +245,7 @@ def test_what_readers_may_not_see_cannot_be_found_not_even_by_where_a_page_begin
 @pytest.fixture
 def common(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Rain in every other one of 60 articles, in the headline or in the text: the titles as they should be found."""
-    monkeypatch.setattr(query, "_FEW", 0)
+    monkeypatch.setattr(query, "_SMALL_INDEX", 0)
     monkeypatch.setattr(query, "_sample", lambda _largest: SearchEntry.objects.all())
     monkeypatch.setattr(query, "WINDOW", 7)
     texts = [("Rain", ""), ("Sun", ""), ("Wind", "and rain"), ("Snow", "")] * 15
@@ -270,13 +270,13 @@ def walked(address: str, **query: str) -> list[str]:
         response = Client().get(response["next"]).json()
 
 
-def test_all_that_has_a_common_word_is_found_window_by_window_whichever_way_is_shorter(
+def test_all_articles_with_a_common_word_are_found_in_windows_by_scan_and_index(
     common: list[str], monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
     """R5.8"""
     with CaptureQueriesContext(connection) as read:
         assert walked("/api/v1/articles/", q="rain", page_size="3") == common
-    monkeypatch.setattr(query, "_WALK", 0)
+    monkeypatch.setattr(query, "_MAX_SCAN", 0)
     caches["responses"].clear()  # or the second asking would get the answers of the first
     with CaptureQueriesContext(connection) as indexed:
         assert walked("/api/v1/articles/", q="rain", page_size="3") == common
@@ -289,14 +289,14 @@ def test_all_that_has_a_common_word_is_found_window_by_window_whichever_way_is_s
     assert titles == common
 
 
-def test_a_place_that_was_made_by_hand_leads_nowhere() -> None:
+def test_a_forged_cursor_is_ignored() -> None:
     live()
     assert Client().get("/api/v1/articles/", {"q": "bridge", "older": "1~x"}).status_code == 400
     page = Client().get("/search/", {"q": "bridge", "older": "1~x"}).context["page"]
     assert [article.title for article in page.articles] == [HARBOUR]
 
 
-def test_a_place_narrows_a_list_too_and_its_answer_is_kept_apart() -> None:
+def test_a_cursor_filters_a_list_too_and_has_its_own_cache_entry() -> None:
     pending_update, older = live("Newer"), live("Older", publish_at=soon(hours=-2))
     address = "/api/v1/articles/"
     titles = [

@@ -50,7 +50,7 @@ def titles(address: str) -> list[str]:
 
 
 @pytest.mark.parametrize("form", FORMS[:2])
-def test_a_feed_is_read_whole_by_a_common_parser(form: str) -> None:
+def test_a_common_parser_reads_all_of_a_feed(form: str) -> None:
     five, six = (datetime(2026, 3, 1, hour, tzinfo=UTC) for hour in (5, 6))
     article = full_article(publish_at=five, embargo_until=six)
     response = Client().get(f"/feed/{form}")
@@ -69,7 +69,7 @@ def test_a_feed_is_read_whole_by_a_common_parser(form: str) -> None:
     assert selves == [f"http://127.0.0.1:8000/feed/{form}"]
 
 
-def test_rss_and_atom_have_what_their_rules_demand() -> None:
+def test_rss_and_atom_follow_their_specifications() -> None:
     full_article()
     rss = ElementTree.fromstring(Client().get("/feed/").content)
     assert (rss.tag, rss.get("version")) == ("rss", "2.0")
@@ -87,7 +87,7 @@ def test_rss_and_atom_have_what_their_rules_demand() -> None:
         assert datetime.fromisoformat(node.findtext(f"{ATOM}updated") or "").tzinfo
 
 
-def test_a_json_feed_has_what_its_rules_demand() -> None:
+def test_a_json_feed_follows_its_specification() -> None:
     article = full_article()
     response = Client().get("/feed/json/")
     assert response["Content-Type"] == "application/feed+json"
@@ -123,13 +123,13 @@ def test_channels_tags_and_authors_have_feeds_of_their_own() -> None:
      "/author/1/feed/", f"/author/{'9' * 30}/feed/", "/author/0/feed/atom/", "/tag/%00/feed/",
      "/channel/%F0%9F%97%9E/feed/"],
 )  # fmt: skip
-def test_feeds_of_nothing_do_not_exist(address: str) -> None:
+def test_feeds_of_unknown_channels_tags_and_authors_do_not_exist(address: str) -> None:
     make_channel("Closed", enabled=False)
     make_article("A draft").tags.add(Tag.objects.create(name="Secret"))
     assert Client().get(address).status_code == 404
 
 
-def test_nobody_without_news_has_a_feed() -> None:
+def test_an_author_without_live_articles_has_no_feed() -> None:
     ada = User.objects.create_user("ada", first_name="Ada")
     nameless = User.objects.create_user("eve")
     make_article(author=ada, status=APPROVED, publish_at=soon(hours=1))
@@ -162,7 +162,7 @@ def test_control_characters_of_a_text_break_no_feed() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_who_has_a_feed_already_is_told_so_until_it_changes(form: str) -> None:
+def test_a_feed_gives_304_until_it_changes(form: str) -> None:
     live()
     first = Client().get(f"/feed/{form}")
     for name, header in (("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")):
@@ -179,7 +179,7 @@ def test_an_empty_feed_stays_the_same() -> None:
         assert feedparser.parse(Client().get("/feed/").content).bozo is False
 
 
-def test_a_feed_costs_as_much_however_many_articles_it_has() -> None:
+def test_the_query_count_of_a_feed_does_not_depend_on_its_articles() -> None:
     counts = []
     for number in (3, 20):
         for _ in range(number):
@@ -191,7 +191,7 @@ def test_a_feed_costs_as_much_however_many_articles_it_has() -> None:
     assert counts[0] == counts[1] <= 6
 
 
-def test_a_corrected_article_keeps_its_name_in_the_feed() -> None:
+def test_a_corrected_article_has_the_same_id_in_the_feed() -> None:
     alice, article = make_editor(), live()
     before = json.loads(Client().get("/feed/json/").content)["items"][0]
     publishing.edit(article, by=alice, changes={"title": "Harbour tunnel reopens", "slug": "tunnel"})

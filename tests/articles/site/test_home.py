@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from articles.models import Article
-from articles.site.home import SECTION_SIZE, SECTIONS, Front
+from articles.site.home import SECTION_SIZE, SECTIONS, FrontPage
 from articles.site.pagination import SIZE
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 from tests.articles.image_files import make_image
@@ -25,20 +25,20 @@ def live(title: str, *, hours: float, **values: Any) -> Article:
     return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(hours=-hours), **values})
 
 
-def with_renditions_html(article: Article) -> Article:
+def with_cover(article: Article) -> Article:
     cover = make_image(make_editor(f"editor of {article.pk}"))
     Article.objects.filter(pk=article.pk).update(cover=[str(cover.pk)])
     return article
 
 
-def front(client: Client) -> Front:
-    found: Front = client.get("/").context["front"]
+def front(client: Client) -> FrontPage:
+    found: FrontPage = client.get("/").context["front"]
     return found
 
 
-def test_the_newest_with_a_picture_leads(client: Client) -> None:
-    lead = with_renditions_html(live("The picture of the day", hours=20, channel=make_channel()))
-    with_renditions_html(live("An older picture", hours=21))
+def test_the_newest_article_with_an_image_leads(client: Client) -> None:
+    lead = with_cover(live("The picture of the day", hours=20, channel=make_channel()))
+    with_cover(live("An older picture", hours=21))
     for number in range(SIZE + 2):
         live(f"Bulletin {number}", hours=1)
     page = front(client)
@@ -48,14 +48,14 @@ def test_the_newest_with_a_picture_leads(client: Client) -> None:
 
 
 def test_a_front_page_of_one_article_has_the_lead_beside_it(client: Client) -> None:
-    with_renditions_html(live("The picture of the day", hours=3, channel=make_channel()))
+    with_cover(live("The picture of the day", hours=3, channel=make_channel()))
     live("Bulletin", hours=1)
     page = client.get("/?page_size=1").context["front"]
     assert (page.lead.title, [article.title for article in page.others]) == ("The picture of the day", ["Bulletin"])
 
 
-def test_without_a_picture_of_the_day_the_newest_leads(client: Client) -> None:
-    with_renditions_html(live("Yesterday's picture", hours=30))
+def test_without_a_recent_image_the_newest_article_leads(client: Client) -> None:
+    with_cover(live("Yesterday's picture", hours=30))
     newest = live("Bulletin", hours=1)
     assert front(client).lead == newest
 
@@ -72,7 +72,7 @@ def test_a_section_shows_what_is_new_in_its_channel_and_not_above(client: Client
     assert f'href="{empty.get_absolute_url()}"' in client.get("/").text
 
 
-def test_no_article_stands_on_the_front_page_twice(client: Client) -> None:
+def test_no_article_is_on_the_front_page_twice(client: Client) -> None:
     for number in range(40):
         live(f"No. {number:02}", hours=number, channel=make_channel(f"Channel {number}") if number < 3 else None)
     text = client.get("/").text
@@ -80,7 +80,7 @@ def test_no_article_stands_on_the_front_page_twice(client: Client) -> None:
 
 
 @pytest.mark.once
-def test_the_front_page_costs_as_much_however_many_channels_there_are(client: Client) -> None:
+def test_the_query_count_of_the_front_page_does_not_depend_on_channels(client: Client) -> None:
     costs = []
     for start, stop in ((0, 1), (1, SECTIONS + 9)):
         for number in range(start, stop):

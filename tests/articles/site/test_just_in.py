@@ -1,4 +1,4 @@
-"""The strip "just in" of open pages: it shows what comes, tells it politely, moves nothing, and costs little."""
+"""The strip "just in" of open pages: new articles appear without moving the page, at low cost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_it_shows_on_every_page_what_the_page_does_not(page: Page) -> None:
     expect(strip(page).get_by_text("You are up to date.")).to_be_visible()
 
 
-def test_news_is_told_politely_and_moves_nothing(page: Page) -> None:
+def test_news_is_announced_politely_and_moves_nothing(page: Page) -> None:
     article = live("The open one", minutes=1)
     page.goto(article.get_absolute_url())
     expect(strip(page).get_by_text("You are up to date.")).to_be_visible()
@@ -55,7 +55,7 @@ def test_news_is_told_politely_and_moves_nothing(page: Page) -> None:
     assert page.evaluate("document.activeElement.tagName") == "BODY"
 
 
-def test_what_is_withdrawn_leaves_the_strip_and_the_page_and_comes_back(page: Page) -> None:
+def test_an_unpublished_article_leaves_the_strip_and_the_page_until_it_is_republished(page: Page) -> None:
     """R5.5"""
     articles = [live(f"No. {number}", minutes=number) for number in range(3)]
     page.goto("/")
@@ -70,7 +70,7 @@ def test_what_is_withdrawn_leaves_the_strip_and_the_page_and_comes_back(page: Pa
     expect(page.get_by_role("link", name="No. 0")).to_have_count(1)
 
 
-def test_it_asks_for_what_it_has_already_and_is_told_so(page: Page) -> None:
+def test_polling_an_unchanged_list_gives_304(page: Page) -> None:
     live("The open one", minutes=1)
     found = []
     with page.expect_response("**/latest/") as response:
@@ -83,7 +83,7 @@ def test_it_asks_for_what_it_has_already_and_is_told_so(page: Page) -> None:
     assert found == [200, 304, 304]
 
 
-def test_it_asks_less_often_while_nobody_answers_and_stops_while_nobody_looks(page: Page) -> None:
+def test_polling_slows_down_on_errors_and_stops_in_hidden_tabs(page: Page) -> None:
     page.clock.install(time=0)
     page.route("**/latest/", lambda route: route.abort())
     page.goto("/")
@@ -120,7 +120,7 @@ def asked_in_a_minute(page: Page) -> int:
     return len(asked)
 
 
-def test_all_readers_get_one_answer_that_says_nothing_of_what_waits(client: Client) -> None:
+def test_all_readers_get_the_same_response_without_scheduled_articles(client: Client) -> None:
     live("Shown")
     make_article("Hidden", status=Status.APPROVED, publish_at=soon(minutes=1))
     one, other = client.get("/latest/"), Client(headers={"cookie": "sessionid=x"}).get("/latest/")

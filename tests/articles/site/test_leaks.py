@@ -32,7 +32,7 @@ DOORS = [
 
 @pytest.fixture
 def shown() -> Article:
-    """A live article with a newer text that is not out yet, in the company of all that is hidden."""
+    """A live article with a pending update, among hidden articles."""
     author = User.objects.create_user("ada", first_name="Ada")
     town, tag, editor = make_channel("Town"), Tag.objects.create(name="Rain"), make_editor()
     values = {"channel": town, "author": author, "body": f"<p>{SECRET}</p>", "summary": SECRET}
@@ -61,7 +61,7 @@ def hidden(values: dict[str, object]) -> list[Article]:
     return [make_article(f"{SECRET} {n}", **{**values, **state}) for n, state in enumerate(states)]
 
 
-def test_what_is_not_out_is_behind_no_door(shown: Article) -> None:
+def test_articles_that_are_not_live_are_at_no_url(shown: Article) -> None:
     """R5.5"""
     for source in DOORS:
         response = Client().get(source.format(shown=shown.pk, author=shown.author_id))
@@ -72,7 +72,7 @@ def test_what_is_not_out_is_behind_no_door(shown: Article) -> None:
             assert "Harbour bridge reopens" in text, source
 
 
-def test_what_is_not_out_is_not_found_in_the_words_of_an_unknown_article(shown: Article) -> None:
+def test_hidden_articles_give_the_same_response_as_unknown_ones(shown: Article) -> None:
     unknown = page(10**9)
     for article in Article.objects.exclude(pk=shown.pk).exclude(status=Status.RETRACTED):
         assert page(article.pk) == unknown
@@ -92,7 +92,7 @@ def test_tags_authors_and_channels_of_hidden_articles_alone_have_no_feeds(shown:
     "source",
     ["/api/v1/desk/articles/{}/", "/api/v1/desk/articles/{}/revisions/", "/admin/articles/article/{}/change/"],
 )
-def test_strangers_cannot_tell_at_the_desk_which_articles_there_are(shown: Article, source: str) -> None:
+def test_anonymous_users_cannot_learn_from_the_admin_which_articles_exist(shown: Article, source: str) -> None:
     responses = set()
     for pk in (shown.pk - 1, 10**9):
         response = Client().get(source.format(pk))

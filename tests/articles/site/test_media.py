@@ -1,4 +1,4 @@
-"""Serving pictures: over HTTP behind gunicorn, and from a bucket on a real server that speaks S3."""
+"""Serving images: over HTTP behind gunicorn, and from a bucket on a real S3 server."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def bucket() -> Iterator[Bucket]:
 
 @pytest.fixture
 def in_bucket(bucket: Bucket, settings: Any) -> Bucket:
-    """The newsroom's pictures live in the bucket."""
+    """Images are stored in the bucket."""
     media = storage("MEDIA_STORAGE", bucket.address)
     settings.STORAGES = {**settings.STORAGES, "default": media.backend}
     return bucket
 
 
-def test_pictures_are_served_behind_gunicorn(site: Site) -> None:
+def test_images_are_served_behind_gunicorn(site: Site) -> None:
     """R5.7"""
     image = make_image(make_editor())
     make_article(body=shown(image), status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
@@ -76,13 +76,13 @@ def test_nothing_else_is_served(name: str, client: Client) -> None:
     assert client.get("/media/").status_code == 404
 
 
-def test_pictures_live_in_a_bucket(in_bucket: Bucket, client: Client) -> None:
+def test_images_can_be_stored_in_a_bucket(in_bucket: Bucket, client: Client) -> None:
     """R5.7"""
     editor = make_editor()
     image = make_image(editor)
-    kept = {item.key: item.Object() for item in in_bucket.objects.objects.all()}
-    assert kept.keys() == {f"desk/{image.path(name)}" for name in image.names}
-    smallest = kept[f"desk/{image.pk}/320.webp"]
+    stored = {item.key: item.Object() for item in in_bucket.objects.objects.all()}
+    assert stored.keys() == {f"desk/{image.path(name)}" for name in image.names}
+    smallest = stored[f"desk/{image.pk}/320.webp"]
     assert (smallest.content_type, smallest.cache_control) == ("image/webp", "public, max-age=3600")
     client.force_login(editor)
     response = client.get(image.thumbnail)
@@ -94,7 +94,7 @@ def test_pictures_live_in_a_bucket(in_bucket: Bucket, client: Client) -> None:
     assert list(in_bucket.objects.objects.all()) == []
 
 
-def test_a_bucket_that_is_away_leaves_nothing_behind(in_bucket: Bucket, settings: Any) -> None:
+def test_an_unreachable_bucket_leaves_no_files(in_bucket: Bucket, settings: Any) -> None:
     in_bucket.objects.delete()
     with pytest.raises(NotStored):
         images.upload(sent(image_bytes()), by=make_editor())
@@ -127,7 +127,7 @@ def test_a_wrong_storage_stops_the_start(value: str, fault: str) -> None:
     assert fault in str(refusal.value)
 
 
-def test_browsers_are_sent_where_the_pictures_are_public(settings: Any) -> None:
+def test_browsers_are_redirected_to_public_images(settings: Any) -> None:
     media = storage("MEDIA_STORAGE", "s3://images?public=https://cdn.example.org/news/")
     settings.MEDIA_URL = media.url
     image = make_image(make_editor())
@@ -140,6 +140,6 @@ def test_the_internal_location_of_a_web_server_ends_with_a_slash(value: str, pat
 
 
 @pytest.mark.parametrize("value", ["protected", "https://example.org/", "/a b/", "/"])
-def test_what_is_no_internal_location_stops_the_start(value: str) -> None:
+def test_an_invalid_internal_location_stops_the_start(value: str) -> None:
     with pytest.raises(WrongEnvironment, match="MEDIA_ACCEL_REDIRECT"):
         accel_redirect("MEDIA_ACCEL_REDIRECT", value)

@@ -30,7 +30,7 @@ Status = Article.Status
 
 
 @pytest.fixture(autouse=True)
-def _kept_for_a_minute(settings: Any) -> None:
+def _cached_for_a_minute(settings: Any) -> None:
     """As with Redis, whichever cache the tests run on."""
     settings.PAGE_CACHE_SECONDS = 60.0
 
@@ -52,7 +52,7 @@ def article_with(image: Image, **values: Any) -> Article:
 
 
 def fetch(image: Image, name: str = "320.webp", client: Client | None = None, **headers: str) -> Any:
-    """The answer to whoever asks for one of its files."""
+    """The response for one of its files."""
     response: Any = (client or Client()).get(f"/media/{image.path(name)}", headers=headers)
     response.text_length = len(b"".join(response.streaming_content)) if response.streaming else len(response.content)
     response.close()
@@ -67,7 +67,7 @@ def statuses(image: Image, client: Client | None = None) -> set[int]:
 SEEN, HIDDEN = {HTTPStatus.OK}, {HTTPStatus.NOT_FOUND}
 
 
-def test_a_picture_that_nothing_shows_is_for_the_newsroom_alone(image: Image, alice: User) -> None:
+def test_an_unused_image_is_visible_to_staff_only(image: Image, alice: User) -> None:
     assert statuses(image) == HIDDEN
     assert statuses(image, logged_in(alice)) == SEEN
 
@@ -85,7 +85,7 @@ def test_a_picture_that_nothing_shows_is_for_the_newsroom_alone(image: Image, al
     ],
     ids=["draft", "in review", "waiting", "embargo", "over", "unpublished", "retracted"],
 )
-def test_pictures_of_what_readers_may_not_see_are_not_served(image: Image, values: dict[str, Any]) -> None:
+def test_images_of_hidden_articles_are_not_served(image: Image, values: dict[str, Any]) -> None:
     """S14"""
     now = soon()
     article_with(
@@ -114,7 +114,7 @@ def take_image_out(article: Article, by: User) -> None:
 
 
 @pytest.mark.parametrize("transition", [unpublish, retract, delete, take_image_out])
-def test_an_address_stops_with_what_showed_its_picture(
+def test_an_image_url_stops_when_no_live_article_shows_it(
     image: Image, alice: User, transition: Callable[[Article, User], None]
 ) -> None:
     """S14"""
@@ -126,7 +126,7 @@ def test_an_address_stops_with_what_showed_its_picture(
     assert statuses(image, logged_in(alice)) == SEEN
 
 
-def test_a_picture_comes_and_goes_by_the_clock_with_its_article(image: Image) -> None:
+def test_an_image_appears_and_disappears_with_its_article_by_the_clock(image: Image) -> None:
     moment = soon(seconds=1)
     article = article_with(image, status=APPROVED, publish_at=moment, unpublish_at=moment + timedelta(seconds=1))
     assert statuses(image) == HIDDEN or soon() >= moment
@@ -135,7 +135,7 @@ def test_a_picture_comes_and_goes_by_the_clock_with_its_article(image: Image) ->
     eventually(lambda: statuses(image) == HIDDEN)
 
 
-def test_a_picture_of_two_articles_stays_while_one_of_them_is_live(image: Image, alice: User) -> None:
+def test_an_image_of_two_articles_stays_while_one_of_them_is_live(image: Image, alice: User) -> None:
     first, second = article_with(image), article_with(image)
     assert statuses(image) == SEEN
     publishing.unpublish(first, by=alice)
@@ -144,7 +144,7 @@ def test_a_picture_of_two_articles_stays_while_one_of_them_is_live(image: Image,
     assert statuses(image) == HIDDEN
 
 
-def test_a_picture_of_a_pending_update_of_a_live_article_is_not_public(image: Image, alice: User) -> None:
+def test_an_image_of_a_pending_update_is_not_public(image: Image, alice: User) -> None:
     article = make_article(
         "Harbour bridge reopens", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1)
     )
@@ -170,7 +170,7 @@ def test_what_is_public_costs_no_statement_the_second_time_and_304_when_known(im
     assert not first.cookies and "Cookie" not in first.get("Vary", "")
 
 
-def test_browsers_and_proxies_keep_it_for_a_short_time_and_other_sites_may_embed_it(
+def test_browsers_and_proxies_cache_it_for_a_short_time_and_other_sites_may_embed_it(
     image: Image, settings: Any, alice: User
 ) -> None:
     article = article_with(image)
@@ -186,20 +186,18 @@ def test_browsers_and_proxies_keep_it_for_a_short_time_and_other_sites_may_embed
 
 
 @pytest.mark.parametrize(("rights", "is_seen"), [(["view_image"], True), (["view_article"], False), ([], False)])
-def test_of_the_staff_those_see_it_who_may_see_the_image_library(
-    image: Image, rights: list[str], is_seen: bool
-) -> None:
+def test_staff_need_the_permission_for_the_image_library(image: Image, rights: list[str], is_seen: bool) -> None:
     assert statuses(image, logged_in(make_user("bob", *rights))) == (SEEN if is_seen else HIDDEN)
 
 
-def test_a_member_who_left_sees_it_no_more(image: Image, alice: User) -> None:
+def test_a_deactivated_user_does_not_see_it(image: Image, alice: User) -> None:
     client = logged_in(alice)
     assert statuses(image, client) == SEEN
     User.objects.update(is_staff=False)
     assert statuses(image, client) == HIDDEN
 
 
-def test_programs_of_the_newsroom_see_it_by_their_token(image: Image, alice: User) -> None:
+def test_an_api_token_gives_access(image: Image, alice: User) -> None:
     for scopes, status in [((Scope.DESK_READ,), HTTPStatus.OK), ((Scope.TASKS_READ,), HTTPStatus.NOT_FOUND)]:
         _token, secret = issue(alice, by=alice, name="Layout", scopes=scopes)
         assert fetch(image, authorization=f"Token {secret}").status_code == status
@@ -207,7 +205,7 @@ def test_programs_of_the_newsroom_see_it_by_their_token(image: Image, alice: Use
 
 
 @pytest.mark.parametrize("of_revision", [None, 1])
-def test_who_opened_a_preview_link_sees_its_pictures_until_it_is_revoked(
+def test_a_preview_link_gives_access_to_its_images_until_it_is_revoked(
     image: Image, alice: User, of_revision: int | None
 ) -> None:
     """S14"""
@@ -224,7 +222,7 @@ def test_who_opened_a_preview_link_sees_its_pictures_until_it_is_revoked(
     assert statuses(image, guest) == HIDDEN
 
 
-def test_two_previews_in_one_browser_both_have_their_pictures(image: Image, alice: User) -> None:
+def test_two_previews_in_one_browser_both_show_their_images(image: Image, alice: User) -> None:
     other, guest = make_image(alice), Client()
     for one in (image, other):
         draft = article_with(one, status=Status.DRAFT, publish_at=None, published_at=None)
@@ -232,7 +230,7 @@ def test_two_previews_in_one_browser_both_have_their_pictures(image: Image, alic
     assert statuses(image, guest) == statuses(other, guest) == SEEN
 
 
-def test_a_link_that_ended_and_a_forged_one_show_nothing(image: Image, alice: User) -> None:
+def test_expired_and_forged_links_give_no_access(image: Image, alice: User) -> None:
     article = article_with(image, status=Status.DRAFT, publish_at=None, published_at=None)
     link, guest = make_preview_link(article, by=alice, lasts=timedelta(days=1)), Client()
     guest.get(link.get_absolute_url())
@@ -244,7 +242,7 @@ def test_a_link_that_ended_and_a_forged_one_show_nothing(image: Image, alice: Us
     assert statuses(image, guest) == HIDDEN
 
 
-def test_nginx_is_told_where_the_file_lies_once_it_may_be_seen(image: Image, settings: Any) -> None:
+def test_nginx_serves_the_file_after_the_permission_check(image: Image, settings: Any) -> None:
     settings.MEDIA_ACCEL_REDIRECT = "/protected/"
     assert statuses(image) == HIDDEN
     article_with(image)
@@ -253,7 +251,7 @@ def test_nginx_is_told_where_the_file_lies_once_it_may_be_seen(image: Image, set
     assert (response.text_length, response["Content-Type"]) == (0, "image/webp")
 
 
-def test_wherever_readers_meet_a_picture_it_is_there(image: Image) -> None:
+def test_images_are_served_on_every_page_that_shows_them(image: Image) -> None:
     article = article_with(image, cover_mode="one", cover=[str(image.pk)])
     for address in (
         "/",

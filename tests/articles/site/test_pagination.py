@@ -11,7 +11,7 @@ from django.test import Client
 from playwright.sync_api import Page as Window
 from playwright.sync_api import expect
 
-from articles.cache.views import LARGEST_PAGE as LARGEST
+from articles.cache.views import MAX_PAGE_SIZE as LARGEST
 from articles.listing.cursor import cursor_of
 from articles.models import Article, Tag
 from articles.site.pagination import SIZE
@@ -58,7 +58,7 @@ def test_a_page_of_less_than_its_size_is_shown_whole_as_the_first(client: Client
     assert page.is_first
 
 
-def test_who_reads_on_loses_nothing_when_the_last_article_is_withdrawn(client: Client) -> None:
+def test_paging_continues_when_the_last_article_is_unpublished(client: Client) -> None:
     articles = [live(number) for number in range(SIZE + 3)]
     older = client.get("/").context["page"].older
     Article.objects.filter(pk=articles[SIZE - 1].pk).update(status=Status.UNPUBLISHED)
@@ -66,7 +66,7 @@ def test_who_reads_on_loses_nothing_when_the_last_article_is_withdrawn(client: C
     assert titles(client, f"/{older}") == numbers(SIZE, SIZE + 3)
 
 
-def test_a_page_has_10_articles_or_as_many_as_are_asked_for_but_50_at_most(client: Client) -> None:
+def test_a_page_has_10_articles_by_default_and_50_at_most(client: Client) -> None:
     for number in range(LARGEST + 2):
         live(number)
     client.get("/")
@@ -78,11 +78,11 @@ def test_a_page_has_10_articles_or_as_many_as_are_asked_for_but_50_at_most(clien
 
 
 @pytest.mark.parametrize("size", ["0", "-1", "x", "1e2", "", "٣", "00"])
-def test_a_size_that_is_none_finds_nothing(client: Client, size: str) -> None:
+def test_an_invalid_page_size_gives_404(client: Client, size: str) -> None:
     assert client.get("/", {"page_size": size}).status_code == 404
 
 
-def test_places_made_by_hand_are_not_found_whatever_they_name(client: Client) -> None:
+def test_forged_cursors_give_404(client: Client) -> None:
     shown, waiting = live(0), make_article(status=APPROVED, publish_at=soon(hours=1))
     by_hand = [str(pk) for pk in (shown.pk, waiting.pk, 10**9, -1, 0)]
     by_hand += ["x", "\0", "1.1~x", f"1763700000000000.{shown.pk}", Signer(salt="other", sep="~").sign("1.1")]
@@ -95,7 +95,7 @@ def test_places_made_by_hand_are_not_found_whatever_they_name(client: Client) ->
             }
 
 
-def test_a_place_after_which_there_is_nothing_is_not_found(client: Client) -> None:
+def test_a_cursor_after_the_last_article_gives_404(client: Client) -> None:
     last = live(0)
     assert client.get("/", {"before": str(cursor_of(last))}).status_code == 404
 
@@ -130,7 +130,7 @@ def test_tags_and_authors_have_pages_like_channels(client: Client) -> None:
     assert 'rel="tag"' in page.text
 
 
-def test_a_tag_or_an_author_of_whom_nothing_is_live_is_like_an_unknown_one(client: Client) -> None:
+def test_tags_and_authors_without_live_articles_are_like_unknown_ones(client: Client) -> None:
     ada, nameless = make_user("ada"), make_user("eve")
     ada.first_name = "Ada"
     ada.save()
@@ -144,10 +144,8 @@ def test_a_tag_or_an_author_of_whom_nothing_is_live_is_like_an_unknown_one(clien
         assert response.text.replace(address, "") == unknown
 
 
-def test_a_page_goes_on_past_any_number_of_articles_that_are_not_live(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("articles.listing.filters.NEXT", 3)
+def test_paging_skips_any_number_of_articles_that_are_not_live(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("articles.listing.filters.FIRST_CANDIDATES", 3)
     channel = make_channel()
     oldest = live(9, channel=channel)
     for number in range(3, 8):
@@ -196,7 +194,7 @@ def test_older_articles_are_a_page_of_their_own_without_scripts(page: Window) ->
 
 @pytest.mark.parametrize("address", ["/", "/channel/politics/"])
 @pytest.mark.parametrize(("size", "shown"), [("0000000000010", 10), ("0" * 5000 + "1", 1), ("07", 7), ("9" * 400, 12)])
-def test_zeros_before_a_size_say_nothing(address: str, size: str, shown: int) -> None:
+def test_leading_zeros_of_a_page_size_are_ignored(address: str, size: str, shown: int) -> None:
     """S17"""
     channel = make_channel("Politics")
     for number in range(12):

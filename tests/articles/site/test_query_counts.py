@@ -25,7 +25,7 @@ FEW, MANY = 800, 3_200
 @pytest.fixture
 def town(monkeypatch: pytest.MonkeyPatch) -> Channel:
     """A channel; its articles are few already for so many to be looked into, and the sample is small as they are."""
-    monkeypatch.setattr(query, "_FEW", 0)
+    monkeypatch.setattr(query, "_SMALL_INDEX", 0)
     monkeypatch.setattr(query, "_BLOCKS", 8)
     Tag.objects.create(name="Weather")
     return make_channel("Town")
@@ -78,7 +78,7 @@ def _rows_read() -> int:
 
 
 def costs(addresses: list[str]) -> dict[str, int]:
-    """What each address takes, made anew."""
+    """The cost of each URL, built without the cache."""
     taken = {}
     for address in addresses:
         caches["responses"].clear()

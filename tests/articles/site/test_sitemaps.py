@@ -61,7 +61,7 @@ def test_the_index_says_which_sections_changed() -> None:
 def test_the_index_knows_the_sections_in_which_readers_see_something_new(monkeypatch: pytest.MonkeyPatch) -> None:
     """What came out, left its embargo or has another text, however long ago it was written; not what was just saved."""
     monkeypatch.setattr(sitemaps, "SECTION", 1)
-    monkeypatch.setattr(sitemaps, "_LATELY_CHANGED", 1)
+    monkeypatch.setattr(sitemaps, "_RECENT_CHANGES", 1)
     states: list[dict[str, Any]] = [
         {"publish_at": soon(minutes=-5)},
         {"publish_at": soon(hours=-9), "embargo_until": soon(minutes=-3)},
@@ -78,7 +78,7 @@ def test_the_index_knows_the_sections_in_which_readers_see_something_new(monkeyp
     assert changed == {f"{SITE}/sitemap-{number}.xml" for number in (1, 2, 3)}
 
 
-def test_an_address_says_when_its_article_came_out_or_changed() -> None:
+def test_a_url_has_the_time_of_publication_or_last_change() -> None:
     article = live("国产 & 大飞机", slug="国产")
     later = live("Out after its last change", publish_at=soon(hours=-1), embargo_until=soon(minutes=-1))
     Article.objects.filter(pk=later.pk).update(text_changed_at=soon(hours=-2))
@@ -117,14 +117,14 @@ def test_news_are_those_of_two_days_newest_first() -> None:
     assert old.title not in Client().get("/news-sitemap.xml").text
 
 
-def test_there_are_no_more_news_than_google_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sitemaps, "NEWS_MOST", 2)
+def test_the_news_sitemap_has_at_most_as_many_articles_as_google_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sitemaps, "NEWS_LIMIT", 2)
     for number in range(3):
         live(f"No. {number}")
     assert texts("/news-sitemap.xml", "s:url/news:news/news:title") == ["No. 2", "No. 1"]
 
 
-def test_robots_are_told_where_the_sitemaps_are() -> None:
+def test_robots_txt_lists_the_sitemaps() -> None:
     response = Client().get("/robots.txt")
     assert response["Content-Type"].startswith("text/plain")
     lines = response.text.splitlines()
@@ -134,13 +134,13 @@ def test_robots_are_told_where_the_sitemaps_are() -> None:
 
 
 @pytest.mark.parametrize("number", ["1", "99999999", "9" * 19, "9" * 40, "-1", "x", ""])
-def test_sections_of_nothing_do_not_exist(number: str) -> None:
+def test_empty_sections_give_404(number: str) -> None:
     make_article(status=APPROVED, publish_at=soon(hours=1))
     assert Client().get(f"/sitemap-{number}.xml").status_code == 404
 
 
 @pytest.mark.parametrize("address", ["/sitemap.xml", "/sitemap-pages.xml", "/news-sitemap.xml"])
-def test_who_has_a_sitemap_already_is_told_so(address: str) -> None:
+def test_an_unchanged_sitemap_gives_304(address: str) -> None:
     live()
     first = Client().get(address)
     assert first["Cache-Control"] == "public, max-age=0"

@@ -74,12 +74,12 @@ def test_an_article_shows_its_text_author_tags_and_time_with_zone(client: Client
     assert 'datetime="2026-07-01T07:00:00+02:00"' in text
 
 
-def test_a_byline_stands_instead_of_the_author_and_log_in_names_stay_inside(client: Client) -> None:
+def test_a_byline_replaces_the_author_and_login_names_are_never_shown(client: Client) -> None:
     assert "By the wire" in client.get(live(byline="By the wire").get_absolute_url()).text
     assert "alice" not in client.get(live(author=make_user("alice")).get_absolute_url()).text
 
 
-def test_a_text_cannot_smuggle_a_script_in(client: Client) -> None:
+def test_scripts_in_a_text_are_removed(client: Client) -> None:
     article = live("<script>alert(1)</script>", body="<p onclick=alert(2)>Hi<script>alert(3)</script></p>")
     for address in ("/", article.get_absolute_url()):
         text = client.get(address).text
@@ -87,7 +87,7 @@ def test_a_text_cannot_smuggle_a_script_in(client: Client) -> None:
         assert "<script>alert" not in text
 
 
-def test_an_old_slug_leads_to_the_present_one(client: Client) -> None:
+def test_an_old_slug_redirects_to_the_current_one(client: Client) -> None:
     article = live("国产大飞机完成高原试飞")
     for address in (f"/article/{article.pk}/old/", f"/article/{article.pk}/"):
         page = client.get(address)
@@ -120,11 +120,11 @@ def test_every_article_is_on_exactly_one_page_even_with_equal_times(client: Clie
 
 
 @pytest.mark.parametrize("before", ["x", "-1", "999999", "²", "1e3", "9" * 30, "\0", "١"])
-def test_a_page_after_nothing_does_not_exist(client: Client, before: str) -> None:
+def test_a_page_after_the_last_article_gives_404(client: Client, before: str) -> None:
     assert client.get("/", {"before": before}).status_code == 404
 
 
-def test_an_open_page_hears_of_news_edits_and_withdrawals(client: Client) -> None:
+def test_an_open_page_sees_new_edited_and_unpublished_articles(client: Client) -> None:
     """R5.5"""
     versions = [client.get("/latest/")["ETag"]]
     article = live()
@@ -138,7 +138,7 @@ def test_an_open_page_hears_of_news_edits_and_withdrawals(client: Client) -> Non
     assert len(set(versions)) == 3
 
 
-def test_a_waiting_article_leaves_no_trace_in_what_open_pages_are_told(client: Client) -> None:
+def test_a_scheduled_article_is_not_in_the_response_for_open_pages(client: Client) -> None:
     live()
     before = client.get("/latest/")
     for _ in hidden_articles():
@@ -147,7 +147,7 @@ def test_a_waiting_article_leaves_no_trace_in_what_open_pages_are_told(client: C
     assert (before.content, before["ETag"]) == (after.content, after["ETag"])
 
 
-def test_pages_speak_chinese_to_those_who_ask_for_it(client: Client) -> None:
+def test_pages_are_in_chinese_for_browsers_that_prefer_it(client: Client) -> None:
     client.post("/i18n/setlang/", {"language": "zh-hans", "next": "/"})
     assert '<html lang="zh-hans">' in client.get("/").text
 
@@ -161,7 +161,7 @@ def test_readers_get_no_cookie_before_they_choose_a_language() -> None:
 
 
 @time_machine.travel("2026-11-21 23:30Z", tick=False)
-def test_the_masthead_carries_the_date_of_the_sites_zone(client: Client) -> None:
+def test_the_page_header_has_the_date_in_the_sites_time_zone(client: Client) -> None:
     with timezone.override(ZoneInfo("Asia/Shanghai")):
         assert "Sunday, 22 November 2026" in client.get("/").text
 
@@ -170,7 +170,7 @@ def test_an_empty_front_page_says_so(client: Client) -> None:
     assert "Nothing has been published yet" in client.get("/").text
 
 
-def test_the_end_of_an_article_comes_without_any_worker(client: Client) -> None:
+def test_an_article_is_unpublished_at_its_time_without_any_worker(client: Client) -> None:
     """R5.5"""
     article = live(unpublish_at=soon() + timedelta(hours=1))
     assert article.title in client.get("/").text
@@ -182,5 +182,5 @@ def test_the_end_of_an_article_comes_without_any_worker(client: Client) -> None:
     "address",
     [f"/article/{'9' * 30}/x/", "/article/0/-/", "/channel/%00/", "/channel/%F0%9F%97%9E/", "/channel/x/latest/x"],
 )
-def test_addresses_of_nothing_are_not_found(client: Client, address: str) -> None:
+def test_unknown_urls_give_404(client: Client, address: str) -> None:
     assert client.get(address).status_code == 404

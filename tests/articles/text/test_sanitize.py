@@ -32,22 +32,22 @@ from articles.text.sanitize import add_paragraphs, clean_html, foreign_tags, pla
         ("<figure><figcaption>港口</figcaption></figure>", "<figure><figcaption>港口</figcaption></figure>"),
     ],
 )
-def test_only_what_is_listed_stays(dirty: str, clean: str) -> None:
+def test_only_allowed_tags_stay(dirty: str, clean: str) -> None:
     assert clean_html(dirty) == clean
 
 
-def test_cleaning_twice_changes_nothing_more() -> None:
+def test_sanitising_is_idempotent() -> None:
     once = clean_html('<h2>A</h2>\n\n\n<p>B <a href="https://x.example">C</a></p><table><tr><td colspan="2">D</table>')
 
     assert clean_html(once) == once
 
 
-def test_what_is_taken_out_is_named() -> None:
+def test_removed_tags_are_reported() -> None:
     assert foreign_tags("<div><p>A<script>x()</script><object></object> 1 &lt;form 2</p></div>") == ["object", "script"]
 
 
 @pytest.mark.parametrize("opening", ["<iframe ", "<iframe src=", "<iframe src='//a' ", "<p> "])
-def test_many_openings_without_an_end_are_read_quickly(opening: str) -> None:
+def test_many_unclosed_tags_take_linear_time(opening: str) -> None:
     """Each looking for its end through all that follows would take hours."""
     assert len(with_players(clean_html(opening * 60_000))) < 1_000_000
 
@@ -70,7 +70,7 @@ def alone(address: str) -> str:
         ),
     ],
 )
-def test_an_address_of_an_allowed_site_alone_in_its_paragraph_becomes_a_player(address: str, player: str) -> None:
+def test_a_url_of_an_allowed_site_alone_in_its_paragraph_becomes_an_embed(address: str, player: str) -> None:
     shown = with_players(alone(address))
     assert f'<iframe src="{player}" ' in shown
     assert 'loading="lazy"' in shown
@@ -90,7 +90,7 @@ def test_an_address_of_an_allowed_site_alone_in_its_paragraph_becomes_a_player(a
         '<p><a href="https://youtu.be/aqz-KE-bpKQ">the film</a></p>',
     ],
 )
-def test_every_other_address_stays_what_it_is(body: str) -> None:
+def test_other_urls_are_unchanged(body: str) -> None:
     assert with_players(body) == body
 
 
@@ -111,12 +111,12 @@ def test_the_allowed_sites_are_a_setting(settings: Settings) -> None:
         ("  ", ""),
     ],
 )
-def test_blank_lines_part_paragraphs_of_plain_text(text: str, html: str) -> None:
+def test_blank_lines_separate_paragraphs_of_plain_text(text: str, html: str) -> None:
     assert add_paragraphs(text) == html
 
 
-def test_endless_white_space_is_read_once() -> None:
-    """Read anew from each of its characters, it would take minutes."""
+def test_long_white_space_takes_linear_time() -> None:
+    """In quadratic time it would take minutes."""
     assert clean_html("c" + " " * 1_000_000) == "c"
 
 
@@ -126,7 +126,7 @@ DEEP = ["<ul><li>", "<rt>", "<div>", "<blockquote>", "<table><tr><td>", "<b>", "
 
 
 @pytest.mark.parametrize("tags", DEEP)
-def test_deep_nesting_costs_no_more_than_its_length(tags: str) -> None:
+def test_deep_nesting_takes_linear_time(tags: str) -> None:
     flat, deep = "<p>x</p>" * 25_000, tags * (200_000 // len(tags))
 
     assert _seconds(deep) < 40 * _seconds(flat)
@@ -156,11 +156,11 @@ def test_no_text_is_lost_by_the_limits(tags: str) -> None:
         "<ul><li>" * 20 + "x" + "</li></ul>" * 20,
     ],
 )
-def test_what_articles_really_hold_is_not_limited(text: str) -> None:
+def test_ordinary_articles_are_not_limited(text: str) -> None:
     assert clean_html(text) == text
 
 
-def test_tags_that_authors_forgot_to_close_lose_nothing_but_formatting() -> None:
+def test_unclosed_tags_lose_only_formatting() -> None:
     shown = clean_html("<p>one" * 300 + '<a href="https://a.example">link</a><img src="https://a.example/1.jpg">')
 
     assert shown.count("<p>") == 300

@@ -37,13 +37,13 @@ def test_an_ordinary_wall_time_means_one_instant() -> None:
         (datetime(2026, 10, 4, 2, 15), LORD_HOWE, "02:45"),
     ],
 )
-def test_a_wall_time_that_clocks_skip_means_none(wall: datetime, zone: ZoneInfo, moved: str) -> None:
+def test_a_skipped_wall_time_does_not_exist(wall: datetime, zone: ZoneInfo, moved: str) -> None:
     with pytest.raises(NonexistentTime) as error:
         resolve(wall, zone)
     assert f"{error.value.moved:%H:%M}" == moved
 
 
-def test_a_wall_time_that_clocks_show_twice_asks_which() -> None:
+def test_an_ambiguous_wall_time_needs_a_choice() -> None:
     wall = datetime(2026, 10, 25, 2, 30)
     with pytest.raises(AmbiguousTime) as error:
         resolve(wall, BERLIN)
@@ -53,7 +53,7 @@ def test_a_wall_time_that_clocks_show_twice_asks_which() -> None:
 
 
 @pytest.mark.parametrize("hour", [1, 3])
-def test_the_hours_beside_a_change_are_ordinary(hour: int) -> None:
+def test_the_hours_around_a_clock_change_are_ordinary(hour: int) -> None:
     resolve(datetime(2026, 3, 29, hour), BERLIN)
     resolve(datetime(2026, 10, 25, hour), BERLIN)
 
@@ -70,7 +70,7 @@ def test_an_offset_has_a_name(moment: datetime, name: str) -> None:
     assert offset_name(moment) == name
 
 
-def test_times_are_spoken_with_their_zone() -> None:
+def test_times_are_formatted_with_their_zone() -> None:
     moment = datetime(2026, 7, 1, 5, 0, 7, tzinfo=UTC)
     with timezone.override(BERLIN):
         assert spoken(moment) == "1 Jul 2026, 07:00 UTC+2"
@@ -94,7 +94,7 @@ def test_the_field_explains_a_time_that_does_not_exist() -> None:
 
 
 @timezone.override(BERLIN)
-def test_the_field_asks_which_of_two_and_remembers_the_answer() -> None:
+def test_the_field_asks_for_the_occurrence_and_remembers_the_choice() -> None:
     form = typed("2026-10-25T02:30")
     assert "occurs twice" in str(form.errors)
     assert "the first, UTC+2" in str(form)
@@ -106,7 +106,7 @@ def test_the_field_asks_which_of_two_and_remembers_the_answer() -> None:
 
 
 @timezone.override(BERLIN)
-def test_an_ordinary_time_is_asked_nothing() -> None:
+def test_an_ordinary_time_needs_no_choice() -> None:
     assert "<select" not in str(typed("2026-07-01T07:00"))
     assert "Europe/Berlin (UTC+2)" in str(typed("2026-07-01T07:00"))
 
@@ -115,11 +115,11 @@ def test_an_ordinary_time_is_asked_nothing() -> None:
     "text", ["tomorrow", "2026-13-01T00:00", "2026-07-01T07:00+02:00", "0001-01-01T00:00", "2026-07-01T25:00"]
 )
 @timezone.override(ZoneInfo("Asia/Tokyo"))
-def test_the_field_refuses_what_is_no_time(text: str) -> None:
+def test_the_field_refuses_an_invalid_time(text: str) -> None:
     assert "Enter a date and a time" in str(typed(text).errors)
 
 
-def test_no_time_is_a_time_too() -> None:
+def test_an_empty_time_is_valid() -> None:
     form = typed("")
     assert form.is_valid()
     assert form.cleaned_data["when"] is None
