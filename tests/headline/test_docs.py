@@ -93,6 +93,13 @@ def is_there(address: str) -> bool:
         return False
 
 
+@each_page
+def test_every_make_target_that_a_page_names_is_there(path: Path) -> None:
+    targets = set(re.findall(r"^([\w-]+):", read("Makefile"), re.MULTILINE))
+    named = set(re.findall(r"(?:`|^)make ([\w-]+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    assert named - targets == set()
+
+
 @pytest.mark.parametrize("name", ["security.md", "how-it-works.md"])
 def test_every_test_that_a_page_names_is_there(name: str) -> None:
     file, missing = "", []
