@@ -76,7 +76,7 @@ def readers() -> dict[str, str]:
         "author": reverse("author", args=[article.author_id]),
         "article": article.get_absolute_url(),
         "search": f"{reverse('search')}?q={tag.name}",
-        "retracted": Article.objects.killed()[0].get_absolute_url(),
+        "retracted": Article.objects.retracted()[0].get_absolute_url(),
         "log-in": reverse("admin:login"),
     }
 
