@@ -2,7 +2,7 @@
 
 `views` caches responses, `store` reads and rebuilds one entry, `ttl` computes when entries expire, `tags` names what
 they show, `versions` and `invalidate` drop them when that changes, `response` adds the HTTP headers, and `cdn` purges
-proxies. See docs/caches.md.
+proxies. See docs/cache.md.
 """
 
 from articles.cache.backend import CacheFailed

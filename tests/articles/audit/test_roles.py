@@ -130,7 +130,7 @@ def wall(moment: datetime | None) -> str:
     return timezone.localtime(moment).replace(tzinfo=None).isoformat() if moment else ""
 
 
-SOURCES: Mapping[str, Callable[[User, Article, str, datetime], str]] = {
+BY_SOURCE: Mapping[str, Callable[[User, Article, str, datetime], str]] = {
     "python": by_python,
     "command": by_command,
     "api": by_api,
@@ -160,7 +160,7 @@ def expected(role: Role, status: Status, action: str) -> str:
 
 
 @pytest.mark.parametrize("role", Role)
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", BY_SOURCE)
 def test_each_right_from_each_source(source: str, role: Role) -> None:
     """R5.1 R5.3 R5.5: the table of roles, states and actions."""
     member, other, moment = make_member(role), make_user("other"), soon(hours=3).replace(microsecond=0)
@@ -169,7 +169,7 @@ def test_each_right_from_each_source(source: str, role: Role) -> None:
         for status in Status:
             article = article_in(status, member if role == Role.AUTHOR else other)
             before, wanted = everything(article), expected(role, status, action)
-            outcome = SOURCES[source](member, article, action, moment)
+            outcome = BY_SOURCE[source](member, article, action, moment)
             case = f"{role} {action} {status.name}"
             if wanted == DONE:
                 entry = AuditEntry.objects.latest("id")
@@ -222,24 +222,24 @@ def test_reviewers_claim_what_waits_for_them_from_every_source(
     assert not claim_by(member, article_in(Status.MANUAL_REVIEW, member), "claim"), "nobody reviews his own"
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", BY_SOURCE)
 def test_an_author_changes_and_submits_nothing_of_others(source: str) -> None:
     wen, article = make_member(Role.AUTHOR), article_in(Status.DRAFT, make_user("other"))
     before = everything(article)
     for action in (Transition.SUBMIT,) if source == "command" else (Transition.SUBMIT, EDIT):
-        assert SOURCES[source](wen, article, action, soon()) in {NotAllowed.code, REFUSED}
+        assert BY_SOURCE[source](wen, article, action, soon()) in {NotAllowed.code, REFUSED}
     assert everything(article) == before
 
 
 @pytest.mark.parametrize("role", [Role.REVIEWER, Role.CHIEF])
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", BY_SOURCE)
 def test_no_one_reviews_their_own_article(source: str, role: Role) -> None:
     """R5.3"""
     nadia = make_member(role)
     article = article_in(Status.MANUAL_REVIEW, nadia)
     before = everything(article)
     for action in (Transition.APPROVE, Transition.REJECT):
-        assert SOURCES[source](nadia, article, action, soon()) in {NotAllowed.code, REFUSED}
+        assert BY_SOURCE[source](nadia, article, action, soon()) in {NotAllowed.code, REFUSED}
     assert everything(article) == before
 
 
