@@ -235,7 +235,7 @@ class Article(Covered, Dated):
     def save(self, *args: Any, **options: Any) -> None:
         """Save, sync the article's tasks and, if the text changed, store it as a revision, in one transaction.
 
-        Without `revise` the caller keeps the revision.
+        Without `revise` the caller stores the revision.
         """
         before, was_new = self.snapshot(), self._state.adding
 
