@@ -10,10 +10,10 @@ ON_EVERY_DATABASE := tests/articles tests/scheduling $(addprefix tests/headline/
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test lint bench chaos screens clean packages
+.PHONY: help run test test-fast lint bench chaos screens clean packages
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: export DJANGO_DEBUG = on
 run: export SITE_URL := $(SITE_URL)
@@ -28,6 +28,9 @@ test: packages .venv/test  ## all tests, on SQLite and on MariaDB and Redis, wit
 	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 3 -m "not once and not chaos and not screens" $(ON_EVERY_DATABASE) || status=$$?; \
 	$(BIN)/pytest --numprocesses 6 || status=$$?; \
 	exit $$status
+
+test-fast: .venv/test  ## in a minute: tests without servers, processes and browsers, on SQLite; TESTS=path runs some of them
+	@TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -m "not slow" $(TESTS)
 
 lint: export DJANGO_DEBUG = on
 lint: packages .venv/test  ## style, types, import order, migrations and translations
@@ -49,7 +52,7 @@ bench: packages .venv/test  ## how late, how many
 chaos: packages .venv/test  ## the long fault proof: killed workers, lost servers, wrong clocks
 	$(BIN)/pytest -m chaos tests/chaos
 
-screens: packages .venv/test  ## the pictures of docs/screens; SCREENS=start,articles takes some of them
+screens: packages .venv/test  ## screenshots of all screens in var/screens; SCREENS=start,articles takes some of them
 	TEST_DATABASE=sqlite $(BIN)/pytest -m screens tests/screens
 
 clean:  ## remove what can be made again; var/ with the newsroom's data stays

@@ -1,4 +1,4 @@
-# Varnish 7 before Headline; see caches.md. Adapt the backend's address and the token, which is that of CDN_PURGE_HEADER.
+# Varnish 7 before Headline; see cache.md. Adapt the backend's address and the token, which is that of CDN_PURGE_HEADER.
 vcl 4.1;
 
 backend headline {
@@ -25,7 +25,7 @@ sub vcl_recv {
         return (pass);
     }
 
-    # Pictures that only the newsroom and those who were given a preview link may see.
+    # Images that only the newsroom and holders of a preview link may see.
     if (req.url ~ "^/media/" && (req.http.Authorization || req.http.Cookie ~ "(^|;\s*)(sessionid|preview-[0-9a-f]+)=")) {
         return (pass);
     }
@@ -58,7 +58,7 @@ sub vcl_backend_response {
 }
 
 sub vcl_deliver {
-    # For us alone: nobody purges the caches between here and the reader.
+    # For this cache only: caches between here and the reader cannot be purged.
     set resp.http.Cache-Control = regsub(resp.http.Cache-Control, ",\s*s-maxage=\d+", "");
     unset resp.http.Surrogate-Key;
     unset resp.http.Cache-Tag;

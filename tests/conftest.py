@@ -27,6 +27,9 @@ from tests.harness.emptying import empty_quickly
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), "")
 """The same browser; the shell, which has no windows, takes a third less of the processor."""
 PROCESSES = {"manage", "site", "stand", "start_manage"}
+"""Fixtures that start processes."""
+STARTERS = {"Process", "Server", "Stand", "serving", "start_mariadb", "start_redis", "start_varnish", "subprocess"}
+"""Names by which a test module starts processes or servers itself."""
 
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 StartManage = Callable[..., Process]
@@ -40,12 +43,21 @@ class Site:
     process: Process
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What a browser shows, or needs no database, is the same on every database. Long tests are started first."""
+    """Set the markers `once` and `slow`; long tests are started first."""
     for item in items:
         if "browser" in _fixtures(item) or not _asks_database(item):
             item.add_marker("once")
+        if _is_slow(item):
+            item.add_marker("slow")
     items.sort(key=_place)
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    if {"browser", *PROCESSES} & _fixtures(item) or any(map(item.get_closest_marker, ("long", "chaos", "screens"))):
+        return True
+    return isinstance(item, pytest.Function) and not STARTERS.isdisjoint(vars(item.module))
 
 
 def _asks_database(item: pytest.Item) -> bool:

@@ -1,18 +1,23 @@
-"""What the docs say is so: every setting, variable and command is described, every link leads somewhere."""
+"""The docs are complete and right: settings, variables, commands, links, files, tests and API paths."""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
 from django.core.management import get_commands
+from django.urls import Resolver404, resolve
 
 from articles.review.checks import NAMES
 from scheduling.conf import Settings
 from tests.harness import base_dir
 
-DOCS = [*sorted((base_dir / "docs").glob("*.md")), base_dir / "README.md", base_dir / "CHANGELOG.md"]
+DOCS = [*sorted((base_dir / "docs").glob("*.md")), *sorted(base_dir.glob("*.md"))]
 OURS = ("scheduling", "articles", "headline")
+FILE = re.compile(r"\b(?:articles|bench|headline|scheduling|templates|tests)/[\w/.]*\w\.(?:css|html|js|po|py|txt)\b")
+FOR_EXAMPLE = {"articles/exchange/NAME.py"}
 
 
 def read(name: str) -> str:
@@ -52,11 +57,40 @@ def test_every_command_is_described() -> None:
     assert [name for name in sorted(ours) if f"`{name}" not in described] == []
 
 
-@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
-def test_every_link_and_picture_is_there(path: object) -> None:
-    text = path.read_text(encoding="utf-8")  # type: ignore[attr-defined]
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
-    assert [link for link in links if not (path.parent / link).exists()] == []  # type: ignore[attr-defined]
+each_page = pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+
+
+@each_page
+def test_every_link_and_image_is_there(path: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", path.read_text(encoding="utf-8"))
+    targets = [(path.parent / link if link else path, anchor) for link, anchor in links]
+    assert [target for target, anchor in targets if not target.exists()] == []
+    assert [(target, anchor) for target, anchor in targets if anchor and anchor not in headings(target)] == []
+
+
+def headings(path: Path) -> set[str]:
+    """The anchors of a page, as GitHub makes them."""
+    found = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@each_page
+def test_every_file_that_a_page_names_is_there(path: Path) -> None:
+    named = set(FILE.findall(path.read_text(encoding="utf-8"))) - FOR_EXAMPLE
+    assert [name for name in sorted(named) if not (base_dir / name).exists()] == []
+
+
+@each_page
+def test_every_address_of_the_api_that_a_page_names_is_there(path: Path) -> None:
+    named = re.findall(r"/api/v1/(?:[\w<>-]+/)+", path.read_text(encoding="utf-8"))
+    assert [address for address in named if not is_there(re.sub(r"<\w+>", "1", address))] == []
+
+
+def is_there(address: str) -> bool:
+    try:
+        return resolve(address).url_name is not None
+    except Resolver404:
+        return False
 
 
 @pytest.mark.parametrize("name", ["security.md", "how-it-works.md"])
@@ -67,6 +101,14 @@ def test_every_test_that_a_page_names_is_there(name: str) -> None:
         if test and f"def {test}(" not in read(file):
             missing.append(f"{file}::{test}")
     assert missing == []
+
+
+def test_the_package_map_shows_the_floors_of_the_import_contract() -> None:
+    contract = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"][0]
+    floors = [set(re.findall(r"articles\.(\w+)", layer)) for layer in contract["layers"]]
+    rows = re.findall(r"^\| (`.+?) \|", read("docs/architecture.md"), re.MULTILINE)
+    shown = [set(re.findall(r"`(\w+)`", row)) for row in rows]
+    assert shown == [floor for floor in floors if floor]
 
 
 def test_the_readme_names_the_two_commands() -> None:

@@ -1,4 +1,4 @@
-"""What `make` promises."""
+"""The targets of the Makefile and the build server's scripts."""
 
 from __future__ import annotations
 
@@ -19,16 +19,33 @@ HONCHO = str(Path(python).parent / "honcho")
 
 def test_make_alone_lists_every_command() -> None:
     listed = subprocess.run(["make", "--silent"], cwd=base_dir, capture_output=True, text=True, check=True).stdout
-    assert re.findall(r"^make (\w+)", listed, re.MULTILINE) == [
+    assert re.findall(r"^make ([\w-]+)", listed, re.MULTILINE) == [
         "help",
         "run",
         "test",
+        "test-fast",
         "lint",
         "bench",
         "chaos",
         "screens",
         "clean",
     ]
+
+
+def test_the_fast_tests_start_no_server(tmp_path: Path) -> None:
+    """Programs that would leave a trace come before the real ones in PATH."""
+    programs = ("mariadb-install-db", "mariadbd", "redis-server", "varnishd", "chromium", "chromium-headless-shell")
+    for name in programs:
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "$0" >> {tmp_path}/started\nexit 1\n')
+        (tmp_path / name).chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    environment["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    chosen = "TESTS=tests/scheduling/test_fallback.py tests/headline/test_health.py tests/headline/test_api_unknown.py"
+    command = ["make", "--assume-old=.venv/test", "test-fast", chosen]
+    done = subprocess.run(command, cwd=base_dir, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+    assert not (tmp_path / "started").exists()
 
 
 @pytest.mark.usefixtures("transactional_db")
@@ -62,3 +79,9 @@ def test_the_build_server_lints_and_then_tests() -> None:
     script = base_dir / ".ci" / "run"
     assert os.access(script, os.X_OK)
     assert script.read_text().splitlines()[-2:] == ["make lint", "make test"]
+
+
+def test_the_build_server_takes_screenshots() -> None:
+    script = base_dir / ".ci" / "screens"
+    assert os.access(script, os.X_OK)
+    assert script.read_text().splitlines()[-1] == "make screens"

@@ -66,7 +66,8 @@ def left_over(page: str, content: list[str]) -> Iterator[str]:
         if len(rest) >= 10 and rest in whole:
             continue
         for known in content:
-            rest = re.sub(re.escape(known), "", rest, flags=re.IGNORECASE)
+            if known.lower() in rest.lower():  # to compile thousands of patterns takes a minute
+                rest = re.sub(re.escape(known), "", rest, flags=re.IGNORECASE)
         if set(WORD.findall(NAMES.sub("", rest))) - SAME_EVERYWHERE:
             yield text
 

@@ -1,6 +1,6 @@
 """No page breaks the policy that its own answer brings, and what breaks in is stopped by it.
 
-The desk's screens are all opened by `test_console`, which hears of their violations as of other errors.
+The desk's screens are all opened by `test_accessibility`, which records their violations as console errors.
 """
 
 from __future__ import annotations

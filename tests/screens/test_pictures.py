@@ -1,4 +1,7 @@
-"""Takes the pictures of `docs/screens`, which is no test: `make screens`, or `SCREENS=start,articles make screens`."""
+"""Takes screenshots of all screens into `var/screens`: `make screens`, or `SCREENS=start,articles make screens`.
+
+Those that `docs/screens` already has are replaced there, too.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +22,19 @@ from tests.screens.test_accessibility import NO_ADVANCE, Scheme, let_in, look
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.screens]
 
-FOLDER = base_dir / "docs" / "screens"
+FOLDER = base_dir / "var" / "screens"
+IN_DOCS = base_dir / "docs" / "screens"
 HEIGHTS = {1440: 900, 390: 844}
-MOST = 45_000  # bytes of a picture
+MOST = 45_000  # bytes of a screenshot
 SETTLED = 500  # milliseconds until fonts are there and scripts have run
 FADED = 300  # milliseconds until all colours are those of the scheme
 SCHEMES: tuple[Scheme, ...] = ("dark", "light")
 
 
-def test_every_screen_is_photographed(browser: Browser, site: Site) -> None:
+def test_screenshots_of_all_screens(browser: Browser, site: Site) -> None:
     admin = fill()
     wanted = os.environ.get("SCREENS", "").split(",")
-    FOLDER.mkdir(exist_ok=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     strangers = addresses.readers() | addresses.forgotten()
     screens = {admin.username: addresses.desk(), **addresses.of_others(), "": strangers}
     for user, its in screens.items():
@@ -42,11 +46,18 @@ def test_every_screen_is_photographed(browser: Browser, site: Site) -> None:
                 for scheme in SCHEMES:
                     look(page, width, HEIGHTS[width], scheme)
                     page.wait_for_timeout(FADED)
-                    (FOLDER / f"{name}-{width}-{scheme}.webp").write_bytes(small(page.screenshot()))
+                    store(f"{name}-{width}-{scheme}.webp", small(page.screenshot()))
+
+
+def store(name: str, image: bytes) -> None:
+    """Write the screenshot, and replace the one that the documentation shows."""
+    (FOLDER / name).write_bytes(image)
+    if (IN_DOCS / name).exists():
+        (IN_DOCS / name).write_bytes(image)
 
 
 def pages(browser: Browser, site: Site, user: str) -> Iterator[tuple[Page, int]]:
-    """A window for each width, with somebody logged in or, without a name, nobody; nothing goes on by itself."""
+    """A window for each width, for the user of this name or an anonymous one; bulk actions do not advance."""
     for width, height in HEIGHTS.items():
         viewport: ViewportSize = {"width": width, "height": height}
         with browser.new_context(base_url=site.url, viewport=viewport, reduced_motion="reduce") as context:
