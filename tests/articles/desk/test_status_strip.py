@@ -59,7 +59,7 @@ def test_the_strip_names_embargo_end_and_retraction_notice(desk: Client) -> None
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     assert "Under embargo" not in strip(desk, out)
     publishing.retract(out, by=make_editor("bob"), notice="Not <true>.")
-    assert "readers are told why.</span>" in strip(desk, out)
+    assert "readers see the retraction notice.</span>" in strip(desk, out)
     assert "“Not &lt;true&gt;.”" in strip(desk, out)
 
 

@@ -499,9 +499,9 @@ def test_a_deleted_release_frees_its_articles_and_leaves_no_task(irene: User) ->
     ids=[
         "unpublished",
         "retracted",
-        "publish what is out",
+        "publish what is live",
         "nothing new",
-        "take off what is not out",
+        "unpublish what is not live",
         "update a draft",
     ],
 )
