@@ -41,7 +41,9 @@ def test_chinese_lists_have_no_western_commas() -> None:
     assert [text for text in said if ", " in text] == []
 
 
-@pytest.mark.parametrize("folder", ["articles/desk", "articles/templates", "articles/publishing", "articles/releases", "templates"])
+@pytest.mark.parametrize(
+    "folder", ["articles/desk", "articles/templates", "articles/publishing", "articles/releases", "templates"]
+)
 def test_no_screen_joins_with_the_comma_of_one_language(folder: str) -> None:
     files = [path for path in Path(folder).rglob("*.*") if path.suffix in {".py", ".html"}]
     assert [str(path) for path in files if JOINED.search(path.read_text("utf-8"))] == []

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from articles import publishing
 from articles.audit.log import source
 from articles.models import Article, AuditEntry, Autosave, Presence, Update
-from articles.publishing.autosave import MOST_COPIES
+from articles.publishing.autosave import MAX_AUTOSAVES
 from articles.workflow import Transition
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press
 from tests.articles.desk.editor.test_body import open_form
@@ -268,7 +268,7 @@ def test_one_person_has_a_limited_number_of_copies_and_the_latest_stay() -> None
     client = logged_in(alice)
     keep(logged_in(bob), bob)
 
-    windows = [keep(client, alice)[0] for _number in range(MOST_COPIES + 5)]
+    windows = [keep(client, alice)[0] for _number in range(MAX_AUTOSAVES + 5)]
 
     left = {str(pk) for pk in Autosave.objects.filter(user=alice).values_list("pk", flat=True)}
     assert left == set(windows[5:])
