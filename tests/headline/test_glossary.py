@@ -114,7 +114,6 @@ ALLOWED = [
     Allowed("*.html", "announce", "data-announced", "to a screen reader, in a live region"),
     Allowed("tests/articles/site/*", "announce", "announced", "to a screen reader, in a live region"),
     Allowed("*", "heal", "healed", "a count of `refresh` that programs read (contract)"),
-    Allowed("articles/*/reconcile.py", "horizon", "horizon", "the end of the window that is reconciled"),
     Allowed(
         "*",
         "kill",
