@@ -109,7 +109,7 @@ def schedule_release(release: Release, *, publish_at: datetime, by: Actor, at_on
 
 @retried
 def publish_release_now(release: Release, *, by: Actor) -> None:
-    """Publish all members at this instant. Raises `ReleaseNotReady`, naming the blocking issues, and changes nothing."""
+    """Publish all members at this instant. Raises `ReleaseNotReady`, naming the issues, and changes nothing."""
     with _transition(ReleaseTransition.PUBLISH, release, by=by):
         members = lock_members(release)
         now = read_database_clock()
