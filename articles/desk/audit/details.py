@@ -110,14 +110,14 @@ _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "taken": (_("taken"), _listed),
     "discarded": (_("discarded revisions"), lambda numbers: gettext(", ").join(map(str, numbers))),
     "image": (_("image"), _image),
-    "notice": (_("kill notice"), str),
+    "notice": (_("retraction notice"), str),
     "old_name": (_("name before"), str),
     "planned": (_("what happens"), lambda value: str(ReleaseMember.Action(value).label)),
     "until": (_("ends"), _time),
     "update": (_("newer text"), _status),
     "update_at": (_("update at"), _time),
     "written_by": (_("text by"), lambda ids: gettext(", ").join(_users([pk]) for pk in ids)),
-    "unpublish_at": (_("take off at"), _times),
+    "unpublish_at": (_("unpublish at"), _times),
     "embargo_until": (_("embargo until"), _times),
 }
 """Name of a fact to what people call it, and how it is read."""
