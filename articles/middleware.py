@@ -75,13 +75,13 @@ class ForgedNumbersMiddleware:
         is_known = all(_is_key(key, text) for text in request.POST.getlist(ACTION_CHECKBOX_NAME))
         return None if is_known else HttpResponseBadRequest(_("What is chosen is not in this list: open it again."))
 
-    def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponseBase | None:
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
         """Answer a page number out of range, and a number beyond 64 bits, which SQLite cannot bind."""
         if not _is_admin(request):
             return None
-        if isinstance(fault, InvalidPage):
+        if isinstance(exception, InvalidPage):
             return HttpResponseBadRequest(_("There is no such page: open the first one again."))
-        if isinstance(fault, OverflowError):
+        if isinstance(exception, OverflowError):
             return HttpResponseBadRequest(_("A number is larger than any here: open the page again."))
         return None
 

@@ -112,7 +112,7 @@ class Notes:
 def recorded(action: str, article: Article, *, by: Actor | None, release: Release | None = None) -> Iterator[Notes]:
     """Record the changes of this block to a locked `article` (for a `release`), unless it raises.
 
-    Signal receivers record nothing meanwhile. The block may fill in the `Notes` it gets.
+    Signal receivers record nothing in the block. The block may fill in the `Notes` it gets.
     """
     before, notes = StateSnapshot.of(article), Notes()
     with unrecorded():

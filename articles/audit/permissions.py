@@ -84,7 +84,7 @@ def _own_draft(article: Article, by: Actor) -> Refusal | None:
 
 
 def _written_by_another(article: Article, by: Actor) -> Refusal | None:
-    """Contributors may not review their text, whoever its author is now."""
+    """Contributors may not review their text, even if its author has changed."""
     if article.author_id == by.pk:
         return _("This is your own article; another user must review it.")
     if by.pk in contributors(article):

@@ -108,7 +108,7 @@ def over_at(now: Instant) -> Q:
 class Article(Covered, Dated):
     """An article in any status.
 
-    The columns hold the text that readers see once its time has come. Once it is approved, newer text is stored in its
+    The columns hold the text that readers see once its time has come. Once it is approved, a new text is stored in its
     `Update`. Every save or deletion syncs its tasks in the same transaction, see
     `articles.publishing.reconcile`.
     """
@@ -148,7 +148,7 @@ class Article(Covered, Dated):
 
         @classmethod
         def passed(cls) -> tuple[Article.Status, ...]:
-            """Its text was approved; a newer text needs its own approval."""
+            """Its text was approved; a new text needs its own approval."""
             return *cls.visible(), cls.UNPUBLISHED
 
     title = models.CharField(_("headline"), max_length=200)
@@ -235,7 +235,7 @@ class Article(Covered, Dated):
     def save(self, *args: Any, **options: Any) -> None:
         """Save, sync the article's tasks and, if the text changed, store it as a revision, in one transaction.
 
-        Without `revise` the caller keeps the revision.
+        Without `revise` the caller stores the revision.
         """
         before, was_new = self.snapshot(), self._state.adding
 

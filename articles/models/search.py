@@ -78,8 +78,8 @@ class ReadsAny(ReadTermsLookup):
 class SearchEntry(models.Model):
     """The terms of one article whose text was approved, whether or not it is live.
 
-    Written in the transaction that changes the text, by `articles.search.index`. It never stands in the way of who
-    deletes an article by a way around Django.
+    Written in the transaction that changes the text, by `articles.search.index`. It has no foreign key constraint that
+    would stop another program from deleting an article.
     """
 
     article = models.OneToOneField(

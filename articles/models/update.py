@@ -1,4 +1,4 @@
-"""Updates: newer texts of articles that already have an approved one."""
+"""Updates: new texts of articles that already have an approved one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UpdateQuerySet(models.QuerySet["Update"]):
 
 
 class Update(models.Model):
-    """The newer text of an article whose own columns hold an approved one: a draft being written or reviewed, an
+    """The new text of an article whose own columns hold an approved one: a draft being written or reviewed, an
     approved text that waits to replace them, or both.
     """
 

@@ -68,7 +68,7 @@ from articles.publishing.schedules import (
     set_embargo,
     unschedule,
 )
-from articles.publishing.submissions import approval_obstacle, approve, reject, require_newest, submit
+from articles.publishing.submissions import approval_blocker, approve, reject, require_newest, submit
 from articles.publishing.tags import DELETE_TAG, NO_APPROVAL, RENAME_TAG, delete_tag, may_change, rename_tag
 from articles.publishing.transitions import Actor, description_of, lock, perform, position, possible_transitions, store
 from articles.publishing.updates import (
@@ -101,7 +101,7 @@ __all__ = [
     "adopt_all",
     "advance_bulk_action",
     "approve",
-    "approval_obstacle",
+    "approval_blocker",
     "cancel_all_tasks",
     "run_bulk_action",
     "channels_named",

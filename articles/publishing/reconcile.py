@@ -36,7 +36,7 @@ Times = dict[str, datetime]
 def sync_tasks(article_ids: Collection[int]) -> None:
     """Bring the tasks of these articles in line with their rows, in the caller's transaction.
 
-    The caller has saved, inserted or locked the rows in that transaction, so they cannot change meanwhile. Tasks that
+    The caller has saved, inserted or locked the rows in that transaction, so they cannot change. Tasks that
     need no change are not written.
     """
     for page in _pages(article_ids):

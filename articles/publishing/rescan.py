@@ -48,7 +48,7 @@ def review_submitted(article_id: int, *, needs_reviewer: bool = False) -> None:
 
 
 def _review_submitted(article_id: int, *, needs_reviewer: bool) -> bool:
-    """Review the text that is submitted now; False if the text or the words changed meanwhile."""
+    """Review the text that is submitted now; False if the text or the words changed during that."""
     revision = _submitted(article_id)
     if revision is None:
         return True

@@ -125,7 +125,7 @@ def _approve_update(update: Update, taken: TransitionContext) -> None:
         update.save()
 
 
-def approval_obstacle(revision: Revision) -> str:
+def approval_blocker(revision: Revision) -> str:
     """Why this revision cannot be approved without an override; empty if it can."""
     return "" if has_writer(revision) else _no_writer()
 

@@ -109,7 +109,7 @@ def schedule_release(release: Release, *, publish_at: datetime, by: Actor, at_on
 
 @retried
 def publish_release_now(release: Release, *, by: Actor) -> None:
-    """Put all members out at this instant. Raises `ReleaseNotReady`, naming what is wrong, and then does nothing."""
+    """Publish all members at this instant. Raises `ReleaseNotReady`, naming the issues, and changes nothing."""
     with _transition(ReleaseTransition.PUBLISH, release, by=by):
         members = lock_members(release)
         now = read_database_clock()
@@ -162,7 +162,7 @@ def delete_release(release: Release, *, by: Actor) -> None:
 def lock_members(release: Release) -> list[ReleaseMember]:
     """Lock the articles and then the members of a locked release; returns the members.
 
-    No member can be added meanwhile, and one whose article is just being deleted is loaded without it.
+    No member can be added then, and one whose article is just being deleted is loaded without it.
     """
     ids = list(release.members.filter(article__isnull=False).values_list("article", flat=True))
     list(lock_by_ids(Article, ids).values_list("pk"))

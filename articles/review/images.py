@@ -41,7 +41,7 @@ _DATA_ADDRESS = re.compile(r"""\bdata:([\w.+-]+/[\w.+-]+)?((?:;[\w=."+-]+)*),([^
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Problem:
     """A problem of an image, with its verdict for the article."""
 
     verdict: Verdict
@@ -50,14 +50,14 @@ class Fault:
 
 def review_images(subject: Subject) -> Opinion:
     """Check each image embedded in the body, and those of the image library in cover and body."""
-    faults = [*_faults(subject.body), *(fault for image in subject.images for fault in _faults_of(image))]
-    return strictest([PASSED, *map(_opinion, faults)])
+    problems = [*_problems(subject.body), *(problem for image in subject.images for problem in _problems_of(image))]
+    return strictest([PASSED, *map(_opinion, problems)])
 
 
-def inspect(data: bytes, *, claimed: str = "") -> list[Fault]:
+def inspect(data: bytes, *, claimed: str = "") -> list[Problem]:
     """The problems of an image; `claimed` is its media type, such as "image/png"."""
     if len(data) > MOST_BYTES:
-        return [Fault(Verdict.UNSURE, _("The image is larger than %d MB.") % (MOST_BYTES // 1_000_000))]
+        return [Problem(Verdict.UNSURE, _("The image is larger than %d MB.") % (MOST_BYTES // 1_000_000))]
     try:
         with PillowImage.open(io.BytesIO(data), formats=FORMATS) as image:
             return list(_look(image, data, claimed))
@@ -69,20 +69,20 @@ def inspect(data: bytes, *, claimed: str = "") -> list[Fault]:
         PillowImage.DecompressionBombError,
         PillowImage.DecompressionBombWarning,
     ):
-        return [Fault(Verdict.BLOCKED, _("The image cannot be decoded, or is none."))]
+        return [Problem(Verdict.BLOCKED, _("The image cannot be decoded, or is none."))]
 
 
-def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[Fault]:
+def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[Problem]:
     if image.width * image.height > MOST_PIXELS or getattr(image, "n_frames", 1) > MOST_FRAMES:
-        yield Fault(Verdict.UNSURE, _("The image has more than %d million pixels.") % (MOST_PIXELS // 1_000_000))
+        yield Problem(Verdict.UNSURE, _("The image has more than %d million pixels.") % (MOST_PIXELS // 1_000_000))
         return
     image.load()
     if claimed and claimed not in (image.get_format_mimetype(), PillowImage.MIME.get(image.format or "")):
-        yield Fault(Verdict.BLOCKED, _("The image is not of the type it claims to be: %s.") % claimed)
+        yield Problem(Verdict.BLOCKED, _("The image is not of the type it claims to be: %s.") % claimed)
     if _hides_something(image.format or "", data):
-        yield Fault(Verdict.BLOCKED, _("The image contains other content, such as a script or an archive."))
+        yield Problem(Verdict.BLOCKED, _("The image contains other content, such as a script or an archive."))
     if image.getexif().get_ifd(_GPS) or b"GPSLatitude" in data:
-        yield Fault(Verdict.UNSURE, _("The image contains the place where it was taken."))
+        yield Problem(Verdict.UNSURE, _("The image contains the place where it was taken."))
 
 
 def _hides_something(kind: str, data: bytes) -> bool:
@@ -101,7 +101,7 @@ def _ends_with_image(kind: str, data: bytes) -> bool:
     return data.rstrip(b"\0").endswith(_END[kind])
 
 
-def _faults(body: str) -> Iterator[Fault]:
+def _problems(body: str) -> Iterator[Problem]:
     for address in _DATA_ADDRESS.finditer(html.unescape(body)):
         kind, parameters, content = address.groups()
         try:
@@ -112,16 +112,16 @@ def _faults(body: str) -> Iterator[Fault]:
         yield from inspect(data, claimed=(kind or "text/plain").lower())
 
 
-def _faults_of(image: Image) -> Iterator[Fault]:
+def _problems_of(image: Image) -> Iterator[Problem]:
     """The problems of an image in the library; one missing in the storage needs a reviewer."""
     try:
         found = inspect(image.read(), claimed=f"image/{image.format}")
     except Exception:
         logger.exception("image %s cannot be read", image.pk)
-        found = [Fault(Verdict.UNSURE, _("The image cannot be read from the storage."))]
-    for fault in found:
-        yield Fault(fault.verdict, f"“{image.title}”: {fault.message}")
+        found = [Problem(Verdict.UNSURE, _("The image cannot be read from the storage."))]
+    for problem in found:
+        yield Problem(problem.verdict, f"“{image.title}”: {problem.message}")
 
 
-def _opinion(fault: Fault) -> Opinion:
-    return Opinion(fault.verdict, fault.message, (Finding(Field.BODY, message=fault.message),))
+def _opinion(problem: Problem) -> Opinion:
+    return Opinion(problem.verdict, problem.message, (Finding(Field.BODY, message=problem.message),))

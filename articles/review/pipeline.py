@@ -86,9 +86,9 @@ def _find(matcher: words.Matcher, subject: Subject) -> Iterator[Finding]:
             )
 
 
-def _paragraph(text: str, place: int) -> int:
-    """The number of the paragraph at `place`; empty lines do not count."""
-    return len([line for line in text[:place].split("\n")[:-1] if line.strip()]) + 1
+def _paragraph(text: str, position: int) -> int:
+    """The number of the paragraph at `position`; empty lines do not count."""
+    return len([line for line in text[:position].split("\n")[:-1] if line.strip()]) + 1
 
 
 def _context(text: str, match: words.Match) -> str:

@@ -100,8 +100,8 @@ def _new_words(
         if not text:
             continue
         normalised = plain_form(text[: LONGEST_WORD + 1])
-        if fault := problem_of(text):
-            _refuse(report, number, text, fault, failed=True)
+        if problem := problem_of(text):
+            _refuse(report, number, text, problem, failed=True)
         elif normalised in known:
             _refuse(report, number, text, _repeated(known[normalised], level), failed=known[normalised] != level)
         else:

@@ -43,7 +43,7 @@ class Newsroom:
         return page
 
     def member(self, role: Role, name: str, *, zone: str = "") -> Page:
-        """Somebody of this role, who has just logged in; his screens speak the newsroom's language, in his zone."""
+        """A user of this role, just logged in; the admin uses the newsroom's language and the user's zone."""
         user = make_member(role, name)
         Preferences.objects.create(user=user, language=self.language, time_zone=zone)
         page = self._open(locale="en-US", viewport=A_BIG_WINDOW)

@@ -108,7 +108,7 @@ class Work:
             reschedule_task(task.task_id, due)
 
     def is_done(self) -> bool:
-        """Whether everything due has been put out, taken off, updated and released."""
+        """Whether everything due has been published, unpublished, updated and released."""
         self.release.refresh_from_db()
         waiting = Article.objects.filter(status=APPROVED).exists()
         titles = set(Article.objects.exclude(status=Status.PUBLISHED).values_list("title", flat=True))
@@ -134,7 +134,7 @@ class Timing:
 def outlast(work: Work, trouble: Trouble, *, seconds: float) -> Timing:
     """Let the work become due while its audit entries are refused for `seconds`, repair that, wait for the end.
 
-    The workers run already. Nobody presses anything.
+    The workers run already. No user does anything.
     """
     desk = Client()
     desk.force_login(work.editor)

@@ -47,7 +47,7 @@ class Stage:
         return self.article(Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
 
     def updated(self) -> Article:
-        """One that is out and has an approved newer text."""
+        """A live article with an approved update."""
         article = self.out()
         publishing.edit(article, by=self.user, changes={"title": "Harbour bridge closes again"})
         update = Update.objects.get(article=article)

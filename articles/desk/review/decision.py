@@ -22,7 +22,7 @@ from articles.desk.parse_int import whole_number
 from articles.desk.transitions import may_take, state, state_of_update
 from articles.exceptions import ArticleError, ReasonMissing
 from articles.models import Article, SoftLock
-from articles.publishing import Actor, approval_obstacle, compare, for_review, last_approved
+from articles.publishing import Actor, approval_blocker, compare, for_review, last_approved
 from articles.review import findings_of
 from articles.workflow import Transition
 from scheduling.services import read_database_clock
@@ -138,7 +138,7 @@ class DecidingScreen(ModelAdmin):
         article = Article.objects.select_related("author", "channel", "update__draft").get(pk=row.pk)
         shown, older = for_review(article), last_approved(article)
         subject, soft_lock = article.pending_update or article, _soft_lock_of(article)
-        barred, no_writer = refusal(REVIEW, request.user, article), approval_obstacle(shown)
+        barred, no_writer = refusal(REVIEW, request.user, article), approval_blocker(shown)
         context = {
             **self.admin_site.each_context(request),
             "title": shown.title,

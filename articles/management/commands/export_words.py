@@ -15,7 +15,7 @@ from articles.models import SensitiveWord
 class Command(BaseCommand):
     """One word a line, UTF-8, in a stable order."""
 
-    help = "Write the sensitive words, or innocent phrases, of one level to a text file, one a line."
+    help = "Write the sensitive words, or allowed phrases, of one level to a text file, one a line."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the file and the level."""

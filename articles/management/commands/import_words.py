@@ -22,7 +22,7 @@ SOME_FAILED, ALL_UNREADABLE = 1, 2
 class Command(NewsroomCommand):
     """One word a line, UTF-8. Safe to repeat."""
 
-    help = "Add sensitive words, or innocent phrases, from a text file with one a line. Safe to repeat."
+    help = "Add sensitive words, or allowed phrases, from a text file with one a line. Safe to repeat."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the file and the level."""

@@ -12,7 +12,7 @@ from django.db.models.expressions import Combinable
 class SavesOnlyChanges(models.Model):
     """A model whose `save()` writes only the fields changed since the instance was loaded.
 
-    Django writes every field. An editor who loaded an article a moment before it went live would then put it back
+    Django writes every field. An editor who loaded an article a moment before it went live would then set it back
     to "approved" by correcting a comma.
     """
 

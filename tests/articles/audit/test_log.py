@@ -306,7 +306,7 @@ def details(client: Client, entry: AuditEntry) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
-def test_the_facts_of_an_entry_are_read_in_words_and_in_ones_own_zone(client: Client) -> None:
+def test_the_details_of_an_entry_are_read_in_words_and_in_ones_own_zone(client: Client) -> None:
     editor, end = make_editor(), datetime(2030, 1, 1, 12, tzinfo=UTC)
     editor.user_permissions.add(Permission.objects.get(codename="view_auditentry"))
     Preferences.objects.create(user=editor, time_zone="Asia/Shanghai")

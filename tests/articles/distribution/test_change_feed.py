@@ -141,8 +141,8 @@ def test_what_no_one_saw_leaves_no_trace(follower: Follower, alice: User) -> Non
         article = make_article(f"Secret {status}", status=status, publish_at=soon(hours=1), embargo_until=soon(hours=2))
         follower.poll()
         article.delete()
-    killed = make_article("Killed", status=APPROVED, publish_at=soon(hours=1))
-    publishing.retract(killed, by=alice, notice="No.")
+    retracted = make_article("Retracted", status=APPROVED, publish_at=soon(hours=1))
+    publishing.retract(retracted, by=alice, notice="No.")
     assert (follower.poll(), follower.heard, FeedEntry.objects.count()) == ([], [], 0)
 
 
@@ -299,7 +299,7 @@ def test_a_transaction_that_ends_late_is_not_missed() -> None:
     writer = threading.Thread(target=write_slowly)
     writer.start()
     assert written.wait(30)
-    if connection.vendor != "sqlite":  # where nobody else writes meanwhile
+    if connection.vendor != "sqlite":  # where no other connection writes
         Article.objects.filter(pk=first.pk).update(title="Written after, committed before")
         assert follower.poll() == [(first.pk, "live")]
     may_end.set()

@@ -116,10 +116,10 @@ def test_the_hub_hears_that_a_release_was_rolled_back(hub: Hub) -> None:
     article = make_article(status=APPROVED, channel=make_channel("Town"))
     release = make_release(article, by=alice)
     releases.publish_release_now(release, by=alice)
-    told = heard(hub)
-    assert len(told) == 6 and f"{SITE}/channel/town/feed/" in told
+    pinged = heard(hub)
+    assert len(pinged) == 6 and f"{SITE}/channel/town/feed/" in pinged
     releases.roll_back_release(release, by=alice)
-    assert heard(hub) == told
+    assert heard(hub) == pinged
 
 
 def test_a_group_that_goes_live_is_one_ping_for_all_its_feeds(hub: Hub) -> None:

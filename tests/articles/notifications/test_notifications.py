@@ -48,7 +48,7 @@ def author() -> User:
     return user
 
 
-def told(user: User) -> list[tuple[str, str]]:
+def notified(user: User) -> list[tuple[str, str]]:
     return list(Notification.objects.filter(user=user).order_by("at").values_list("kind", "article_title"))
 
 
@@ -66,13 +66,13 @@ def test_an_author_is_notified_of_a_rejection_and_why(author: User) -> None:
 
 def test_an_author_is_notified_of_an_approval(author: User) -> None:
     approve(make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW))
-    assert told(author) == [(Kind.APPROVED, "Mayor resigns")]
+    assert notified(author) == [(Kind.APPROVED, "Mayor resigns")]
 
 
 def test_an_author_is_notified_that_the_article_is_live(author: User) -> None:
     article = make_article("Mayor resigns", author=author, status=APPROVED, publish_at=soon(seconds=-1))
     publish([make_task(1, article)])
-    assert told(author) == [(Kind.PUBLISHED, "Mayor resigns")]
+    assert notified(author) == [(Kind.PUBLISHED, "Mayor resigns")]
 
 
 def test_authors_of_articles_published_together_are_each_notified_as_they_chose(author: User) -> None:
@@ -85,9 +85,9 @@ def test_authors_of_articles_published_together_are_each_notified_as_they_chose(
     articles = Article.objects.order_by("pk")
     publish([make_task(number, article) for number, article in enumerate(articles)])
 
-    assert sorted(told(author)) == [(Kind.PUBLISHED, "Story 0"), (Kind.PUBLISHED, "Story 4")]
-    assert told(mailed) == [(Kind.PUBLISHED, "Story 1")]
-    assert told(silent) == []
+    assert sorted(notified(author)) == [(Kind.PUBLISHED, "Story 0"), (Kind.PUBLISHED, "Story 4")]
+    assert notified(mailed) == [(Kind.PUBLISHED, "Story 1")]
+    assert notified(silent) == []
     shown = Notification.objects.in_desk_of(author).unread()
     assert {notification.article_id for notification in shown} == {articles[0].pk, articles[4].pk}
     assert TaskInfo.objects.get(task_type=MAIL).key == str(Notification.objects.get(user=mailed).pk)
@@ -99,7 +99,7 @@ def make_task(number: int, article: Article) -> TaskInfo:
 
 def test_an_author_is_notified_that_an_article_is_pulled_back(author: User) -> None:
     record("pulled_back", article=make_article("Mayor resigns", author=author))
-    assert told(author) == [(Kind.PULLED_BACK, "Mayor resigns")]
+    assert notified(author) == [(Kind.PULLED_BACK, "Mayor resigns")]
 
 
 def test_no_one_is_notified_of_their_own_action() -> None:
@@ -176,8 +176,8 @@ def test_publishers_and_operators_are_notified_once_that_an_article_is_overdue(a
 
     assert [notify_of_trouble(), notify_of_trouble()] == [1, 0]
 
-    assert told(publisher) == told(operator) == [(Kind.OVERDUE, "Mayor resigns")]
-    assert told(author) == []
+    assert notified(publisher) == notified(operator) == [(Kind.OVERDUE, "Mayor resigns")]
+    assert notified(author) == []
 
 
 def test_they_are_notified_that_publishing_has_failed_and_why() -> None:
@@ -189,7 +189,7 @@ def test_they_are_notified_that_publishing_has_failed_and_why() -> None:
 
     notify_of_trouble()
 
-    assert told(publisher) == [(Kind.FAILED, "Mayor resigns")]
+    assert notified(publisher) == [(Kind.FAILED, "Mayor resigns")]
     assert Notification.objects.get().reason == "OSError: disk full"
 
 
@@ -198,7 +198,7 @@ def test_administrators_are_notified_when_there_is_no_one_else() -> None:
     make_article(status=APPROVED, publish_at=soon(hours=1))
     TaskInfo.objects.filter(task_type=PUBLISH).update(execute_time=soon(minutes=-1))
     notify_of_trouble()
-    assert len(told(root)) == 1
+    assert len(notified(root)) == 1
 
 
 LIST = "/admin/articles/notification/"

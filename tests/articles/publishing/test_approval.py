@@ -437,7 +437,7 @@ def test_a_tag_of_a_live_article_is_changed_and_deleted_by_who_may_approve(autho
     clerk.screens.post(listed, {"action": "delete_selected", "_selected_action": [tag.pk], "post": "yes"})
     assert Tag.objects.get().name == "Mayors"
     assert (
-        "only who may approve articles can change it"
+        "only users who may approve articles can change it"
         in clerk.screens.get(reverse("admin:articles_tag_change", args=[tag.pk])).text
     )
     assert chief.rename(tag, "City hall") == 302

@@ -107,7 +107,7 @@ def test_each_article_is_authorised_and_recorded_as_if_alone() -> None:
     assert (entry.action, entry.source, entry.user_id) == (Transition.SUBMIT, AuditEntry.Source.ADMIN, author.pk)
 
 
-def test_a_permission_that_is_removed_meanwhile_is_missing(alice: User) -> None:
+def test_a_permission_that_is_removed_during_it_is_missing(alice: User) -> None:
     articles = some(status=APPROVED)
     bulk_action = bulk.gather_articles(Transition.SCHEDULE, [(one.pk, one.title) for one in articles], by=alice)
     bulk.start_bulk_action(bulk_action, publish_at=soon(hours=1))
@@ -193,7 +193,7 @@ def test_articles_changed_since_are_left_and_named(alice: User) -> None:
     assert [moment for _status, moment in states(*articles)] == [None, later, later]
 
 
-def test_what_went_live_meanwhile_is_not_undone(alice: User) -> None:
+def test_what_went_live_since_is_not_undone(alice: User) -> None:
     article = make_article("Out", status=APPROVED)
     bulk_action = do(alice, Transition.SCHEDULE, article, publish_at=soon(seconds=-1))
     assert refusals(take_back(bulk_action)) == {"Out": "The article has gone live."}

@@ -69,7 +69,7 @@ def opened_by(user: User) -> Client:
     return client
 
 
-def test_everybody_reads_what_is_wrong_and_operators_the_databases_own_words() -> None:
+def test_all_users_read_the_error_and_operators_the_databases_own_words() -> None:
     beat([row("disk_full"), row("disk_full", RELEASE)])
     beat([])
     for role, sees_words in ((Role.AUTHOR, False), (Role.OPERATOR, True)):
@@ -204,6 +204,6 @@ def test_users_are_notified_once_of_articles_and_releases_that_fail() -> None:
     TaskInfo.objects.filter(pk=task.pk).update(attempts=1)
     TaskInfoLog.objects.filter(pk=task.pk).update(attempts=1, error="KeyError: 'members'")
     assert [notify_of_trouble(), notify_of_trouble()] == [2, 0]
-    told = Notification.objects.filter(user=publisher, kind=Notification.Kind.FAILED)
-    assert set(told.values_list("reason", flat=True)) == {"ValueError: no revision", "KeyError: 'members'"}
+    failures = Notification.objects.filter(user=publisher, kind=Notification.Kind.FAILED)
+    assert set(failures.values_list("reason", flat=True)) == {"ValueError: no revision", "KeyError: 'members'"}
     assert Release.objects.get().status == Release.Status.SCHEDULED

@@ -104,7 +104,7 @@ DISTANCES = {"schedule": 60, "embargo": 100, "schedule_update": 30, "wait": 80}
 WITHOUT_ARTICLE = frozenset({"forbid", "work", "wait"})
 
 
-def told(story: str) -> list[tuple[Any, ...]]:
+def script_of(story: str) -> list[tuple[Any, ...]]:
     """The story as a script about one article."""
     return [
         (name, *(() if name in WITHOUT_ARTICLE else ("a",)), *([DISTANCES[name]] if name in DISTANCES else []))
@@ -115,7 +115,7 @@ def told(story: str) -> list[tuple[Any, ...]]:
 def each_story(test: Any) -> Any:
     """Run every story in every run."""
     for story in STORIES:
-        test = example(script=told(story))(test)
+        test = example(script=script_of(story))(test)
     return test
 
 
@@ -185,7 +185,7 @@ class Newsroom:
             article.tags.add(self.tag)
         self.expected = {key: Expected(Wording(f"{key} 0", (self.tag.name,))) for key in self.articles}
         self.wrote = {key: {self.editor.pk} for key in self.articles}
-        """Who had a hand in the newest text of each since its last approval."""
+        """The contributors to the newest text of each since its last approval."""
         self.approved: set[str] = set()
         self.machine = ReviewPolicy.Machine.NEVER.value
 
@@ -249,7 +249,7 @@ class Newsroom:
         self.editor = self.users[name]
 
     def reassign(self, key: str) -> None:
-        """The article gets another author: whoever is at work, the old one and the new one have had a hand in it."""
+        """The article gets another author: the editor, the old and the new author are contributors."""
         old = self.article(key).author
         new = next(user for user in self.users.values() if user != old)
         if self.take(publishing.edit, key, changes={"author": new}):
@@ -300,7 +300,7 @@ class Newsroom:
             self.adopt(key)
 
     def override(self, key: str) -> None:
-        """The administrator approves, whoever wrote it."""
+        """The administrator approves any text."""
         number = self.read(key)
         try:
             publishing.approve(self.articles[key], by=self.root, revision=number, override="Nobody else is here.")
@@ -310,7 +310,7 @@ class Newsroom:
         self.adopt(key)
 
     def approve_after_a_change_of_time(self, key: str) -> None:
-        """What a reviewer read before somebody changed the time is not approved."""
+        """A text that a reviewer read before its time was changed is not approved."""
         number, before = self.read(key), self.article(key).publish_at
         status = self.article(key).status
         time = self.later(-60) if before is None else None
@@ -507,7 +507,7 @@ class Newsroom:
 def test_what_is_live_is_always_an_approved_revision_whose_time_has_come(
     travel: Travel, script: list[tuple[Any, ...]]
 ) -> None:
-    """R5.3 R5.5, S1 to S5: readers see what was approved by a person who had no hand in it, by the machine where the
+    """R5.3 R5.5, S1 to S5: readers see what was approved by a user who did not contribute, automatically where the
     newsroom chose that, or by an override.
     """
     Article.objects.all().delete()

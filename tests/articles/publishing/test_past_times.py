@@ -1,6 +1,6 @@
 """Times in the past: no source accepts one that would publish at once, unless that is asked for.
 
-A time up to a minute past is "now"; `publish`, and `at_once` by somebody who may publish, say it in so many words.
+A time up to a minute past is "now"; `publish`, and `at_once` by a user who may publish, ask for it explicitly.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ def test_no_command_schedules_for_the_past(alice: User) -> None:
     assert times(article) == [article.publish_at]
 
 
-def test_services_take_a_time_that_is_named_for_a_wish_and_a_shift_for_none(alice: User) -> None:
+def test_services_take_a_time_that_is_named_as_at_once_and_a_shift_not(alice: User) -> None:
     """R0.2"""
     named, shifted = waiting(), waiting()
     publishing.schedule(named, publish_at=soon(hours=-4), by=alice)
@@ -297,7 +297,7 @@ def test_services_take_a_time_that_is_named_for_a_wish_and_a_shift_for_none(alic
     assert publish_tasks(shifted) == [shifted.publish_at]
 
 
-def test_publishers_may_wish_it(alice: User) -> None:
+def test_publishers_may_ask_for_it(alice: User) -> None:
     article = waiting()
     publishing.schedule(article, publish_at=soon(hours=-4), by=make_member(Role.PUBLISHER))
     assert is_live(article)

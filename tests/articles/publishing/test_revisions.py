@@ -1,4 +1,4 @@
-"""Revisions: the approved text goes live, whatever is written meanwhile."""
+"""Revisions: the approved text goes live, whatever is written later."""
 
 from __future__ import annotations
 

@@ -152,14 +152,14 @@ def test_a_release_waits_for_no_one_and_goes_live_when_its_members_are_free(iren
             held.set()
             released.wait(10 if has_row_locks else 0.2)
 
-    def release_meanwhile() -> int:
+    def release_at_that_time() -> int:
         held.wait(10)
         work()
         count = Article.objects.live(database_now()).exclude(pk=bulletin.pk).count()
         released.set()
         return count
 
-    assert together(edit_slowly, release_meanwhile)[1] == (0 if has_row_locks else 20)
+    assert together(edit_slowly, release_at_that_time)[1] == (0 if has_row_locks else 20)
     eventually(work)
     bulletin.refresh_from_db()
     assert bulletin.status == Status.PUBLISHED

@@ -137,8 +137,10 @@ def test_one_member_that_is_not_approved_stops_all_and_all_users_concerned_are_n
     assert isinstance(verdict, Drop)
     assert (release.status, live_titles()) == (Release.Status.FAILED, set())
     assert release.reason == "“Bad”: A reviewer has not decided yet."
-    told = Notification.objects.filter(kind=Notification.Kind.FAILED, release=release)
-    assert set(told.values_list("user", "reason")) == {(user.pk, release.reason) for user in (author, publisher, irene)}
+    failures = Notification.objects.filter(kind=Notification.Kind.FAILED, release=release)
+    assert set(failures.values_list("user", "reason")) == {
+        (user.pk, release.reason) for user in (author, publisher, irene)
+    }
 
 
 def test_a_failed_release_is_fixed_and_published(irene: User) -> None:
@@ -326,7 +328,7 @@ def test_an_article_belongs_to_one_pending_release(irene: User) -> None:
     releases.add_member(second, article=article, by=irene)
 
 
-# Members change meanwhile
+# Members change
 
 
 def test_a_deleted_member_fails_the_release_until_it_is_removed(irene: User) -> None:
@@ -343,7 +345,7 @@ def test_a_deleted_member_fails_the_release_until_it_is_removed(irene: User) -> 
     assert live_titles() == {"Kept"}
 
 
-def test_an_approved_text_goes_live_whatever_is_being_written_meanwhile(irene: User) -> None:
+def test_an_approved_text_goes_live_whatever_is_being_written(irene: User) -> None:
     article = make_article("Approved", status=APPROVED)
     release = due(make_release(article, by=irene), irene)
     publishing.edit(article, by=irene, changes={"title": "Not approved"})
@@ -442,7 +444,7 @@ def test_a_cancelled_release_is_not_published_and_can_be_prepared_again(irene: U
     assert live_titles() == {article.title}
 
 
-def test_an_article_published_alone_meanwhile_stays_live_when_its_release_is_prepared_again(irene: User) -> None:
+def test_an_article_published_alone_stays_live_when_its_release_is_prepared_again(irene: User) -> None:
     article = make_article(status=APPROVED)
     release = make_release(article, by=irene)
     releases.cancel_release(release, by=irene)
@@ -499,9 +501,9 @@ def test_a_deleted_release_frees_its_articles_and_leaves_no_task(irene: User) ->
     ids=[
         "unpublished",
         "retracted",
-        "publish what is out",
+        "publish what is live",
         "nothing new",
-        "take off what is not out",
+        "unpublish what is not live",
         "update a draft",
     ],
 )
@@ -595,14 +597,14 @@ def test_a_roll_back_loses_no_text_that_came_later(irene: User) -> None:
 
 
 def test_a_roll_back_restores_nothing_that_was_retracted_or_deleted(irene: User) -> None:
-    killed, gone, fine = (make_article(title, status=APPROVED) for title in ("Killed", "Gone", "Fine"))
-    release = make_release(killed, gone, fine, by=irene)
+    retracted, gone, fine = (make_article(title, status=APPROVED) for title in ("Retracted", "Gone", "Fine"))
+    release = make_release(retracted, gone, fine, by=irene)
     releases.publish_release_now(release, by=irene)
-    killed.refresh_from_db()
-    publishing.retract(killed, by=irene, notice="Invented")
+    retracted.refresh_from_db()
+    publishing.retract(retracted, by=irene, notice="Invented")
     gone.delete()
     releases.roll_back_release(release, by=irene)
-    assert [row["status"] for row in state(killed, fine)] == [Status.RETRACTED, APPROVED]
+    assert [row["status"] for row in state(retracted, fine)] == [Status.RETRACTED, APPROVED]
 
 
 def test_a_roll_back_shows_nothing_under_embargo_and_then_takes_nothing_back(irene: User) -> None:

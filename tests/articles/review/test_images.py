@@ -12,7 +12,7 @@ from PIL import Image as PillowImage
 from PIL.TiffImagePlugin import IFDRational
 
 from articles.review import Subject
-from articles.review.images import Fault, inspect, review_images
+from articles.review.images import Problem, inspect, review_images
 from articles.workflow import Verdict
 
 
@@ -26,7 +26,7 @@ def image(kind: str = "PNG", size: tuple[int, int] = (40, 30), *, located: bool 
     return file.getvalue()
 
 
-def verdicts(faults: list[Fault]) -> set[Verdict]:
+def verdicts(faults: list[Problem]) -> set[Verdict]:
     return {fault.verdict for fault in faults}
 
 
