@@ -167,8 +167,10 @@ TRANSITIONS: dict[Transition, TransitionRule] = {
         path="publish",
         held_for=ReleaseMember.Action.PUBLISH,
         is_bulk_action=True,
-        confirmation=_("Readers see it from this moment on."),
-        bulk_confirmation=_("Readers will see them at once; this cannot be undone, but they can be unpublished."),
+        confirmation=_("Readers see it immediately."),
+        bulk_confirmation=_(
+            "Readers see these articles immediately. This cannot be undone, but you can unpublish them."
+        ),
     ),
     Transition.UNPUBLISH: TransitionRule(
         label=_("Unpublish"),
@@ -180,8 +182,8 @@ TRANSITIONS: dict[Transition, TransitionRule] = {
         is_undoable=True,
         is_bulk_action=True,
         is_removal=True,
-        confirmation=_("Readers do not see it from this moment on. It can be republished."),
-        bulk_confirmation=_("Readers will not see them from that moment on."),
+        confirmation=_("Readers no longer see it. You can republish it later."),
+        bulk_confirmation=_("Readers no longer see these articles."),
     ),
     Transition.REPUBLISH: TransitionRule(
         label=_("Republish"),
@@ -193,11 +195,11 @@ TRANSITIONS: dict[Transition, TransitionRule] = {
         held_for=ReleaseMember.Action.PUBLISH,
         is_undoable=True,
         is_bulk_action=True,
-        confirmation=_("Readers see it again from this moment on, with the date it had."),
-        bulk_confirmation=_("Readers will see them again at once, with the dates they had."),
+        confirmation=_("Readers see it again immediately, with its original date."),
+        bulk_confirmation=_("Readers see these articles again immediately, with their original dates."),
     ),
     Transition.SET_EMBARGO: TransitionRule(
-        label=_("Set or lift the embargo"),
+        label=_("Set or lift embargo"),
         icon="lock_clock",
         permission="articles.lift_embargo",
         sources=TO_COME | {Status.UNPUBLISHED},
@@ -213,7 +215,7 @@ TRANSITIONS: dict[Transition, TransitionRule] = {
         input=Input.NOTICE,
         path="retract",
         is_removal=True,
-        confirmation=_("From this moment on readers see nothing but this notice: “%(notice)s”"),
+        confirmation=_("Readers see only this notice from now on: “%(notice)s”"),
     ),
     Transition.UNDO_RETRACTION: TransitionRule(
         label=_("Undo retraction"),
@@ -251,7 +253,7 @@ TRANSITIONS: dict[Transition, TransitionRule] = {
         subject=Subject.UPDATE,
         path="update/publish",
         held_for=ReleaseMember.Action.UPDATE,
-        confirmation=_("The update replaces the live text at this moment."),
+        confirmation=_("The update replaces the live text immediately."),
     ),
     Transition.DISCARD_UPDATE: TransitionRule(
         label=_("Discard update"),
@@ -297,16 +299,16 @@ _PENDING = frozenset(Release.Status.pending())
 _OVER = frozenset({Release.Status.CANCELLED, Release.Status.ROLLED_BACK})
 
 RELEASE_TRANSITIONS: dict[ReleaseTransition, ReleaseTransitionRule] = {
-    ReleaseTransition.CHANGE: ReleaseTransitionRule(_("Change the release"), _PENDING, None),
-    ReleaseTransition.SCHEDULE: ReleaseTransitionRule(_("Schedule the release"), _PENDING, Release.Status.SCHEDULED),
-    ReleaseTransition.PUBLISH: ReleaseTransitionRule(_("Publish the release now"), _PENDING, Release.Status.PUBLISHED),
-    ReleaseTransition.CANCEL: ReleaseTransitionRule(_("Cancel the release"), _PENDING, Release.Status.CANCELLED),
-    ReleaseTransition.REOPEN: ReleaseTransitionRule(_("Prepare it again"), _OVER, Release.Status.DRAFT),
+    ReleaseTransition.CHANGE: ReleaseTransitionRule(_("Edit release"), _PENDING, None),
+    ReleaseTransition.SCHEDULE: ReleaseTransitionRule(_("Schedule release"), _PENDING, Release.Status.SCHEDULED),
+    ReleaseTransition.PUBLISH: ReleaseTransitionRule(_("Publish release now"), _PENDING, Release.Status.PUBLISHED),
+    ReleaseTransition.CANCEL: ReleaseTransitionRule(_("Cancel release"), _PENDING, Release.Status.CANCELLED),
+    ReleaseTransition.REOPEN: ReleaseTransitionRule(_("Reopen release"), _OVER, Release.Status.DRAFT),
     ReleaseTransition.ROLL_BACK: ReleaseTransitionRule(
-        _("Roll the release back"), frozenset({Release.Status.PUBLISHED}), Release.Status.ROLLED_BACK
+        _("Roll back release"), frozenset({Release.Status.PUBLISHED}), Release.Status.ROLLED_BACK
     ),
     ReleaseTransition.DELETE: ReleaseTransitionRule(
-        _("Delete the release"),
+        _("Delete release"),
         frozenset({Release.Status.DRAFT, Release.Status.FAILED, Release.Status.CANCELLED}),
         None,
     ),

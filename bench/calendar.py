@@ -1,4 +1,4 @@
-"""What a page of the calendar costs the server with 10,000 articles in its month: `python -m bench.calendar`.
+"""Cost of a calendar page with 10,000 articles in its month: `python -m bench.calendar`.
 
 Two newsrooms on one MariaDB, one with few and one with many scheduled articles in a month, are asked in turn, so that
 whatever else the machine does hits both alike.
@@ -12,14 +12,14 @@ from collections import defaultdict
 from typing import Any
 
 from bench.figures import table
-from bench.stand import keep, machine, stand
+from bench.stand import machine, save, stand
 from tests.harness import Stand, base_dir
 
-LIMIT = 200.0  # milliseconds of server time for a page, when nothing else is in the way
+LIMIT = 200.0  # milliseconds of server time for a page, on an idle machine
 
 
 def main() -> None:
-    """Load, measure in turn, print; fails when a page takes longer than it may."""
+    """Load, measure in turn, print; fails if a page exceeds the limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--few", type=int, default=100)
     parser.add_argument("--many", type=int, default=10_000)
@@ -31,7 +31,7 @@ def main() -> None:
         sizes = {size: newsroom(servers, number) for number, size in enumerate((options.few, options.many))}
         costs = measure(servers, sizes, options.rounds, options.repetitions)
     print(report(costs, options.few, options.many))
-    print(f"Kept in {keep('calendar', costs).relative_to(base_dir)}")
+    print(f"Saved in {save('calendar', costs).relative_to(base_dir)}")
     slow = {name: cost["fastest"] for name, cost in costs[options.many].items() if name != FEED}
     slow = {name: cost for name, cost in slow.items() if cost > LIMIT}
     if slow:
@@ -42,7 +42,7 @@ FEED = "feed"
 
 
 def newsroom(servers: Stand, number: int) -> dict[str, str]:
-    """A database of its own; returns the environment of processes that work on it."""
+    """Create a database; returns the environment of its processes."""
     name = f"calendar_{number}"
     servers.rows(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
     env = {
@@ -55,7 +55,7 @@ def newsroom(servers: Stand, number: int) -> dict[str, str]:
 
 
 def measure(servers: Stand, sizes: dict[int, dict[str, str]], rounds: int, repetitions: int) -> dict[int, Any]:
-    """Each page's cost in milliseconds, by how many articles there are."""
+    """Each page's cost in milliseconds, by number of articles."""
     samples: dict[int, defaultdict[str, list[float]]] = {size: defaultdict(list) for size in sizes}
     for _ in range(rounds):
         for size, env in sizes.items():
@@ -71,7 +71,7 @@ def measure(servers: Stand, sizes: dict[int, dict[str, str]], rounds: int, repet
 
 
 def report(costs: dict[int, dict[str, Any]], few: int, many: int) -> str:
-    """Both newsrooms side by side."""
+    """A table of both newsrooms."""
     rows = []
     for name in costs[few]:
         one, other = costs[few][name], costs[many][name]

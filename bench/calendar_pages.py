@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def load(size: int) -> None:
-    """So many articles, over a month and eight channels."""
+    """Store articles over a month and eight channels."""
     User.objects.create_superuser("bench")
     channels = [Channel.objects.create(name=f"Channel {number}") for number in range(8)]
     apart = timedelta(days=31) / size
@@ -55,7 +55,7 @@ def load(size: int) -> None:
 
 
 def cost(client: Client, page: str) -> float:
-    """Milliseconds until the page is whole, without a network."""
+    """Milliseconds to render the page, without a network."""
     began = time.perf_counter()
     answer = client.get(page)
     taken = (time.perf_counter() - began) * 1000

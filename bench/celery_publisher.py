@@ -38,7 +38,7 @@ def database(process: int) -> Any:
 
 @app.task(name="bench.publish")  # type: ignore[untyped-decorator]
 def publish(article_id: int) -> None:
-    """Put one article out."""
+    """Publish one article."""
     with database(os.getpid()).cursor() as cursor:
         cursor.execute(
             "UPDATE articles_article SET status = 9, published_at = UTC_TIMESTAMP(6)"

@@ -1,4 +1,4 @@
-"""Child of `bench.scale`: what one call of the engine costs on the tables as they are, in milliseconds, as JSON."""
+"""Child of `bench.scale`: costs of calls of the engine in milliseconds, as JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Costs = dict[str, list[float]]
 
 
 def main(repetitions: int) -> None:
-    """Measure each call so many times; a pass of refresh a tenth as often."""
+    """Measure each call `repetitions` times; refresh a tenth as often."""
     logging.disable(logging.INFO)
     registry.handler(TYPE)(lambda tasks: None)
     costs: Costs = {}
@@ -64,7 +64,7 @@ def one_of_each(costs: Costs, number: int) -> None:
 
 
 def timed(costs: Costs, name: str, call: Callable[[], Any]) -> Any:
-    """Call, and note what it took."""
+    """Call, and record the duration."""
     began = time.perf_counter()
     result = call()
     costs.setdefault(name, []).append((time.perf_counter() - began) * 1000)

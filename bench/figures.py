@@ -21,7 +21,7 @@ def summary(values: Sequence[float]) -> dict[str, float]:
 
 
 def table(rows: Sequence[Sequence[object]], headings: Sequence[str]) -> str:
-    """Columns as wide as they must be: the first to the left, numbers to the right."""
+    """A text table: the first column left-aligned, numbers right-aligned."""
     lines = [list(map(str, row)) for row in [headings, *rows]]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(

@@ -1,4 +1,4 @@
-"""How late articles go live: spread over some seconds, and very many at one instant; Headline beside Celery.
+"""How late articles go live: spread over seconds, and many at one time; Headline and Celery compared.
 
 `python -m bench.lateness` starts a durable MariaDB and a Redis of its own and stops them.
 """
@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from bench.figures import summary, table
-from bench.stand import keep, machine, stand
+from bench.stand import machine, save, stand
 from tests.harness import Process, Stand, base_dir, eventually, python
 
 SETUP = """\
@@ -24,7 +24,7 @@ MariaDB flushes at each commit, Redis has an append-only file. Nothing runs earl
 "stamped" is published_at, written inside the transaction, minus publish_at. "seen" is what a process of its own that
 keeps asking MariaDB saw, hence after the commit; it adds up to 2 ms.
 Headline: `manage.py poll --forever` in one process unless --processes says otherwise, the handler articles.publish,
-real articles whose author is told of each.
+real articles whose author is notified of each.
 Celery {celery}: two worker processes, Redis as broker, apply_async(eta=...), one plain UPDATE a task on an open
 connection, results ignored, other settings default. Both start and fill their queues before anything is due.
 """
@@ -33,13 +33,13 @@ HEADINGS = ("", "measured", "n", "early", "p50", "p99", "max")
 
 
 @dataclass(frozen=True)
-class Contestant:
-    """Who publishes: how it is started, and how it learns of `count` articles from `first` on, if it needs to."""
+class Publisher:
+    """A publisher: how it is started, and how `count` articles from `first` on are queued, if necessary."""
 
     name: str
     running: Callable[[Stand], Any]
     load: tuple[str, ...] = ()
-    tell: Callable[[Stand, int, int], Any] = lambda stand, first, count: None
+    queue: Callable[[Stand, int, int], Any] = lambda stand, first, count: None
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
         contestants = [ours, CELERY] if options.celery else [ours]
         figures = {one.name: measure(servers, one, options) for one in contestants}
     print(report(figures, options))  # noqa: T201
-    print(f"Kept in {keep('lateness', figures).relative_to(base_dir)}")  # noqa: T201
+    print(f"Saved in {save('lateness', figures).relative_to(base_dir)}")  # noqa: T201
 
 
 def _options() -> argparse.Namespace:
@@ -65,28 +65,28 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(stand: Stand, one: Contestant, options: argparse.Namespace) -> dict[str, Any]:
-    """Both experiments for one contestant."""
+def measure(stand: Stand, one: Publisher, options: argparse.Namespace) -> dict[str, Any]:
+    """Run both experiments for one publisher."""
     with one.running(stand):
         spread = experiment(stand, one, options.spread, options.over, options.lead)
         instant = experiment(stand, one, options.instant, 0.0, options.lead)
     return {"spread": spread, "instant": instant}
 
 
-def experiment(stand: Stand, one: Contestant, count: int, over: float, lead: float) -> dict[str, Any]:
-    """Load, wait until all is out, and return both views of the lateness."""
+def experiment(stand: Stand, one: Publisher, count: int, over: float, lead: float) -> dict[str, Any]:
+    """Load, wait until all articles are live, and return both measures of lateness."""
     due = float(int(time.time() + lead))
     loaded = stand.run("bench.load_articles", count, "--due", due, "--over", over, *one.load)
     first = loaded["first_id"]
-    told = one.tell(stand, first, count) or loaded
+    queued = one.queue(stand, first, count) or loaded
     assert time.time() < due, f"filling the queue took longer than {lead:g} s; give it more --lead"
     last = [] if over else ["--last"]
     seen = stand.run("bench.observer", first, count, *last)
-    return {"filling_s": told["seconds"], "stamped": stamped(stand, first, count), "seen": views(seen, over)}
+    return {"filling_s": queued["seconds"], "stamped": stamped(stand, first, count), "seen": views(seen, over)}
 
 
 def views(seen: list[float], over: float) -> dict[str, float]:
-    """Percentiles, or when the first and the last were out."""
+    """Percentiles, or when the first and the last went live."""
     assert seen, "not everything was published in time"
     return summary(seen) if over else dict(zip(("first", "max"), (round(late, 2) for late in seen), strict=True))
 
@@ -104,7 +104,7 @@ def stamped(stand: Stand, first: int, count: int) -> dict[str, float]:
 
 @contextmanager
 def headline(stand: Stand, processes: int = 1) -> Iterator[Process]:
-    """So many worker processes."""
+    """Start worker processes."""
     with stand.start("manage.py", "poll", "--forever", "--processes", str(processes)) as worker:
         worker.wait_for("articles.publish")
         yield worker
@@ -135,17 +135,17 @@ def send(stand: Stand, first: int, count: int) -> Any:
 
 
 def celery_version() -> str:
-    """As installed."""
+    """The installed version of Celery."""
     done = subprocess.run([python, "-m", "celery", "--version"], capture_output=True, text=True, check=True)
     return done.stdout.split()[0]
 
 
-HEADLINE = Contestant("Headline", headline)
-CELERY = Contestant("Celery", celery, load=("--without-tasks",), tell=send)
+HEADLINE = Publisher("Headline", headline)
+CELERY = Publisher("Celery", celery, load=("--without-tasks",), queue=send)
 
 
 def report(figures: dict[str, Any], options: argparse.Namespace) -> str:
-    """Two tables and what filling the queues took."""
+    """The tables of results, and the time to fill the queues."""
     spread, instant, filling = [], [], []
     for name, measured in figures.items():
         for view in ("stamped", "seen"):

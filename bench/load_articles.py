@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def make(count: int, due: float, over: float, author: Any) -> list[Article]:
-    """Approved articles of one author, who is told of each; times are random but the same in every run."""
+    """Approved articles of one author, who is notified of each; times are random but the same in every run."""
     spread = random.Random(count)  # noqa: S311 (a benchmark wants no secrets)
     times = sorted(due + spread.uniform(0, over) for _ in range(count))
     return [

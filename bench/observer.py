@@ -1,4 +1,4 @@
-"""Child of the benchmarks: an outsider who keeps asking the database which articles are out, and notes when they were.
+"""Child of the benchmarks: polls the database for live articles, and records when they went live.
 
 It shares nothing with what it watches but MariaDB, so it sees a publication only once that is committed. What it
 notes is the time *after* the answer arrived: an upper bound, by a millisecond or two.

@@ -1,4 +1,4 @@
-"""Child of `bench.scale`: runs the engine's work, catches every statement and asks MariaDB how it goes about it."""
+"""Child of `bench.scale`: runs the engine's work, captures every statement and explains it in MariaDB."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ WORKS: dict[str, Callable[[], Any]] = {
 
 
 def plans_of(name: str, work: Callable[[], Any]) -> Iterator[dict[str, Any]]:
-    """Do the work, then explain each kind of statement in it once; what only reads is done again and counted."""
+    """Do the work, then explain each kind of statement once; reads are analysed with row counts."""
     with caught() as statements:
         work()
     for statement, (sql, parameters) in statements.items():
@@ -86,7 +86,7 @@ def plans_of(name: str, work: Callable[[], Any]) -> Iterator[dict[str, Any]]:
             columns = [column[0] for column in cursor.description]
             steps = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
         for step in steps:
-            yield {"work": name, "statement": statement, **_told(step)}
+            yield {"work": name, "statement": statement, **_row(step)}
 
 
 @contextmanager
@@ -110,13 +110,13 @@ def _shortened(text: str) -> str:
     return f"{verb} {(rest.partition(' WHERE ')[2] or rest.rpartition(' FROM ')[2])[:90]}"
 
 
-def _told(step: dict[str, Any]) -> dict[str, Any]:
+def _row(step: dict[str, Any]) -> dict[str, Any]:
     counted = step.get("r_rows")  # read: no estimate knows of a LIMIT
     known = (step["rows"] or 0) if counted is None else counted
     rows = int(float(str(known).split()[0]))  # MariaDB adds "(5%)" where it filters by a second index
     extra = step["Extra"] or ""
     table = step["table"] or ""
-    is_stored = not table.startswith("<")  # what a statement made itself is no longer than what it read for it
+    is_stored = not table.startswith("<")  # derived tables are no larger than their sources
     walks = is_stored and (step["type"] in {"ALL", "index"} or "filesort" in extra)
     return {
         "table": table, "type": step["type"] or "", "key": step["key"] or "", "rows": rows,

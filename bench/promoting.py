@@ -25,7 +25,7 @@ FIRST_ID = 2**62  # ids as long as real ones
 
 
 def main(hints: int, rounds: int) -> None:
-    """Both ways in turn."""
+    """Measure both ways in turn."""
     client = redis.Redis.from_url(os.environ["REDIS_URL"])
     ways: dict[str, Callable[[], object]] = {
         "in batches": lambda: get_queue().promote(now_ms=DUE_MS),
@@ -44,7 +44,7 @@ def main(hints: int, rounds: int) -> None:
 
 
 def one_by_one(client: Any) -> None:
-    """As it is usually written: two commands for each member."""
+    """The naive way: two commands for each member."""
     for member in client.zrangebyscore(FUTURE, "-inf", DUE_MS):
         client.rpush(READY, member)
         client.zrem(FUTURE, member)

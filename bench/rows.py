@@ -1,4 +1,4 @@
-"""Very many rows, made by the database out of one that the product made itself."""
+"""Bulk rows, copied in the database from one that the product created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a million pending tasks cost more than a thousand: `python -m bench.scale`.
+"""Cost of a million pending tasks compared with a thousand: `python -m bench.scale`.
 
 Two databases on one durable MariaDB, one with few and one with many pending tasks due from an hour to years ahead,
 are measured in turn, so that whatever else the machine does hits both alike.
@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.figures import table
 from bench.rows import multiply
-from bench.stand import keep, machine, stand
+from bench.stand import machine, save, stand
 from tests.harness import Process, Stand, base_dir, connect
 
 YEARS = 4 * 365 * 24 * 3600  # seconds over which the pending tasks spread
@@ -47,7 +47,7 @@ def main() -> None:
         plans = servers.run("bench.plans", env=sizes[options.many])
     figures = {"costs": costs, "idle": idle, "plans": plans}
     print(report(figures, options.few, options.many))
-    print(f"Kept in {keep('scale', figures).relative_to(base_dir)}")
+    print(f"Saved in {save('scale', figures).relative_to(base_dir)}")
 
 
 def database(servers: Stand, number: int, size: int) -> dict[str, str]:
@@ -103,7 +103,7 @@ def measure(servers: Stand, sizes: dict[int, dict[str, str]], rounds: int, repet
 
 
 def idle_worker(servers: Stand, env: dict[str, str], seconds: float) -> float:
-    """Per cent of one core that a worker takes while nothing is due."""
+    """CPU usage of an idle worker, in per cent of one core."""
     with servers.start("manage.py", "poll", "--forever", env=env) as worker:
         worker.wait_for(" runs ")
         time.sleep(5)
@@ -119,7 +119,7 @@ def cpu_seconds(process: Process) -> float:
 
 
 def report(figures: dict[str, Any], few: int, many: int) -> str:
-    """The costs side by side, the idle worker, the plans and whether any is bad."""
+    """Tables of the costs, the idle worker and the plans."""
     costs = figures["costs"]
     compared = [
         (name, costs[few][name], costs[many][name], f"{100 * (costs[many][name] / costs[few][name] - 1):+.0f} %")

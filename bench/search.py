@@ -1,4 +1,4 @@
-"""Whether finding among many articles costs more than among few: `python -m bench.search`.
+"""Cost of search among many articles compared with few: `python -m bench.search`.
 
 Two databases on one durable MariaDB are asked in turn for the same pages of search, feeds, sitemaps and lists. Texts
 are random words, some of which stand in so many articles whatever the size, others in a part of all.
@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.figures import table
 from bench.rows import multiply
-from bench.stand import keep, machine, stand
+from bench.stand import machine, save, stand
 from tests.harness import Stand, base_dir, connect
 
 YEARS = 10 * 365 * 24 * 3600  # seconds over which the articles spread
@@ -34,7 +34,7 @@ def main() -> None:
         costs = measure(servers, sizes, options.rounds, options.repetitions)
         plans = servers.run("bench.search_costs", "plans", env=sizes[options.many])
     print(report(costs, plans, options.few, options.many))
-    print(f"Kept in {keep('search', {'costs': costs, 'plans': plans}).relative_to(base_dir)}")
+    print(f"Saved in {save('search', {'costs': costs, 'plans': plans}).relative_to(base_dir)}")
 
 
 def database(servers: Stand, size: int) -> dict[str, str]:
@@ -122,7 +122,7 @@ def measure(servers: Stand, sizes: dict[int, dict[str, str]], rounds: int, repet
 
 
 def report(costs: dict[int, Any], plans: list[dict[str, Any]], few: int, many: int) -> str:
-    """The costs side by side, and the plans that walk over many rows."""
+    """Tables of the costs, and of plans that read many rows."""
     compared = [
         (name, costs[few][name], costs[many][name], f"{costs[many][name] / costs[few][name]:.1f}")
         for name in costs[few]

@@ -1,4 +1,4 @@
-"""Child of `bench.search`: milliseconds of each address by its name, or with `plans`, how MariaDB goes about it."""
+"""Child of `bench.search`: milliseconds of each address by its name, or with `plans`, the query plans."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def all_works() -> dict[str, Callable[[], object]]:
-    """What is measured, by its name."""
+    """The measured operations, by name."""
     newest, author = Article.objects.order_by("-pk")[0], get_user_model().objects.get(username="author")
     middle = Article.objects.filter(pk__gte=newest.pk // 2).order_by("pk")[0].publish_at
     assert middle is not None
@@ -78,7 +78,7 @@ def lists(middle: str) -> dict[str, str]:
 
 
 def searches(middle: str, far: str) -> dict[str, str]:
-    """Words that few articles have and words that many have, from the newest on and from further back."""
+    """Rare and frequent words, from the newest article and from a later cursor."""
     return {
         "search: in 20 articles": "/search/?q=rare",
         "search: 北京大学, in 20 articles": f"/search/?q={quote('北京大学')}",
@@ -103,7 +103,7 @@ def following(address: str) -> str:
 
 
 def get(address: str) -> None:
-    """Ask for an address, which must be there, and is made anew."""
+    """Ask for an address, which must be there, without the cache."""
     caches["responses"].clear()
     answer = Client().get(address)
     assert answer.status_code == 200, (address, answer.status_code)

@@ -1,4 +1,4 @@
-"""Where the benchmarks run, and where their figures are kept."""
+"""Servers and results of the benchmarks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def stand() -> Stand:
     return Stand(settings="headline.settings", mariadb=["--innodb-buffer-pool-size=1G"], redis=["--appendonly", "yes"])
 
 
-def keep(name: str, figures: object) -> Path:
+def save(name: str, figures: object) -> Path:
     """Write the figures to `var/bench/<name>.json`."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{name}.json"

@@ -1,4 +1,4 @@
-"""Django's CACHES: small things in each process's memory, readers' pages in Redis where there is one."""
+"""Django's CACHES: the response cache in Redis, if configured; other caches in process memory."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ _MEMORY = "django.core.cache.backends.locmem.LocMemCache"
 
 
 def caches(url: str) -> dict[str, dict[str, Any]]:
-    """What is kept where, with a Redis for the pages at `url`; without one, each process keeps its own."""
+    """The CACHES setting, with the response cache in the Redis at `url`, or in process memory if it is empty."""
     return {
         "default": {"BACKEND": _MEMORY, "LOCATION": "default"},
         "responses": _redis(url) if url else {"BACKEND": _MEMORY, "LOCATION": "responses"},
-        # Of its own, so that nothing else pushes counters out.
+        # A separate cache, so that other entries do not evict counters.
         "throttles": {"BACKEND": _MEMORY, "LOCATION": "throttles", "OPTIONS": {"MAX_ENTRIES": 100_000}},
     }
 
 
 def _redis(url: str) -> dict[str, Any]:
     options = {
-        # A dead cache costs a page some milliseconds, never the page.
+        # An unreachable cache delays a page by milliseconds.
         "SOCKET_CONNECT_TIMEOUT": 0.2,
         "SOCKET_TIMEOUT": 0.25,
-        # Unlike pickle's, what lies there runs nothing when it is read.
+        # Unlike pickle, loading entries cannot run code.
         "SERIALIZER": "django_redis.serializers.msgpack.MSGPackSerializer",
     }
     return {

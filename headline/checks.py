@@ -1,4 +1,4 @@
-"""System checks of the installation: what would fail silently later is named at the start."""
+"""System checks of the deployment: proxies and cron jobs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from headline import env
 
 @register(deploy=True)
 def check_proxies(app_configs: object, **options: Any) -> list[CheckMessage]:
-    """TLS ends at a proxy; one that is not counted makes all visitors one address, for every limit."""
+    """With https a proxy is in front; if it is not counted, all clients share one address in rate limits."""
     if settings.PROXY_COUNT or not settings.SITE_URL.startswith("https://"):
         return []
-    hint = "Set it to the number of proxies that write X-Forwarded-For, usually 1: else all visitors share one address."
+    hint = "Set it to the number of proxies that write X-Forwarded-For, usually 1: else all clients share one address."
     return [checks.Warning("PROXY_COUNT is 0, but https ends at a proxy.", hint=hint, id="headline.W001")]
 
 
 @register
 def check_cron(app_configs: object, **options: Any) -> list[CheckMessage]:
-    """The jobs of cron have the environment of the day on which they were installed."""
+    """Cron jobs use the environment that was stored when they were installed."""
     copy: Path = settings.CRON_COPY
     if not copy.exists() or copy == env.FILE or not (names := differing(copy)):
         return []
@@ -33,6 +33,6 @@ def check_cron(app_configs: object, **options: Any) -> list[CheckMessage]:
 
 
 def differing(file: Path) -> list[str]:
-    """The variables that this process was started with and that `file` does not say, or says otherwise."""
+    """The variables of this process that `file` lacks or sets to other values."""
     stored = env.stored("ENV_FILE", file)
     return sorted(name for name, value in env.given().items() if stored.get(name, "").strip() != value)

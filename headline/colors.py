@@ -1,4 +1,4 @@
-"""The colours of the newsroom's screens, as unfold wants them."""
+"""The admin's colour palette for unfold."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What browsers let a page do: where its scripts, styles, pictures and players may come from, and who may embed it.
+"""Security headers: Content-Security-Policy, Permissions-Policy and Cross-Origin-Resource-Policy.
 
-Readers' pages have no script or style of their own in the text. The newsroom's screens need more: Alpine, which
-django-unfold is built on, evaluates the attributes of its templates, and these as well as the editor's hold styles.
+The reader site has no inline scripts or styles. The admin needs more: Alpine, which django-unfold uses, evaluates
+attributes of its templates, and these and the editor contain inline styles.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ PERMISSIONS = ", ".join(
         "serial", "usb", "xr-spatial-tracking",
     )
 )  # fmt: skip
-"""What neither we nor a player in a page ever ask for."""
+"""Browser features that neither the site nor embedded players use."""
 
 _NONCE = "csp_nonce"
 _NOTHING_ELSE = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'self'", "object-src": "'none'"}
-_READERS = {
+_SITE = {
     **_NOTHING_ELSE,
     "script-src": "'self'",
     "style-src": "'self'",
     "font-src": "'self'",
     "connect-src": "'self'",
 }
-_API_PAGE = {**_READERS, "style-src": "'self' 'unsafe-inline'", "img-src": "'self' data:"}
-_DESK = {**_READERS, "script-src": "'self' 'unsafe-eval'", "style-src": "'self' 'unsafe-inline'"}
+_API_PAGE = {**_SITE, "style-src": "'self' 'unsafe-inline'", "img-src": "'self' data:"}
+_ADMIN = {**_SITE, "script-src": "'self' 'unsafe-eval'", "style-src": "'self' 'unsafe-inline'"}
 _FRAMES = {"DENY": "'none'", "SAMEORIGIN": "'self'"}
 
 
 class BrowserPolicyMiddleware:
-    """Adds the headers to every answer that does not bring its own."""
+    """Adds the headers to every response that does not have them."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -61,7 +61,7 @@ class BrowserPolicyMiddleware:
 
 
 def nonce_for(request: HttpRequest) -> str:
-    """What marks a script in the text of this answer as ours; for pages that are kept nowhere."""
+    """The nonce for inline scripts of this response; only for pages that are not cached."""
     nonce: str = request.__dict__.setdefault(_NONCE, secrets.token_urlsafe(16))
     return nonce
 
@@ -72,29 +72,29 @@ def _policy(request: HttpRequest) -> Policy:
         return _API_PAGE
     images, players = _images(), " ".join(players_hosts())
     if path.startswith(reverse("admin:index")):
-        marked = f" 'nonce-{request.__dict__[_NONCE]}'" if _NONCE in request.__dict__ else ""
+        nonce = f" 'nonce-{request.__dict__[_NONCE]}'" if _NONCE in request.__dict__ else ""
         return {
-            **_DESK,
+            **_ADMIN,
             **images,
-            "script-src": _DESK["script-src"] + marked,
+            "script-src": _ADMIN["script-src"] + nonce,
             "img-src": f"{images['img-src']} blob:",
             "frame-src": f"'self' {players}",
         }
-    return {**_READERS, **images, "frame-src": players or "'none'"}
+    return {**_SITE, **images, "frame-src": players or "'none'"}
 
 
 def _embedding(frame_options: str) -> Policy:
-    """The same as the older header says, which browsers that know this one ignore."""
+    """The `frame-ancestors` equivalent of the older `X-Frame-Options` header."""
     return {"frame-ancestors": _FRAMES.get(frame_options, "'none'")}
 
 
 def _images() -> Policy:
-    """Texts may show pictures and play recordings of other sites; over http only where the site itself does."""
+    """Texts may embed images and media of other sites; over http only if the site itself uses http."""
     elsewhere = "https:" if settings.SITE_URL.startswith("https://") else "https: http:"
     return {"img-src": f"'self' data: {elsewhere}", "media-src": f"'self' {elsewhere}"}
 
 
 def players_hosts() -> Iterable[str]:
-    """Where the players of `EMBEDS` come from."""
+    """The origins of the players in `EMBEDS`."""
     players = (urlsplit(player) for _name, _pattern, player in settings.EMBEDS)
     return sorted({f"{url.scheme}://{url.netloc}" for url in players})

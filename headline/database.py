@@ -1,4 +1,4 @@
-"""Options of connections to MariaDB and MySQL: strict, and with an end to waiting for what serves people."""
+"""Connection options of MariaDB and MySQL: strict mode, and timeouts for serving processes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 _SERVING = frozenset({"poll", "refresh", "crontab", "runserver"})
-"""The management commands that nobody watches; cron's jobs run inside `crontab`."""
+"""The management commands of serving processes; cron jobs run inside `crontab`."""
 
 _STRICT = "sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'"
 
 
 def mysql_options(timeout: int) -> dict[str, Any]:
-    """Options of every connection; where this process serves, the database has `timeout` seconds to answer.
+    """Options of every connection; in a serving process, the database has `timeout` seconds to respond.
 
-    Then a connection that a firewall or a failover has swallowed is given up and made again. Locks are waited for half
-    as long, so that waiting for them is not mistaken for that; and MariaDB rolls back what is idle for half as long
-    again, or rows that the swallowed connection had locked would stay locked (MySQL does not know this variable).
+    So a connection that a firewall or a failover has dropped is closed and reopened. Lock waits are half as long, so
+    that they end before this timeout. MariaDB rolls back transactions that are idle for 1.5 times as long, to release
+    the row locks of dropped connections (MySQL does not have this variable).
     """
     options = {"charset": "utf8mb4", "isolation_level": "read committed", "connect_timeout": 5}
     if not is_serving(sys.argv):

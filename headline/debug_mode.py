@@ -1,4 +1,4 @@
-"""Whether Headline is being tried out or serves the public. It starts as neither: somebody must have said which."""
+"""Debug mode and secret keys: a start needs either DJANGO_DEBUG on local hosts or a secret key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOCAL_NAMES = ("localhost", "local", "test", "internal")
 
 
 def debug(*, site_host: str, hosts: Collection[str]) -> bool:
-    """Whether errors are shown in detail; never where strangers can come. Raises `WrongEnvironment`."""
+    """Whether debug mode is on; refused for public hosts. Raises `WrongEnvironment`."""
     wanted = env.flag(_DEBUG, default=False)
     if wanted and (public := next(filter(_is_public, [site_host, *hosts]), None)):
         remedy = f"unset it and set {_KEY} to a long random text, or leave SITE_URL and DJANGO_ALLOWED_HOSTS local"
@@ -32,7 +32,7 @@ def debug(*, site_host: str, hosts: Collection[str]) -> bool:
 
 
 def secret_keys(*, debug: bool) -> tuple[str, list[str]]:
-    """The key that signs, and the keys of before, whose signatures still count. Raises `WrongEnvironment`."""
+    """The signing key, and earlier keys whose signatures are still valid. Raises `WrongEnvironment`."""
     key = env.text(_KEY)
     if not key and not debug:
         remedy = f"set it to a long random text, or set {_DEBUG}=on to try Headline out on this machine"
@@ -43,7 +43,7 @@ def secret_keys(*, debug: bool) -> tuple[str, list[str]]:
 
 
 def _is_public(host: str) -> bool:
-    """Whether strangers may reach this host; names of one machine or one network are not public."""
+    """Whether the host is public; names of one machine or a private network are not."""
     name = host.strip(".[]").lower()
     try:
         return not ip_address(name).is_private

@@ -1,8 +1,8 @@
-"""The only place that reads the environment: once, strictly.
+"""The only module that reads the environment: once, with strict validation.
 
-A value that cannot be meant ends the start with one sentence that names the variable, what is wrong with it and
-what to do. An empty value counts as unset. Variables may also stand in the file that `ENV_FILE` names, one
-`NAME=value` a line without quotes; the real environment wins. Cron jobs get theirs that way.
+An invalid value stops the start with a message that names the variable, the fault and the remedy. An empty value counts
+as unset. Variables may also be in the file that `ENV_FILE` names, one `NAME=value` per line without quotes; the real
+environment takes precedence. Cron jobs use such a file.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _FALSE = frozenset({"0", "false", "no", "off"})
 _LAST_PORT = 65535
 _ENCODED = "; special characters of a password as %XX, such as %23 for #"
 _MAIL_PORTS = {"smtp": 25, "smtps": 465, "smtp+tls": 587}
-_LAST_REDIS_DATABASE = 15  # of a Redis that was not told otherwise
+_LAST_REDIS_DATABASE = 15  # with Redis' default configuration
 
 
 class WrongEnvironment(ImproperlyConfigured):
-    """A variable of the environment cannot be used."""
+    """An environment variable is invalid."""
 
     def __init__(self, name: str, fault: str, remedy: str) -> None:
         super().__init__(f"{name} {fault}: {remedy}.")
@@ -57,12 +57,12 @@ FILE = Path(os.environ["ENV_FILE"]).resolve() if os.environ.get("ENV_FILE") else
 """The file that `ENV_FILE` names."""
 
 _environment = {**stored("ENV_FILE", FILE or Path(os.devnull)), **os.environ}
-_given: dict[str, str] = {}
+_used: dict[str, str] = {}
 
 
 def given() -> dict[str, str]:
-    """The variables that the settings asked for and found: what another process needs to run as this one does."""
-    return dict(_given)
+    """The variables that the settings have read, which another process needs for the same settings."""
+    return dict(_used)
 
 
 def text(name: str, *, default: str = "", choices: Collection[str] = ()) -> str:
@@ -74,12 +74,12 @@ def text(name: str, *, default: str = "", choices: Collection[str] = ()) -> str:
         raise WrongEnvironment(name, "contains a line break or another control character", "remove it")
     if choices and value not in choices:
         raise WrongEnvironment(name, f"is {value!r}", f"choose one of {', '.join(choices)}")
-    _given[name] = value
+    _used[name] = value
     return value
 
 
 def flag(name: str, *, default: bool) -> bool:
-    """Yes or no, in the usual spellings."""
+    """A boolean, in the usual spellings."""
     if (value := text(name).lower()) and value not in _TRUE | _FALSE:
         raise WrongEnvironment(name, f"is {value!r}", "write on or off")
     return value in _TRUE if value else default
@@ -99,7 +99,7 @@ def names(name: str, *, default: Iterable[str] = ()) -> list[str]:
 
 
 def directory(name: str, *, default: Path) -> Path:
-    """A directory, made if it is missing; a relative one is below the project."""
+    """A directory, created if missing; relative to the project."""
     path = BASE_DIR / (text(name) or default)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -137,12 +137,12 @@ def time_zone(name: str, *, default: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host of an address as ALLOWED_HOSTS writes it: without port, an IPv6 address in brackets."""
+    """The host of a URL for ALLOWED_HOSTS: without port, an IPv6 address in brackets."""
     return re.sub(r":\d+$", "", urlsplit(url).netloc)
 
 
 def site_url(name: str, *, default: str) -> str:
-    """The address of the site, without a slash at its end."""
+    """The URL of the site, without a trailing slash."""
     value = text(name, default=default)
     _split(name, value, "write something like https://news.example.org")
     if not re.fullmatch(rf"https?://{HOST}/*", value, re.ASCII):
@@ -152,13 +152,13 @@ def site_url(name: str, *, default: str) -> str:
 
 
 def address(name: str) -> str:
-    """The address of a service on the web, or "" when it is unset."""
+    """The URL of a service, or "" if unset."""
     value = text(name)
     return _address(name, value) if value else ""
 
 
 def addresses(name: str) -> list[str]:
-    """Addresses of services on the web, separated by commas."""
+    """URLs of services, separated by commas."""
     return [_address(name, value) for value in names(name)]
 
 
@@ -171,7 +171,7 @@ def _address(name: str, value: str) -> str:
 
 
 def header(name: str) -> dict[str, str]:
-    """A header of HTTP by its name, such as `Authorization: Bearer secret`; none when it is unset."""
+    """An HTTP header, such as `Authorization: Bearer secret`; empty if unset."""
     value = text(name)
     if value and not re.fullmatch(r"[\w-]+: *[!-~][ -~]*", value, re.ASCII):
         fault = "has a form that is not understood"  # the value is a secret and is not repeated
@@ -181,12 +181,12 @@ def header(name: str) -> dict[str, str]:
 
 
 def _split(name: str, value: str, remedy: str) -> SplitResult:
-    """Take an address apart; a port that is no number is a fault here, not where it is used."""
+    """Split a URL, including its port, so that an invalid port is an error here."""
     try:
         url = urlsplit(value)
         _ = url.port
     except ValueError:
-        # Not repeated, not even by the cause: with a special character in it, the password is taken for the port.
+        # The value is not repeated, not even as the cause: unescaped, a password may be parsed as the port.
         raise WrongEnvironment(name, "is no address whose host and port can be read", remedy) from None
     return url
 
@@ -194,7 +194,7 @@ def _split(name: str, value: str, remedy: str) -> SplitResult:
 def database(name: str, *, default: str) -> dict[str, Any]:
     """Django's DATABASES entry for `sqlite:///path` or `mysql://user:password@host:port/name?unix_socket=/path`.
 
-    A relative SQLite path is below the project. Names and passwords may be percent-encoded.
+    A SQLite path is relative to the project. Names and passwords may be percent-encoded.
     """
     remedy = f"write sqlite:///path or mysql://user:password@host:port/name{_ENCODED}"
     value = text(name, default=default)
@@ -236,7 +236,7 @@ def _mysql(name: str, url: SplitResult, remedy: str) -> dict[str, Any]:
 
 
 def mail(name: str, *, debug: bool) -> dict[str, Any]:
-    """Django's EMAIL_ settings; without an address, mails go to the terminal when debugging, else nowhere."""
+    """Django's EMAIL_ settings; if unset, mails go to the console in debug mode, else nowhere."""
     if not (value := text(name)):
         return {"EMAIL_BACKEND": f"django.core.mail.backends.{'console' if debug else 'dummy'}.EmailBackend"}
     remedy = f"write smtp://user:password@host:port, smtps:// for TLS or smtp+tls:// for STARTTLS{_ENCODED}"
@@ -255,7 +255,7 @@ def mail(name: str, *, debug: bool) -> dict[str, Any]:
 
 
 def sender(name: str, *, default: str) -> str:
-    """An address of mail, with or without a name before it."""
+    """A mail address, with or without a display name."""
     value = text(name, default=default)
     if not re.fullmatch(r"[\w.+-]+@[\w.-]+|[^<>@]+ <[\w.+-]+@[\w.-]+>", value):
         raise WrongEnvironment(name, f"is {value!r}", "write something like Headline <news@example.org>")
@@ -263,14 +263,14 @@ def sender(name: str, *, default: str) -> str:
 
 
 def redis(name: str) -> str:
-    """The address of a Redis in one of the forms below, or "" when it is unset."""
+    """The URL of a Redis, or "" if unset."""
     return _redis(name, REDIS_FORMS)
 
 
 def redis_cache(name: str, *, queue: str) -> str:
-    """The address of the cache's Redis; unset, the next database of the queue's server if that is a single one.
+    """The URL of the cache's Redis; if unset, the next database of the queue's server if that is a single one.
 
-    Emptying the cache empties its database, which therefore may not be the queue's.
+    Clearing the cache flushes its database, so it must not be the queue's.
     """
     value = _redis(name, SERVER_FORMS)
     if value and queue and server_and_database(value) == server_and_database(queue):

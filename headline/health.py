@@ -1,9 +1,8 @@
-"""What probes ask: does the process live, and should it get traffic?
+"""Health probes: `/healthz` (liveness) and `/readyz` (readiness, with problems).
 
-Only an unusable database keeps readers' pages from being served, so only then `/readyz` says 503. Redis down, no
-worker alive, a database that refuses the workers' writes, tasks that fail or are overdue are named and the status is
-"degraded", with 200: the queue has a reserve, readers see approved articles at their second by the clock alone, and
-taking web servers out would not help.
+`/readyz` returns 503 only if the database is unusable, because only then pages cannot be served. Redis down, no live
+worker, a database that refuses the workers' writes, failing or overdue tasks make the status "degraded", with 200: the
+queue falls back to the database, articles go live by the clock alone, and removing web servers would not help.
 """
 
 from __future__ import annotations
@@ -39,63 +38,63 @@ from scheduling.services.measuring import (
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 2.0  #: seconds a probe waits for the database and for Redis
-LATENESS_MINUTES = 15  #: how far back lateness is looked at
+WAIT_TIMEOUT = 2.0  #: seconds a probe waits for the database and for Redis
+LATENESS_MINUTES = 15  #: minutes of the lateness figures
 
 
 class Probe:
-    """Runs a question in a thread of its own, one at a time: a server that never answers costs one thread."""
+    """Runs a check in a thread of its own, one at a time, so that an unresponsive server blocks only one thread."""
 
-    def __init__(self, question: Callable[[], Any]) -> None:
-        self._question = question
+    def __init__(self, check: Callable[[], Any]) -> None:
+        self._check = check
         self._lock = threading.Lock()
         self._running: Future[Any] | None = None
 
-    def ask(self) -> Future[Any]:
-        """The answer to come; whoever asks while another waits gets the same one."""
+    def start(self) -> Future[Any]:
+        """The future result; concurrent callers share it."""
         with self._lock:
             if self._running is None or self._running.done():
                 self._running = Future()
                 threading.Thread(target=self._run, args=[self._running], name="probe", daemon=True).start()
             return self._running
 
-    def _run(self, answer: Future[Any]) -> None:
+    def _run(self, result: Future[Any]) -> None:
         try:
-            value = self._question()
+            value = self._check()
         except Exception as error:
             connections.close_all()
-            answer.set_exception(error)
+            result.set_exception(error)
         else:
             connections.close_all()
-            answer.set_result(value)
+            result.set_result(value)
 
 
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """The process lives; asks nobody."""
+    """Liveness: the process responds; queries no server."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Whether this process should get traffic, and what is amiss; no names, addresses or contents."""
-    redis, cache, figures = asked = [_redis.ask(), _cache.ask(), _database.ask()]
-    wait(asked, PATIENCE)
+    """Readiness: the status and problems, without names, addresses or contents."""
+    redis, cache, figures = futures = [_redis.start(), _cache.start(), _database.start()]
+    wait(futures, WAIT_TIMEOUT)
     report = {
         "database": "ok",
-        "redis": _answer(redis, "unreachable"),
-        "cache": _answer(cache, "unreachable"),
-        **_answer(figures, {"database": "unusable"}),
+        "redis": _result(redis, "unreachable"),
+        "cache": _result(cache, "unreachable"),
+        **_result(figures, {"database": "unusable"}),
     }
     problems = _problems(report)
     status = "unusable" if report["database"] != "ok" else "degraded" if problems else "ready"
     return JsonResponse({"status": status, "problems": problems, **report}, status=503 if status == "unusable" else 200)
 
 
-def _answer(future: Future[Any], otherwise: Any) -> Any:
-    """The answer, or `otherwise` when there is none by now."""
+def _result(future: Future[Any], otherwise: Any) -> Any:
+    """The result, or `otherwise` if there is none yet."""
     try:
         return future.result(0)
     except Exception as error:
@@ -103,7 +102,7 @@ def _answer(future: Future[Any], otherwise: Any) -> Any:
         return otherwise
 
 
-def _ask_redis() -> str:
+def _check_redis() -> str:
     if not conf.REDIS_URL:
         return "unused"
     try:
@@ -115,25 +114,25 @@ def _ask_redis() -> str:
     return "ok"
 
 
-def _ask_cache() -> str:
-    """Whether the response cache takes what it is given; a full one may still answer."""
+def _check_cache() -> str:
+    """Whether the response cache accepts writes; a full one may still respond."""
     if not settings.REDIS_CACHE_URL:
         return "unused"
     try:
         caches["responses"].set("probe", "ok", timeout=10)
-    except Exception as error:  # each cache has errors of its own
+    except Exception as error:  # error classes differ by cache backend
         return "full" if "maxmemory" in str(error) else "unreachable"
     return "ok"
 
 
 def clock_offset() -> float:
-    """Seconds by which the database's clock is ahead of this machine's, to the milliseconds that asking takes."""
+    """Seconds by which the database's clock is ahead of this machine's, within the duration of the query."""
     before = time.time()
-    answer = read_database_clock().timestamp()
-    return round(answer - (before + time.time()) / 2, 3)
+    database_time = read_database_clock().timestamp()
+    return round(database_time - (before + time.time()) / 2, 3)
 
 
-def _ask_database() -> dict[str, Any]:
+def _check_database() -> dict[str, Any]:
     now = read_database_clock()
     alive, late = workers(now), lateness(now, LATENESS_MINUTES)
     handled, overdue = registry.task_types() | alive.task_types, overdue_by_topic(now)
@@ -153,8 +152,8 @@ def _ask_database() -> dict[str, Any]:
 
 
 def _problems(report: dict[str, Any]) -> list[str]:
-    """Codes of what a person should look at."""
-    signs = {
+    """Codes of the problems that an operator should see."""
+    problems = {
         "database_unusable": report["database"] != "ok",
         "redis_unreachable": report["redis"] == "unreachable",
         "redis_full": report["redis"] == "full",
@@ -169,9 +168,9 @@ def _problems(report: dict[str, Any]) -> list[str]:
         "clock_off": abs(report.get("clock_offset_seconds", 0)) > conf.CLOCK_TOLERANCE,
         "proxy_not_counted": uncounted_proxy.is_set(),
     }
-    return [name for name, is_so in signs.items() if is_so]
+    return [name for name, is_so in problems.items() if is_so]
 
 
-_redis = Probe(_ask_redis)
-_cache = Probe(_ask_cache)
-_database = Probe(_ask_database)
+_redis = Probe(_check_redis)
+_cache = Probe(_check_cache)
+_database = Probe(_check_database)

@@ -1,4 +1,4 @@
-"""The language of a request: the one chosen, kept in a cookie that nobody gets before choosing, or the browser's."""
+"""The language of a request: the chosen one, from a cookie, or the browser's."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from django.utils.cache import patch_vary_headers
 
 
 class ChosenLanguageMiddleware(LocaleMiddleware):
-    """Django's, which does not tell caches that its cookie decides as well."""
+    """Django's middleware, plus `Vary: Cookie`, because its cookie selects the language."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """The answer; caches keep a page apart for each choice. Pictures and feeds are the same for all of them."""
-        if "Content-Language" in response.headers:  # it was not the reader's choice
+        """The response; HTML varies by cookie. Images and feeds do not depend on the choice."""
+        if "Content-Language" in response.headers:  # the view has set the language
             return response
         if response.headers.get("Content-Type", "").startswith("text/html"):
             patch_vary_headers(response, ("Cookie",))

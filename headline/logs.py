@@ -1,4 +1,4 @@
-"""The log: where it goes, and how a line of it looks."""
+"""Logging configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOGGING: dict[str, Any] = {
 
 
 class UTCFormatter(logging.Formatter):
-    """`2030-01-31T12:00:00.123Z WARNING scheduling.worker: …`: sorted by time whatever zone the machine is in."""
+    """`2030-01-31T12:00:00.123Z WARNING scheduling.worker: …`: UTC, whatever the machine's time zone is."""
 
     converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"

@@ -1,4 +1,4 @@
-"""Where uploaded files live: below `DATA_DIR`, or in a bucket of S3 or of anything that speaks like it."""
+"""Storage of uploaded files: below `DATA_DIR`, or in an S3-compatible bucket."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from headline.env import WrongEnvironment
 
 LOCAL_URL = "/media/"
-IN_A_BUCKET = "public, max-age=3600"
-"""How long a file may be cached that browsers fetch from a bucket, where nobody asks whether it is public still."""
+BUCKET_CACHE_CONTROL = "public, max-age=3600"
+"""Cache lifetime of files in a bucket, where access is not checked per request."""
 
 _REMEDY = "write s3://key:secret@bucket/folder?endpoint=https://host:port&region=name&public=https://host/folder"
 _OPTIONS = frozenset({"endpoint", "region", "public"})
@@ -19,7 +19,7 @@ _OPTIONS = frozenset({"endpoint", "region", "public"})
 
 @dataclass(frozen=True)
 class Media:
-    """Django's STORAGES entry, and where browsers find the files."""
+    """Django's STORAGES entry, and the URL of the files."""
 
     backend: dict[str, Any]
     url: str
@@ -28,8 +28,8 @@ class Media:
 def storage(name: str, value: str) -> Media:
     """The storage that `value`, the content of the variable `name`, asks for; local when it is empty.
 
-    The site itself serves the files, from a private bucket too, unless `public` says where browsers find them. Without
-    a key in the address, the usual AWS variables, files and roles apply. Raises `WrongEnvironment`.
+    The site serves the files itself, also from a private bucket, unless `public` is their base URL. Without a key in
+    the URL, the usual AWS variables, files and roles apply. Raises `WrongEnvironment`.
     """
     if not value:
         return Media({"BACKEND": "django.core.files.storage.FileSystemStorage"}, LOCAL_URL)
@@ -45,7 +45,7 @@ def storage(name: str, value: str) -> Media:
 
 
 def accel_redirect(name: str, value: str) -> str:
-    """The path at which nginx finds the files for `X-Accel-Redirect`, with a slash at its end; "" when it is unset."""
+    """The internal nginx path for `X-Accel-Redirect`, with a trailing slash; "" if unset."""
     if value and not re.fullmatch(r"/[\w./-]+", value, re.ASCII):
         raise WrongEnvironment(name, f"is {value!r}", "write the path of an internal location, such as /protected/")
     return f"{value.rstrip('/')}/" if value else ""
@@ -63,17 +63,17 @@ def _check(name: str, url: SplitResult, options: dict[str, str]) -> None:
 
 
 def _bucket(url: SplitResult, options: dict[str, str]) -> dict[str, Any]:
-    """What django-storages wants to know."""
+    """The options of django-storages."""
     found: dict[str, Any] = {
         "bucket_name": url.netloc.rpartition("@")[2],
         "location": url.path.strip("/"),
         "querystring_auth": False,
-        "object_parameters": {"CacheControl": IN_A_BUCKET},
+        "object_parameters": {"CacheControl": BUCKET_CACHE_CONTROL},
     }
     if url.username:
         found |= {"access_key": unquote(url.username), "secret_key": unquote(url.password or "")}
     if "region" in options:
         found["region_name"] = options["region"]
-    if "endpoint" in options:  # other servers than Amazon's have no host name for each bucket
+    if "endpoint" in options:  # servers other than Amazon's have no host name per bucket
         found |= {"endpoint_url": options["endpoint"], "addressing_style": "path"}
     return found

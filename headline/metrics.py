@@ -1,7 +1,7 @@
-"""Figures for Prometheus: django-prometheus's own about requests, and the engine's.
+"""Prometheus metrics: django-prometheus's request metrics, and those of the engine.
 
-`gunicorn.conf.py` has django-prometheus add the figures of several web processes up; the engine's come from the
-database and are the same from each.
+`gunicorn.conf.py` makes django-prometheus sum the metrics of several web processes; the engine's come from the database
+and are the same in each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from prometheus_client import generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from headline.health import LATENESS_MINUTES, PATIENCE, Probe, clock_offset
+from headline.health import LATENESS_MINUTES, WAIT_TIMEOUT, Probe, clock_offset
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
@@ -48,9 +48,9 @@ Sample = tuple[dict[str, str], float]
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """All figures, for whoever brings the token or comes from a network on the list."""
-    if not (_has_token(request) or _is_near(request)):
-        return _refused()
+    """All metrics, for clients with the token or from a listed network."""
+    if not (_has_token(request) or _is_in_network(request)):
+        return _forbidden()
     page: HttpResponse = ExportToDjangoView(request)
     page.write(generate_latest(TaskCollector()))
     return page
@@ -61,8 +61,8 @@ def _has_token(request: HttpRequest) -> bool:
     return bool(settings.METRICS_TOKEN) and secrets.compare_digest(given.encode("latin-1", "replace"), wanted.encode())
 
 
-def _is_near(request: HttpRequest) -> bool:
-    """Judges the connection itself: what a header says of where it came from, anybody may write."""
+def _is_in_network(request: HttpRequest) -> bool:
+    """Whether the connection comes from a listed network; headers are ignored, because clients can forge them."""
     try:
         address = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))
     except ValueError:
@@ -70,7 +70,7 @@ def _is_near(request: HttpRequest) -> bool:
     return any(address in network for network in settings.METRICS_NETWORKS)
 
 
-def _refused() -> HttpResponse:
+def _forbidden() -> HttpResponse:
     if not settings.METRICS_TOKEN:
         return HttpResponse("Set METRICS_TOKEN or METRICS_NETWORKS.\n", "text/plain", HTTPStatus.FORBIDDEN)
     page = HttpResponse("Bring the token.\n", "text/plain", HTTPStatus.UNAUTHORIZED)
@@ -79,12 +79,12 @@ def _refused() -> HttpResponse:
 
 
 class TaskCollector(Collector):
-    """The engine's figures at this moment; while the database is away, only that it is."""
+    """The engine's metrics; without the database, only `database_up`."""
 
     def collect(self) -> Iterable[Metric]:
-        """All of them."""
+        """The current metrics."""
         try:
-            figures = _figures.ask().result(PATIENCE)
+            figures = _figures.start().result(WAIT_TIMEOUT)
         except Exception:
             figures = []
         yield _gauge("database_up", "1 while the database answers", [({}, bool(figures))])
@@ -116,7 +116,7 @@ def _gauge(name: str, text: str, samples: Iterable[Sample]) -> Metric:
 
 
 def _by_topic(counts: Counter[Topic]) -> Iterator[Sample]:
-    """Says also whether this project runs the type; if not, a program outside should."""
+    """Labelled also with whether this project runs the type; if not, an external program should."""
     for (task_type, priority), count in counts.items():
         handled = "no" if registry.get(task_type) is None else "yes"
         yield {"task_type": task_type, "priority": str(priority), "handled": handled}, count
@@ -128,7 +128,7 @@ def _by_type(counts: Counter[str]) -> Iterator[Sample]:
 
 
 def _by_trouble(refused: Iterable[Refused]) -> Iterator[Sample]:
-    """All there may be, so that an alarm sees it end."""
+    """All kinds, also with 0, so that alerts resolve."""
     found = {one.trouble for one in refused}
     for trouble in Trouble:
         yield {"kind": trouble.value}, trouble in found

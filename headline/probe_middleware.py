@@ -1,4 +1,4 @@
-"""What probes and Prometheus ask, answered before anything looks at the host: they use addresses that nobody lists."""
+"""Serves probes and metrics before the host check, because they use hosts outside ALLOWED_HOSTS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from headline.accounts.address import look_for_proxies
+from headline.accounts.address import detect_proxy
 from headline.health import healthz, readyz
 from headline.metrics import metrics
 
@@ -15,11 +15,11 @@ PROBES = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
 
 
 class ProbesMiddleware:
-    """Answers `PROBES` itself, and passes everything else on."""
+    """Responds to `PROBES` itself, and passes all other requests on."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        look_for_proxies(request)
+        detect_proxy(request)
         return PROBES.get(request.path_info, self.get_response)(request)

@@ -1,4 +1,4 @@
-"""The forms that addresses of Redis have."""
+"""The forms of Redis URLs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def database_number(url: str) -> int:
 
 
 def server_and_database(url: str) -> tuple[str | None, int | None, str, int]:
-    """What two addresses of the same database have in common."""
+    """The server and database of a URL, equal for URLs of the same database."""
     parts = urlsplit(url)
     if parts.scheme == "unix":
         return None, None, parts.path, database_number(url)

@@ -32,7 +32,7 @@ if SITE_URL.startswith("https://"):
     SECURE_HSTS_SECONDS = 30 * 24 * 3600
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
-# Redirecting to https, and whether HSTS covers other names of the domain, are the proxy's and the owner's business.
+# Redirects to https, and HSTS for subdomains, are left to the proxy and the owner of the domain.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 PROXY_COUNT = env.number("PROXY_COUNT", default=0)  # proxies in front of the site, for limits by address
 
@@ -43,9 +43,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}Validator", "OPTIONS": options}
     for name, options in debug_mode.PASSWORD_RULES.items()
 ]
-SESSION_COOKIE_AGE = 3600 * env.number("SESSION_HOURS", default=12, least=1)  # after the last use
+SESSION_COOKIE_AGE = 3600 * env.number("SESSION_HOURS", default=12, least=1)  # after the last request
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
-API_TOKEN_LIFETIME = timedelta(days=env.number("API_TOKEN_DAYS", default=90, least=1))  # unless it is chosen
+API_TOKEN_LIFETIME = timedelta(days=env.number("API_TOKEN_DAYS", default=90, least=1))  # default
 
 # Applications
 
@@ -138,22 +138,22 @@ SCHEDULING_KEY_PREFIX = env.text("REDIS_KEY_PREFIX", default="auto")
 REDIS_CACHE_URL = env.redis_cache("REDIS_CACHE_URL", queue=SCHEDULING_REDIS_URL)
 CACHES = caches(REDIS_CACHE_URL)
 
-# Seconds an answer to readers is kept at most. Without Redis each process has a memory of its own, which no other can
-# purge: then only long enough that a crowd of readers does not have the same page made for each of them.
+# The longest TTL of a cached response, in seconds. Without Redis each process has its own cache, which others cannot
+# invalidate: then it only spares rendering the same page for many simultaneous readers.
 PAGE_CACHE_SECONDS = 60.0 if REDIS_CACHE_URL else 0.2
 
-# Proxies and CDNs in front, which keep answers if they can be told to forget them.
+# Proxies and CDNs in front, which may cache responses if they can be purged.
 CDN_PURGE_URLS = env.addresses("CDN_PURGE_URLS")
 CDN_PURGE_METHOD = env.text("CDN_PURGE_METHOD", default="PURGE", choices=("PURGE", "BAN", "POST"))
 CDN_PURGE_HEADER = env.header("CDN_PURGE_HEADER")
 
-# `manage.py crontab add` installs these; two runs of `poll` may overlap, the row locks keep them apart.
+# `manage.py crontab add` installs these; two runs of `poll` may overlap, because row locks separate them.
 CRONJOBS = [
     ("* * * * *", "django.core.management.call_command", ["refresh"]),
     ("* * * * *", "django.core.management.call_command", ["poll", "--for", "60"]),
 ]
 CRON_COPY = DATA_DIR / "cron.env"
-CRON_ENVIRONMENT = env.FILE or CRON_COPY  # which the jobs read
+CRON_ENVIRONMENT = env.FILE or CRON_COPY  # read by the jobs
 CRON_LOG = DATA_DIR / "cron.log"
 CRONTAB_EXECUTABLE = "crontab"
 CRONTAB_DJANGO_PROJECT_NAME = "headline"
@@ -165,9 +165,9 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 # The review
 
 REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/pipeline.py
-REVIEW_TIMEOUT = 10.0  # seconds all services together may take before a person decides
+REVIEW_TIMEOUT = 10.0  # seconds for all services together, then a human reviews
 REVIEW_AT_ONCE = 50_000  # characters up to which an article is reviewed while the editor waits
-REVIEW_SOFT_LOCK = timedelta(minutes=30)  # how long a reviewer's claim of an article counts
+REVIEW_SOFT_LOCK = timedelta(minutes=30)  # lifetime of a reviewer's soft lock
 
 # Language and time
 
@@ -179,12 +179,12 @@ LOCALE_PATHS = [BASE_DIR / "headline" / "locale"]
 
 # Files
 
-# An article of a million Chinese characters takes nine bytes for each on its way from a form.
+# A form encodes each of an article's up to a million Chinese characters in nine bytes.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise complains without, even when nothing was collected
+STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns if it is missing
 MEDIA_ROOT = DATA_DIR / "media"
 MEDIA = media.storage("MEDIA_STORAGE", env.text("MEDIA_STORAGE"))
 MEDIA_URL = MEDIA.url
@@ -198,9 +198,9 @@ STORAGES = {
     },
 }
 WHITENOISE_USE_FINDERS = True
-# Pictures are taken apart in memory; a larger file is read to its end and refused.
+# Images are processed in memory; a larger file is read to its end and refused.
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
-FILE_UPLOAD_MAX_MEMORY_SIZE = 21_000_000  # bytes: the largest picture, and what is sent around it
+FILE_UPLOAD_MAX_MEMORY_SIZE = 21_000_000  # bytes: the largest image plus the rest of the form
 
 # Mail
 
@@ -215,11 +215,11 @@ LOGGING = logs.LOGGING
 # The newsroom
 
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
-CALENDAR_CONFLICT = timedelta(minutes=5)  # two articles of a channel that go live no further apart are marked
+CALENDAR_CONFLICT = timedelta(minutes=5)  # two articles of a channel closer than this are a conflict
 WEBSUB_HUB = env.address("WEBSUB_HUB")
 
-# Whose players readers see where an address stands alone in its paragraph: the name, what its addresses look like (as
-# browsers understand regular expressions too), and the player's address, which gets what the expression's group found.
+# Embedded players for URLs that are alone in a paragraph: the name, a regular expression for the URLs (valid in
+# JavaScript, too), and the player's URL, which contains the expression's group.
 YOUTUBE, BILIBILI = "https://www.youtube-nocookie.com/embed/{}", "https://player.bilibili.com/player.html?bvid={}"
 EMBEDS = [
     ("YouTube", r"https?://(?:(?:www|m)\.)?youtube\.com/watch\?(?:[^#]*&)?v=([\w-]{11})(?![\w-])", YOUTUBE),
@@ -235,7 +235,7 @@ EMBEDS = [
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 METRICS_NETWORKS = env.networks("METRICS_NETWORKS")
 
-# The newsroom's screens
+# The admin
 
 UNFOLD = {
     "SITE_TITLE": "Headline",

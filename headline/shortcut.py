@@ -1,4 +1,4 @@
-"""The admin's short cut from a row to its page on the site: an address tells a headline, or opens a preview."""
+"""The admin's "view on site" redirect, restricted because the URL reveals a headline or opens a preview."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from articles.desk.parse_int import whole_number
 
 
 def view_on_site(request: HttpRequest, content_type_id: str, object_id: str) -> HttpResponse:
-    """Lead there who may see rows of this kind on the desk, where it offers the short cut; nobody else."""
+    """Redirect users who may view this model in the admin, if it offers the link; 404 for others."""
     kind = ContentType.objects.filter(pk=whole_number(content_type_id)).first()
     model = kind and kind.model_class()
     screens = admin.site._registry.get(model) if model else None

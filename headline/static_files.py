@@ -1,4 +1,4 @@
-"""Where templates find style sheets and scripts."""
+"""Static files storage with hashed names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # whitenoise has no types
-    """Names that change with the content, to be cached for ever, once `collectstatic` has made them.
+    """Hashed names, which may be cached for ever, once `collectstatic` has run.
 
-    Before that, or for a file it has not seen, the plain name: a missing style sheet must not cost the page.
+    Before that, or for unknown files, the plain name: a missing style sheet must not break the page.
     """
 
     def stored_name(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Texts that come from packages without Chinese, or from the database; listed here, they are translated with ours."""
+"""Texts of packages without Chinese, and of database rows, listed for our translation catalogue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONTINENTS = [
     *(_("Africa"), _("America"), _("Antarctica"), _("Arctic"), _("Asia"), _("Atlantic"), _("Australia"), _("Brazil")),
     *(_("Canada"), _("Chile"), _("Europe"), _("Indian"), _("Mexico"), _("Pacific")),
 ]
-"""How the zone database groups places."""
+"""Regions of the time zone database."""
 
 DJANGO = [
     _(":"),  # between the label of a field and the field
@@ -43,4 +43,4 @@ DJANGO = [
 ]
 
 ROLES = [_("Author"), _("Editor"), _("Reviewer"), _("Publisher"), _("Editor-in-chief"), _("Operator")]
-"""The groups that every newsroom begins with; `articles.roles` makes them."""
+"""The default groups, which `articles.roles` creates."""

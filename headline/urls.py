@@ -1,4 +1,4 @@
-"""All addresses of the project, but those of `headline.probe_middleware`."""
+"""URLs of the project, except the probes of `headline.probe_middleware`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.views.i18n import set_language
 from articles.desk.autocomplete import Lookup
 from headline.accounts import reset
 from headline.accounts.views import change_password, log_in
-from headline.api.not_found import unknown_address
+from headline.api.not_found import unknown_url
 from headline.shortcut import view_on_site
 
 urlpatterns = [
@@ -18,15 +18,15 @@ urlpatterns = [
     path("admin/desk/", include("articles.desk.urls")),
     path("admin/autocomplete/", admin.site.admin_view(Lookup.as_view(admin_site=admin.site))),
     path("admin/r/<path:content_type_id>/<path:object_id>/", admin.site.admin_view(view_on_site)),
-    *reset.addresses(),
+    *reset.urls(),
     path("admin/login/", log_in),
     path("admin/password_change/", admin.site.admin_view(change_password, cacheable=True)),
     path("admin/", admin.site.urls),
     path("api/", include("headline.api.urls")),
     path("api/v1/", include("articles.api.urls")),
     path("api/v1/tasks/", include("scheduling.urls")),
-    re_path("^api/", unknown_address),
-    # Without a token, so that readers need no cookie: what a stranger could forge is a choice of language.
+    re_path("^api/", unknown_url),
+    # Without a CSRF token, so that readers need no cookie: only a choice of language could be forged.
     path("i18n/setlang/", csrf_exempt(set_language), name="set_language"),
     path("", include("articles.site.urls")),
 ]

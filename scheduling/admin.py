@@ -1,7 +1,7 @@
-"""The engine's screens: what waits, what became of it, and who works.
+"""Admin of the engine: pending tasks, task records and workers.
 
-Rows are looked at, never typed in: a task and its record only change through the services, which keep both in step.
-The lists stay quick at a million rows, so they follow an index and count no further than they must.
+Rows are read-only: tasks change through the services alone, which write a task and its record together. The lists
+follow an index and cap their counts, so that they stay fast with a million rows.
 """
 
 from __future__ import annotations
@@ -37,37 +37,34 @@ _ERROR_LENGTH = 100  # characters of an error in a list
 
 
 class ReadOnlyAdmin(ModelAdmin):
-    """A list and a page for each row, without a way to type anything in."""
+    """A read-only list and detail page."""
 
-    keeps_history = False  # in Django's own log, to which a button would lead
+    keeps_history = False  # hides the history button; Django's log has no entries for these
     show_facets = ShowFacets.NEVER
     show_full_result_count = False
-    list_disable_select_all = True  # a count that stops cannot say what "all" means
+    list_disable_select_all = True  # a capped count cannot say what "all" means
     sortable_by = ()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nobody."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody."""
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Also whoever may operate tasks."""
+        """Viewers, and users who may operate tasks."""
         return self.has_operate_permission(request) or super().has_view_permission(request, obj)
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
-        """Whether this person may cancel and retry."""
+        """Whether the user may cancel and retry tasks."""
         return request.user.has_perm("scheduling.operate_tasks")
 
 
 class TaskAdmin(ReadOnlyAdmin):
-    """What the lists of pending tasks and of records share."""
+    """Shared by the lists of pending tasks and of records."""
 
     paginator = CappedPaginator
     list_per_page = 50
@@ -77,7 +74,7 @@ class TaskAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Rows with this number or beginning of a key; naming the types lets the index of type and key serve."""
+        """Rows with this id or key prefix; naming the types lets the index on type and key be used."""
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -87,44 +84,44 @@ class TaskAdmin(ReadOnlyAdmin):
         return queryset.filter(wanted), False
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> Any:
-        """The list that names subjects."""
+        """The change list that names subjects."""
         return TaskChangeList
 
     @admin.display(description=_("what"))
     def kind(self, row: TaskInfo | TaskInfoLog) -> str:
-        """What people call such a task."""
+        """The label of the task's type."""
         return registry.label_of(row.task_type)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """The row of a page, which is headed by what it is about."""
+        """The row, with its label and subject for the heading."""
         row = super().get_object(request, object_id, from_field)
         if row is not None:
             row.kind_name = self.kind(row)
-            names = registry.names_of(row.task_type, [row.key], to=request.user) if row.key else {}
+            names = registry.names_of(row.task_type, [row.key], user=request.user) if row.key else {}
             row.subject_name = names.get(row.key, "")
         return row
 
     @admin.display(description=_("about"))
     def subject(self, row: TaskInfo | TaskInfoLog) -> str:
-        """What it is about."""
+        """The name of the task's subject."""
         return row.subject_name
 
     @admin.display(description=_("added"))
     def added(self, row: TaskInfo | TaskInfoLog) -> str:
-        """When it was asked for."""
-        return _spoken(row.created_at)
+        """When the task was added."""
+        return _format_time(row.created_at)
 
     @admin.display(description=_("due"))
     def due_time(self, row: TaskInfo | TaskInfoLog) -> str:
-        """When it should run, to the millisecond, with the zone's name."""
-        return _spoken(row.execute_time)
+        """The due time, to the millisecond, with its offset."""
+        return _format_time(row.execute_time)
 
 
 @admin.register(TaskInfo)
 class TaskInfoAdmin(TaskAdmin):
     """Pending tasks, the soonest of each topic first."""
 
-    nothing_yet = _("Nothing waits for its time.")
+    nothing_yet = _("No tasks are pending.")
     list_display = ["kind", "subject", "due_time", "is_overdue", "attempts", "error", "task_id"]
     fields = [
         "kind", "subject", "due_time", "attempts", "error", "added",
@@ -136,27 +133,27 @@ class TaskInfoAdmin(TaskAdmin):
     actions = ["cancel"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TaskInfo]:
-        """With the database's time, and with the error of the last attempt, which the record keeps."""
+        """Annotated with the database's time and the last error, which is in the record."""
         error = TaskInfoLog.objects.filter(pk=OuterRef("pk")).values("error")
         tasks: QuerySet[TaskInfo] = super().get_queryset(request)
-        return tasks.annotate(asked_at=database_now(), last_error=Subquery(error))
+        return tasks.annotate(read_at=database_now(), last_error=Subquery(error))
 
     @display(label={"overdue": "danger"})
     @admin.display(description=_("overdue"))
     def is_overdue(self, task: Any) -> tuple[str, str] | None:
-        """Whether it should have run by now; a program may have it in hand until its lease ends."""
-        is_leased = task.lease_token and task.leased_until and task.leased_until > task.asked_at
-        is_late = task.execute_time <= overdue_before(task.asked_at) and not is_leased
+        """Whether it is overdue; a leased task is not."""
+        is_leased = task.lease_token and task.leased_until and task.leased_until > task.read_at
+        is_late = task.execute_time <= overdue_before(task.read_at) and not is_leased
         return ("overdue", gettext("overdue")) if is_late else None
 
     @admin.display(description=_("last error"))
     def error(self, task: Any) -> str:
-        """The last line of it."""
+        """The last line of the error."""
         return _last_line(task.last_error or "")
 
     @admin.action(description=_("Cancel selected tasks"), permissions=["operate"])
     def cancel(self, request: HttpRequest, queryset: QuerySet[TaskInfo]) -> None:
-        """Take the selected tasks back and say of how many that came in time."""
+        """Cancel the selected tasks and report how many were still pending."""
         handled = registry.task_types().intersection(queryset.values_list("task_type", flat=True))
         selected = _selected(request)
         done = cancel_tasks(selected, reason=gettext("Cancelled by %(name)s.") % {"name": request.user.get_username()})
@@ -175,9 +172,9 @@ class TaskInfoAdmin(TaskAdmin):
 
 @admin.register(TaskInfoLog)
 class TaskInfoLogAdmin(TaskAdmin):
-    """Every task there was within the retention time, the newest first."""
+    """The records of all tasks within the retention time, newest first."""
 
-    nothing_yet = _("What has run, was cancelled or failed is recorded here.")
+    nothing_yet = _("Executed, cancelled and failed tasks are recorded here.")
     list_display = [
         "kind", "subject", "badge", "due_time", "executed_time", "late_ms", "attempts", "last_error", "task_id",
     ]  # fmt: skip
@@ -193,32 +190,32 @@ class TaskInfoLogAdmin(TaskAdmin):
     @display(label={str(status.value): colour for status, colour in BADGES.items()})
     @admin.display(description=_("status"))
     def badge(self, log: TaskInfoLog) -> tuple[str, str]:
-        """The status in its colour."""
+        """The status as a coloured label."""
         return str(log.status), log.get_status_display()
 
     @admin.display(description=_("executed"))
     def executed_time(self, log: TaskInfoLog) -> str | None:
-        """When it ran, to the millisecond."""
-        return _spoken(log.executed_at) if log.executed_at else None
+        """When it was executed, to the millisecond."""
+        return _format_time(log.executed_at) if log.executed_at else None
 
     @admin.display(description=_("late (ms)"))
     def late_ms(self, log: TaskInfoLog) -> str | None:
-        """How late it ran."""
+        """The lateness in milliseconds."""
         return None if log.lateness_ms is None else f"{log.lateness_ms:.1f}"
 
     @admin.display(description=_("error"))
     def last_error(self, log: TaskInfoLog) -> str:
-        """The last line of it."""
+        """The last line of the error."""
         return _last_line(log.error)
 
     @admin.display(description=_("error"))
     def whole_error(self, log: TaskInfoLog) -> str:
-        """Line by line."""
+        """The error with line breaks."""
         return linebreaksbr(log.error)
 
     @admin.action(description=_("Retry selected tasks"), permissions=["operate"])
     def retry(self, request: HttpRequest, queryset: QuerySet[TaskInfoLog]) -> None:
-        """Give failed and cancelled tasks another full set of attempts and say which could not get it, and why."""
+        """Retry failed and cancelled tasks, and report which could not be retried and why."""
         retried = 0
         for log in queryset:
             try:
@@ -235,7 +232,7 @@ class TaskInfoLogAdmin(TaskAdmin):
 
 @admin.register(WorkerHeartbeat)
 class WorkerHeartbeatAdmin(ReadOnlyAdmin):
-    """The workers, and whether they live."""
+    """The workers, and whether they are alive."""
 
     nothing_yet = _("No worker has run yet. Start one with: python manage.py poll --forever")
     list_display = ["name", "is_alive", "seen", "started", "queue", "clock_offset_ms", "kinds"]
@@ -244,28 +241,28 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin):
     ordering = ["-seen_at"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkerHeartbeat]:
-        """With the database's time."""
+        """Annotated with the database's time."""
         workers: QuerySet[WorkerHeartbeat] = super().get_queryset(request)
-        return workers.annotate(asked_at=database_now())
+        return workers.annotate(read_at=database_now())
 
     @admin.display(description=_("alive"), boolean=True)
     def is_alive(self, worker: Any) -> bool:
-        """Whether it has given a sign of life lately."""
-        return bool(worker.seen_at >= alive_since(worker.asked_at))
+        """Whether its last heartbeat is recent."""
+        return bool(worker.seen_at >= alive_since(worker.read_at))
 
     @admin.display(description=_("last seen"))
     def seen(self, worker: WorkerHeartbeat) -> str:
-        """When it last gave one."""
-        return _spoken(worker.seen_at)
+        """The time of its last heartbeat."""
+        return _format_time(worker.seen_at)
 
     @admin.display(description=_("started"))
     def started(self, worker: WorkerHeartbeat) -> str:
-        """Since when it works."""
-        return _spoken(worker.started_at)
+        """When it started."""
+        return _format_time(worker.started_at)
 
     @admin.display(description=_("runs"))
     def kinds(self, worker: WorkerHeartbeat) -> str:
-        """What it runs."""
+        """The labels of the task types that it runs."""
         return gettext(", ").join(sorted(registry.label_of(task_type) for task_type in worker.task_types))
 
 
@@ -273,7 +270,7 @@ def _selected(request: HttpRequest) -> list[int]:
     return [int(task_id) for task_id in request.POST.getlist(ACTION_CHECKBOX_NAME)]
 
 
-def _spoken(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     local = timezone.localtime(moment)
     offset = f"{local:%z}"
     zone = f"UTC{offset[:3]}:{offset[3:5]}" if local.utcoffset() else "UTC"

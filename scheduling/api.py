@@ -1,7 +1,7 @@
-"""The engine for programs in other languages: REST over `scheduling.services`, for users who may operate tasks.
+"""REST API of the engine, for programs in other languages whose user may operate tasks.
 
-Tasks whose type has a handler in this process belong to the application that registered it. A program could end them
-without their effect, so it may look at them and nothing more.
+Task types with a handler in this process belong to the application that registered it. A program could complete such
+tasks without their effect, so it may only read them.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ STATUS_OF: dict[type[SchedulingError], int] = {
 }
 
 
-class Refused(APIException):
-    """An error of the engine as an answer: its message, and its name as the code."""
+class EngineError(APIException):
+    """An engine error as a response: its message, and its class name as the code."""
 
     def __init__(self, error: SchedulingError) -> None:
         self.status_code = next(STATUS_OF[kind] for kind in type(error).mro() if kind in STATUS_OF)
@@ -55,7 +55,7 @@ class Refused(APIException):
 
 
 class MayOperateTasks(BasePermission):
-    """The permission "scheduling.operate_tasks", besides what the project asks of everybody."""
+    """The permission "scheduling.operate_tasks", in addition to the project's default permissions."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """Whether the user has it."""
@@ -84,11 +84,11 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
     ordering = ("task_id",)
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Answer the engine's own errors."""
-        return super().handle_exception(Refused(exc) if isinstance(exc, SchedulingError) else exc)
+        """Turn the engine's errors into responses."""
+        return super().handle_exception(EngineError(exc) if isinstance(exc, SchedulingError) else exc)
 
     def filter_queryset(self, queryset: Any) -> Any:
-        """Only what the parameters ask for, in a list."""
+        """In a list, apply the filters."""
         return queryset.filter(**self.asked()) if self.action == "list" else queryset
 
     @extend_schema(
@@ -96,26 +96,26 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         request=NewTaskSerializer,
         responses={
             201: TaskSerializer,
-            200: OpenApiResponse(TaskSerializer, "It was pending with this key, and says this now."),
+            200: OpenApiResponse(TaskSerializer, "A task with this key was pending and has been changed."),
         },
     )
     def create(self, request: Request) -> Response:
-        """Add a task, or move the one that is pending with this type and key."""
+        """Add a task, or change the pending one with this type and key."""
         values = self.checked(NewTaskSerializer)
         _refuse_handled(values["task_type"])
         _refuse_many_topics(values["task_type"], values["priority"])
         task_type, key = values["task_type"], values["key"]
-        is_there = key is not None and TaskInfo.objects.filter(task_type=task_type, key=key).exists()
+        is_pending = key is not None and TaskInfo.objects.filter(task_type=task_type, key=key).exists()
         task = services.add_task(**values)
-        return Response(self._told(task.task_id), status.HTTP_200_OK if is_there else status.HTTP_201_CREATED)
+        return Response(self._represent(task.task_id), status.HTTP_200_OK if is_pending else status.HTTP_201_CREATED)
 
-    @extend_schema(summary="Move a pending task to another time", request=RescheduleSerializer, parameters=_BY_ID)
+    @extend_schema(summary="Reschedule a pending task", request=RescheduleSerializer, parameters=_BY_ID)
     def partial_update(self, request: Request, task_id: int) -> Response:
-        """Move a pending task; a program that had leased it loses the lease."""
+        """Reschedule a pending task; a program that had leased it loses the lease."""
         moment = self.checked(RescheduleSerializer)["execute_time"]
         self._log(task_id)
         services.reschedule_task(task_id, moment)
-        return Response(self._told(task_id))
+        return Response(self._represent(task_id))
 
     @extend_schema(summary="Cancel a pending task", responses={204: None}, parameters=_BY_ID)
     def destroy(self, request: Request, task_id: int) -> Response:
@@ -134,7 +134,7 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
     )
     @action(detail=False, methods=["post"], pagination_class=None)
     def poll(self, request: Request) -> Response:
-        """Lease due tasks, oldest due first. Each is due again at `leased_until` unless completed or failed by then."""
+        """Lease due tasks, oldest due first. Unless completed or failed by `leased_until`, each is due again."""
         values = self.checked(PollSerializer)
         _refuse_handled(values["task_type"])
         return Response(LeasedTaskSerializer(services.poll(**values), many=True).data)
@@ -148,11 +148,11 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
     )
     @action(detail=True, methods=["post"])
     def complete(self, request: Request, task_id: int) -> Response:
-        """Close a leased task as executed; 409 `lease_lost` if it is no longer this program's."""
+        """Close a leased task as executed; 409 `lease_lost` if the program no longer holds it."""
         values = self.checked(LeaseSerializer)
         self._log(task_id)
         services.complete_task(task_id, **values)
-        return Response(self._told(task_id))
+        return Response(self._represent(task_id))
 
     @extend_schema(
         operation_id="tasks_fail",
@@ -163,7 +163,7 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
     )
     @action(detail=True, methods=["post"])
     def fail(self, request: Request, task_id: int) -> Response:
-        """Give a leased task back; it is tried again after a pause, until its attempts are used up."""
+        """Record a failed attempt; the task is retried after a backoff, until its attempts are used up."""
         values = self.checked(FailureSerializer)
         self._log(task_id)
         return Response({"retried": services.fail_task(task_id, **values)})
@@ -176,8 +176,8 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         _refuse_handled(log.task_type)
         return log
 
-    def _told(self, task_id: int) -> Any:
-        """The task as it is now, as JSON."""
+    def _represent(self, task_id: int) -> Any:
+        """The current task as JSON."""
         return TaskSerializer(self.get_queryset().get(task_id=task_id)).data
 
 
@@ -188,7 +188,7 @@ def _refuse_handled(task_type: str) -> None:
 
 
 def _refuse_many_topics(task_type: str, priority: int) -> None:
-    """Workers, probes and screens look at each topic: thousands of them would keep all of these from their work."""
+    """Workers, probes and the admin query each topic, so thousands of topics would slow all of them down."""
     topics = {(found, at) for found, at, _first in topics_with_tasks()}
     if len(topics) >= conf.MAX_TOPICS and (task_type, priority) not in topics:
         message = _(

@@ -1,4 +1,4 @@
-"""The engine as a Django app."""
+"""App configuration of the engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class SchedulingConfig(AppConfig):
-    """Finds the handlers of all installed apps in their `handlers` modules."""
+    """Loads the system checks and the `handlers` modules of all installed apps."""
 
     name = "scheduling"
     verbose_name = _("Scheduling")
@@ -18,5 +18,5 @@ class SchedulingConfig(AppConfig):
 
     def ready(self) -> None:
         """Register checks and handlers."""
-        import_module("scheduling.checks")  # not before the models are there
+        import_module("scheduling.checks")  # needs the models
         autodiscover_modules("handlers")

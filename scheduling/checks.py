@@ -1,7 +1,6 @@
-"""System checks: what would make tasks late, lost or doubled is named before it does.
+"""System checks for settings and servers that would make tasks late, lost or run twice.
 
-Settings are always checked. Servers are only asked when that is wanted: by `migrate` and by
-`check --database default`.
+Settings are always checked; servers only by `migrate` and `check --database default`.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from django.db import connection, router
 from scheduling.conf import Settings, conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.queues import make_queue
-from scheduling.queues.installations import sentence
+from scheduling.queues.installations import describe
 
 _MAY_BE_ZERO = frozenset({"SWEEP_GRACE", "SUSPECT_AFTER", "LOG_RETENTION_DAYS"})
 _SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")
 _ORDERED = (
-    ("REFRESH_INTERVAL", "PRELOAD_WINDOW", "Otherwise tasks become due between two refreshes unknown to Redis."),
-    ("STOP_TIMEOUT", "SILENCE", "Otherwise a worker that finishes its work is taken for one that hangs."),
-    ("SWEEP_GRACE", "OVERDUE_ALARM", "Otherwise tasks count as overdue before anybody looks for them."),
+    ("REFRESH_INTERVAL", "PRELOAD_WINDOW", "Otherwise tasks become due between two refreshes without a hint in Redis."),
+    ("STOP_TIMEOUT", "SILENCE", "Otherwise a worker that finishes its work counts as hanging."),
+    ("SWEEP_GRACE", "OVERDUE_ALARM", "Otherwise tasks count as overdue before the sweep requeues them."),
     ("LEASE", "MAX_LEASE", "Otherwise the usual lease is longer than the longest."),
     ("BACKOFF", "MAX_BACKOFF", "Otherwise the first wait before a retry is longer than the longest."),
 )
-_LARGEST_PROMOTION = 5000  # members; Lua's `unpack` ends at some 8000
+_MAX_PROMOTE_LIMIT = 5000  # members; Lua's `unpack` ends at some 8000
 
 _OLDEST_MARIADB = (10, 6)  # SKIP LOCKED
 _OLDEST_MYSQL = (8, 0, 1)  # the same
@@ -66,8 +65,8 @@ def _check_order() -> Iterator[CheckMessage]:
         if getattr(conf, smaller) >= getattr(conf, greater):
             message = f"SCHEDULING_{smaller} is not less than SCHEDULING_{greater}."
             yield Error(message, hint=hint, id="scheduling.E002")
-    if conf.PROMOTE_LIMIT > _LARGEST_PROMOTION:
-        hint = f"A script moves {_LARGEST_PROMOTION} members at most."
+    if conf.PROMOTE_LIMIT > _MAX_PROMOTE_LIMIT:
+        hint = f"A script moves {_MAX_PROMOTE_LIMIT} members at most."
         yield Error(f"SCHEDULING_PROMOTE_LIMIT is {conf.PROMOTE_LIMIT}.", hint=hint, id="scheduling.E002")
 
 
@@ -84,7 +83,7 @@ def _check_names() -> Iterator[CheckMessage]:
         yield Error(f"SCHEDULING_KEY_PREFIX is {conf.KEY_PREFIX!r}.", hint=hint, id="scheduling.E004")
     if conf.REDIS_URL and conf.REDIS_URL.partition("://")[0] not in _SCHEMES:
         hint = f"Begin it with one of {', '.join(_SCHEMES)}, then ://."
-        yield Error("SCHEDULING_REDIS_URL has a form that is not understood.", hint=hint, id="scheduling.E005")
+        yield Error("SCHEDULING_REDIS_URL has an unknown form.", hint=hint, id="scheduling.E005")
 
 
 def _check_cache() -> Iterator[CheckMessage]:
@@ -98,7 +97,7 @@ def _check_cache() -> Iterator[CheckMessage]:
 
 
 def _store(url: str) -> tuple[str, str | int | None, str]:
-    """What makes two Redis URLs mean the same keys."""
+    """The server and database of a Redis URL, to compare two URLs."""
     parts = urlsplit(url)
     number = dict(parse_qsl(parts.query)).get("db")
     if parts.scheme == "unix":
@@ -110,7 +109,7 @@ def _store(url: str) -> tuple[str, str | int | None, str]:
 
 @register
 def check_routing(app_configs: object, **options: Any) -> list[CheckMessage]:
-    """That nothing whose time counts is read from a replica: it lags, and its clock is not the primary's."""
+    """No model may be read from a replica: it lags, and its clock is not the primary's."""
     split = [model for model in apps.get_models() if router.db_for_read(model) != router.db_for_write(model)]
     hint = "Have your DATABASE_ROUTERS read it from the primary, whose clock decides what is due and what readers see."
     return [Error(f"{model._meta.label} is read from a replica.", hint=hint, id="scheduling.E015") for model in split]
@@ -118,14 +117,14 @@ def check_routing(app_configs: object, **options: Any) -> list[CheckMessage]:
 
 @register(Tags.database)
 def check_database(app_configs: object, databases: Collection[str] | None, **options: Any) -> list[CheckMessage]:
-    """That the database keeps what the engine relies on: row locks passed over, one isolation, every character."""
+    """The database supports SKIP LOCKED, READ COMMITTED, strict mode and utf8mb4."""
     if connection.alias not in (databases or ()):
         return []
     if connection.vendor == "sqlite":
         return []
     if connection.vendor != "mysql":
         hint = "Use MariaDB, MySQL or SQLite."
-        return [Error(f"The engine does not speak {connection.display_name}.", hint=hint, id="scheduling.E010")]
+        return [Error(f"The engine does not support {connection.display_name}.", hint=hint, id="scheduling.E010")]
     return [*_check_version(), *_check_variables(), *_check_tables()]
 
 
@@ -147,7 +146,7 @@ def _check_variables() -> Iterator[CheckMessage]:
         hint = 'Set OPTIONS["isolation_level"] to "read committed": workers would lock gaps and block each other.'
         yield Error(f"The isolation level is {isolation}.", hint=hint, id="scheduling.E011")
     if "STRICT_" not in variables["sql_mode"]:
-        hint = "Add STRICT_TRANS_TABLES to sql_mode: what does not fit would be cut and stored."
+        hint = "Add STRICT_TRANS_TABLES to sql_mode: values that do not fit would be truncated."
         yield Error("The database is not in strict mode.", hint=hint, id="scheduling.E012")
     for name in ("character_set_connection", "character_set_database"):
         if variables[name] != "utf8mb4":
@@ -167,19 +166,19 @@ def _check_tables() -> Iterator[CheckMessage]:
             yield Error(f"The table {table} is in {collation}.", hint=hint, id="scheduling.E013")
         if engine != "InnoDB":
             hint = f"ALTER TABLE {table} ENGINE = InnoDB: only it locks rows and rolls back."
-            yield Error(f"The table {table} is kept by {engine}.", hint=hint, id="scheduling.E014")
+            yield Error(f"The table {table} uses the storage engine {engine}.", hint=hint, id="scheduling.E014")
 
 
 @register(Tags.database)
 def check_redis(app_configs: object, databases: Collection[str] | None, **options: Any) -> list[CheckMessage]:
-    """That Redis answers, knows what is asked of it and keeps it."""
+    """Redis answers, is new enough, does not evict keys, and serves no other installation."""
     if not conf.REDIS_URL or connection.alias not in (databases or ()):
         return []
     queue = make_queue(conf.REDIS_URL)
     try:
         info = queue.server_info()
     except QueueUnavailable as error:
-        hint = "Tasks run from the database until Redis answers, up to 0.25 s late."
+        hint = f"Tasks run from the database until Redis answers, up to {conf.DATABASE_POLL_INTERVAL:g} s late."
         return [checks.Warning(str(error), hint=hint, id="scheduling.W020")]
     finally:
         queue.close()
@@ -193,13 +192,17 @@ def check_redis(app_configs: object, databases: Collection[str] | None, **option
 def _check_redis_version(version: str) -> Iterator[CheckMessage]:
     numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
     if numbers and numbers < _OLDEST_REDIS:
-        yield Error(f"Redis {version} is too old.", hint="Use Redis 6.2 or newer.", id="scheduling.E021")
+        yield Error(
+            f"Redis {version} is too old.",
+            hint=f"Use Redis {'.'.join(map(str, _OLDEST_REDIS))} or newer.",
+            id="scheduling.E021",
+        )
 
 
 def _check_eviction(policy: str) -> Iterator[CheckMessage]:
-    """The volatile policies only take keys that expire, of which the queue has none but its short locks."""
+    """The volatile policies only evict keys that expire, of which the queue has only short locks."""
     if policy.startswith("allkeys-"):
-        hint = "Set maxmemory-policy to noeviction: tasks that Redis forgets run late, from the database."
+        hint = "Set maxmemory-policy to noeviction: tasks whose hints are evicted run late, from the database."
         yield checks.Warning(
             f"Redis may evict the queue: maxmemory-policy is {policy}.", hint=hint, id="scheduling.W022"
         )
@@ -207,5 +210,5 @@ def _check_eviction(policy: str) -> Iterator[CheckMessage]:
 
 def _check_neighbours(others: str) -> Iterator[CheckMessage]:
     if others:
-        message, _, hint = sentence(others).partition(": ")
+        message, _, hint = describe(others).partition(": ")
         yield checks.Warning(f"{message}.", hint=hint, id="scheduling.W023")

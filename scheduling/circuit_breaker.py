@@ -1,8 +1,8 @@
-"""Circuit breakers: what the database refuses is tried again after growing pauses, and everybody can see why.
+"""Circuit breakers: work that the database refuses is retried after growing pauses, and reported in the heartbeat.
 
-A worker has one breaker for each type of task. After some refused transactions in a row, without one that succeeded,
-it opens: the type rests. Then the next batch is the trial that closes it or opens it for longer, `TROUBLE_PAUSE` at
-most, so that work goes on within seconds of the repair.
+A worker has one breaker per task type. After several refused transactions in a row it opens and the type pauses. The
+next batch then closes it or opens it for longer, up to `TROUBLE_PAUSE`, so that work resumes within seconds of the
+repair.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from scheduling.failures import Trouble
 _OPENS_AT = 3  # refused transactions in a row
 _FIRST_PAUSE = 0.25  # seconds; doubles with each refused transaction
 _DOUBLINGS = 20  # at most: far beyond any `TROUBLE_PAUSE`
-_FORGOTTEN_AFTER = 3  # longest pauses; what is still refused by then, another worker has seen, or nobody any more
-_ERROR_LENGTH = 300  # characters of the database's own words that are shown
+_EXPIRES_AFTER = 3  # longest pauses without a refusal, after which a breaker is dropped
+_ERROR_LENGTH = 300  # characters of the database's error that are reported
 
 
 @dataclass(slots=True)
 class Breaker:
-    """What the database refuses of one type of task."""
+    """State of one task type that the database refuses."""
 
     trouble: Trouble
     error: str
@@ -36,32 +36,32 @@ class Breaker:
 
 
 class Breakers:
-    """The breakers of one worker; its heartbeat shows them to other processes."""
+    """The breakers of one worker; its heartbeat reports them to other processes."""
 
     def __init__(self) -> None:
         self._breakers: dict[str, Breaker] = {}
         self.uncounted: set[int] = set()
-        """Tasks whose attempt was counted before it began, until that has run: a refused one is uncounted."""
+        """Ids of tasks whose attempt was counted before it began; if it is refused, it is uncounted."""
 
-    def beside(self) -> Breakers:
-        """Those of a thread beside, for other types: shown together with these, but it counts its own attempts."""
+    def for_thread(self) -> Breakers:
+        """Breakers for another thread, which share the state but have their own `uncounted`."""
         other = Breakers()
         other._breakers = self._breakers
         return other
 
     def closed(self, task_types: Collection[str]) -> frozenset[str]:
-        """Those of the types that may be tried now."""
+        """The task types that may run now."""
         now = time.monotonic()
-        resting = {name for name, breaker in self._breakers.copy().items() if breaker.opens_until > now}
-        return frozenset(task_types) - resting
+        paused = {name for name, breaker in self._breakers.copy().items() if breaker.opens_until > now}
+        return frozenset(task_types) - paused
 
     def refused(self, task_type: str, trouble: Trouble, error: BaseException, *, times: int, some_ran: bool) -> float:
-        """Note so many refused transactions; returns the seconds after which they should be tried again.
+        """Record refused transactions; returns the seconds until they should be retried.
 
-        Where others of the same type ran meanwhile, the type does not rest.
+        If other tasks of the same type ran meanwhile, the type is not paused.
         """
         now = time.monotonic()
-        breaker = self._remembered().get(task_type) or Breaker(trouble, "", clock.now())
+        breaker = self._current().get(task_type) or Breaker(trouble, "", clock.now())
         self._breakers[task_type] = breaker
         breaker.trouble, breaker.error, breaker.refused_at = trouble, str(error)[:_ERROR_LENGTH], now
         breaker.in_a_row = 0 if some_ran else breaker.in_a_row + times
@@ -73,22 +73,22 @@ class Breakers:
         return pause
 
     def succeeded(self, task_type: str) -> Breaker | None:
-        """A transaction of this type was committed; returns the breaker that this closed, if there was one."""
+        """Record a committed transaction of this type; returns the breaker that this closed, if any."""
         return self._breakers.pop(task_type, None)
 
     def report(self) -> list[dict[str, str]]:
-        """What is refused at this moment, for the heartbeat."""
+        """Refused types for the heartbeat."""
         return [
             {"task_type": name, "trouble": found.trouble.value, "error": found.error, "since": found.since.isoformat()}
-            for name, found in sorted(self._remembered().items())
+            for name, found in sorted(self._current().items())
         ]
 
-    def _remembered(self) -> dict[str, Breaker]:
-        """Without those that have not refused anything for long, because another worker ran it, or it is gone."""
-        oldest = time.monotonic() - _FORGOTTEN_AFTER * conf.TROUBLE_PAUSE
+    def _current(self) -> dict[str, Breaker]:
+        """Breakers that refused something recently; the tasks of the others ran elsewhere or are gone."""
+        oldest = time.monotonic() - _EXPIRES_AFTER * conf.TROUBLE_PAUSE
         return {name: found for name, found in self._breakers.copy().items() if found.refused_at > oldest}
 
 
-def outline(report: Iterable[dict[str, str]]) -> set[tuple[str, str]]:
-    """What is refused and why, without the words that differ from one time to the next."""
+def summary(report: Iterable[dict[str, str]]) -> set[tuple[str, str]]:
+    """Refused types and their trouble, without the error texts, which vary."""
     return {(row["task_type"], row["trouble"]) for row in report}

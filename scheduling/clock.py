@@ -1,7 +1,7 @@
-"""One clock for all: the database's, in UTC.
+"""The database's clock in UTC, which decides what is due.
 
-A machine's own clock may be wrong, and set at any moment, so what is due is decided inside SQL by `DatabaseNow`. How
-long to sleep is decided by the process's monotonic clock, which `Clock` sets by the database's.
+A machine's own clock may be wrong or be set at any moment, so SQL compares due times with `DatabaseNow`. Sleeps use
+the process's monotonic clock, which `Clock` synchronises with the database's.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from django.db.models.expressions import Combinable
 
 from scheduling.conf import conf
 
-_STEP = 0.05  # seconds: a machine's clock that moved more against the monotonic one was set, or the machine slept
+_MAX_DRIFT = 0.05  # seconds against the monotonic clock; more means that the clock was set, or the machine slept
 
 
 class DatabaseNow(Func):
-    """The database server's present instant in UTC, to the microsecond.
+    """The database server's current time in UTC, to the microsecond.
 
     Django's `Now()` follows the session's time zone on MySQL, which Django does not set. SQLite lives in this process
-    and has this process's clock; its own functions would cut off the microseconds.
+    and uses this process's clock; its own functions have no microseconds.
     """
 
     template = "UTC_TIMESTAMP(6)"
@@ -40,7 +40,7 @@ def database_now() -> Combinable:
 
 
 def read_database_clock() -> datetime:
-    """Ask the database what time it is: an aware datetime in UTC."""
+    """Query the database's current time: an aware datetime in UTC."""
     if connection.vendor == "sqlite":
         return datetime.now(UTC)
     with connection.cursor() as cursor:
@@ -50,7 +50,7 @@ def read_database_clock() -> datetime:
 
 
 def is_read_only() -> bool:
-    """Whether the database says that it can only be read, such as a replica that a failover left us with."""
+    """Whether the database is read-only, such as a replica after a failover."""
     if connection.vendor == "sqlite":
         return False
     with connection.cursor() as cursor:
@@ -60,35 +60,35 @@ def is_read_only() -> bool:
 
 
 class Clock:
-    """The database's clock, as well as this process knows it: its own monotonic clock, which nobody sets, corrected."""
+    """An estimate of the database's clock: this process's monotonic clock plus a measured offset."""
 
     def __init__(self) -> None:
         self._ahead = self._wall_ahead = _wall_ahead()  # seconds by which the database's clock is ahead of monotonic
         self._measured_at = float("-inf")
 
     def measure(self) -> None:
-        """Ask the database now. What is known then may lag by a network's round trip but is never ahead.
+        """Query the database's clock. The estimate may lag by a network round trip but is never ahead.
 
-        Being ahead would take hints before the database finds their tasks due.
+        If it were ahead, hints would be popped before the database finds their tasks due.
         """
         self._ahead = max(read_database_clock().timestamp() - time.monotonic() for _ in range(3))
         self._measured_at, self._wall_ahead = time.monotonic(), _wall_ahead()
 
     def measure_if_stale(self) -> bool:
-        """Measure when that was longer than `CLOCK_INTERVAL` ago, or the machine's clock was set; True if so."""
+        """Measure if the last time was more than `CLOCK_INTERVAL` ago or the machine's clock was set; True if so."""
         is_fresh = time.monotonic() - self._measured_at < conf.CLOCK_INTERVAL
-        if is_fresh and abs(_wall_ahead() - self._wall_ahead) < _STEP:
+        if is_fresh and abs(_wall_ahead() - self._wall_ahead) < _MAX_DRIFT:
             return False
         self.measure()
         return True
 
     @property
     def offset(self) -> float:
-        """Seconds by which the database's clock is ahead of this machine's, which people and logs go by."""
+        """Seconds by which the database's clock is ahead of this machine's wall clock."""
         return self._ahead - _wall_ahead()
 
     def timestamp(self) -> float:
-        """Seconds since 1970 by the database's clock, as well as this process knows it."""
+        """The estimated Unix time of the database's clock."""
         return time.monotonic() + self._ahead
 
     def now(self) -> datetime:

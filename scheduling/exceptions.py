@@ -1,4 +1,4 @@
-"""Everything the engine raises on purpose; each error has a `message` for people."""
+"""Exceptions of the engine; each has a `message` for users."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ class SchedulingError(Exception):
 
 
 class InvalidTask(SchedulingError):
-    """A value of the task is refused."""
+    """A value of the task is invalid."""
 
     message = _("The task cannot be stored as given.")
 
 
 class NaiveTime(InvalidTask):
-    """A time without a zone names no instant."""
+    """The time has no time zone."""
 
     message = _("The time has no time zone; give one with an offset, such as 2026-11-21T07:00:00+00:00.")
 
 
 class TimeOutOfRange(InvalidTask):
-    """No database stores this time, or zones ahead of UTC cannot show it: the last day of 9999."""
+    """Databases do not store this time, or time zones ahead of UTC cannot display it (the last day of 9999)."""
 
     message = _("The time lies outside the years 1000 to 9999 in UTC, which is all a database stores.")
 
 
 class TaskNotPending(SchedulingError):
-    """The task cannot be changed any more."""
+    """The task is closed and cannot be changed."""
 
     message = _("The task is not pending any more: it has run, failed or been cancelled.")
 
 
 class LeaseLost(SchedulingError):
-    """The program that answers does not hold the task."""
+    """The program does not hold the lease of the task."""
 
-    message = _("The lease token does not match: the lease ran out and the task was given on, or is closed.")
+    message = _("The lease token does not match: the lease expired and the task was leased again, or it is closed.")
 
 
 class QueueUnavailable(SchedulingError):
-    """The queue server does not answer."""
+    """The queue server cannot be reached."""
 
     message = _("The queue server cannot be reached; tasks are safe in the database and run from there.")
 
 
 class QueueFull(QueueUnavailable):
-    """The queue server answers and takes nothing more."""
+    """The queue server has reached its memory limit."""
 
     message = _("The queue server has reached its memory limit; tasks are safe in the database and run from there.")
 
 
 class ReconcilersFailed(SchedulingError):
-    """Some reconcilers raised; everything else of the pass was done, as `report` says."""
+    """Some reconcilers raised; the rest of the pass is done, see `report`."""
 
     def __init__(self, names: Sequence[str], report: RefreshReport) -> None:
         self.report = report

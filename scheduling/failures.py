@@ -1,12 +1,12 @@
-"""What counts as a failure: the one place that tells a task's own fault from trouble of the database or the machine.
+"""Classification of errors: a task's own fault, or trouble of the database or the machine.
 
 A task fails in one of three ways:
 
-- By its own fault: its handler raised on its data. That attempt counts.
-- By trouble of the database or the machine: whatever else the database refuses. That never counts, because the task
-  would have run elsewhere, and will run later.
-- By a crash: the worker died while it ran the task. No exception tells of that, so such an attempt is counted before
-  it begins (see `services.running`).
+- Its own fault: its handler raised because of its data. The attempt counts.
+- Trouble of the database or the machine: any other error of the database. The attempt does not count, because the task
+  would run elsewhere, and will run later.
+- A crash: the worker died while it ran the task. That raises no exception, so the attempt of a suspect is counted
+  before it begins (see `services.running`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scheduling.exceptions import QueueUnavailable
 
 
 class Trouble(TextChoices):
-    """What ails the database or the machine; the label is a sentence for people."""
+    """Kinds of trouble of the database or the machine; the label is a sentence for users."""
 
     DISK_FULL = "disk_full", _("The database refuses to write: disk full.")
     READ_ONLY = "read_only", _("The database refuses to write: it is read-only.")
@@ -39,11 +39,11 @@ class Trouble(TextChoices):
 
     @property
     def ends_connection(self) -> bool:
-        """Whether a new connection is the way on: it may lead to a server that can be reached and written to."""
+        """Whether to reconnect: a new connection may reach a server that takes writes."""
         return self in (Trouble.UNREACHABLE, Trouble.READ_ONLY)
 
 
-#: Error numbers of MySQL and MariaDB. All other refusals but those of a row's data are `REFUSED`.
+#: Error numbers of MySQL and MariaDB. All others, except those of a row's data, are `REFUSED`.
 _MYSQL = {
     **dict.fromkeys((3, 1021, 1026, 1114), Trouble.DISK_FULL),
     **dict.fromkeys((1036, 1290, 1792, 1836), Trouble.READ_ONLY),
@@ -62,7 +62,7 @@ _SQLITE = {
     sqlite3.SQLITE_LOCKED: Trouble.LOCKS,
     sqlite3.SQLITE_READONLY: Trouble.READ_ONLY,
 }
-#: What the messages say where a code says too little.
+#: Message texts, where the code is not specific enough.
 _TEXTS = (
     ("error 28", Trouble.DISK_FULL),  # 1030, "Got error 28 from storage engine"
     ("locked", Trouble.LOCKS),
@@ -74,10 +74,10 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, er
 
 
 def trouble_of(error: BaseException) -> Trouble | None:
-    """What trouble an exception tells of; None: what raised it is the task's own fault.
+    """The trouble behind an exception; None: it is the task's own fault.
 
-    Of errors that led to each other the first one decides: a handler may have hidden a lost connection behind an error
-    of its own, and Django refuses every statement after a row that was refused.
+    In a chain of errors the first one decides: a handler may raise its own error after a lost connection, and Django
+    refuses every statement after an invalid row.
     """
     for cause in reversed(list(_chain(error))):
         if isinstance(cause, DatabaseError | InterfaceError) and not isinstance(cause, TransactionManagementError):
@@ -97,7 +97,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _database_trouble(error: Exception) -> Trouble | None:
-    """Data that its row cannot hold, or that contradicts another row, is the task's own."""
+    """The trouble of a database error; None for invalid data or a violated constraint, the task's own fault."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else None
     result = getattr(error.__cause__, "sqlite_errorcode", None)
     if known := _MYSQL.get(number or 0) or _SQLITE.get((result or 0) & 0xFF):

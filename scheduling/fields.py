@@ -1,4 +1,4 @@
-"""A text column that keeps and compares every character exactly."""
+"""A text column that is compared byte by byte."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 class ExactCharField(models.CharField):  # type: ignore[type-arg]
-    """A `CharField` that MySQL compares byte by byte, so that "a", "A" and "ä" are three names.
+    """A `CharField` that MySQL compares byte by byte, so that "a", "A" and "ä" are different.
 
-    Django's `db_collation` cannot say this for MySQL and SQLite at once.
+    Django's `db_collation` cannot express this for MySQL and SQLite at once.
     """
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str | None:

@@ -1,7 +1,7 @@
-"""Whose keys in Redis these are: those of one installation, on the database server where it runs.
+"""The identity of an installation, which prefixes its Redis keys: its database row and its database server.
 
-Two installations on one Redis, such as production and a copy of it for a restore drill, must never take each other's
-hints or show each other's pages. A copy has the same row in the database; it runs somewhere else.
+Two installations on one Redis, such as production and a copy of it for a restore drill, must never pop each other's
+hints or serve each other's pages. A copy has the same row in the database, but another server.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ AUTO = "auto"
 
 _VARIABLES = ("hostname", "port", "server_uid", "server_uuid")
 
-_known: dict[tuple[str, str], str] = {}
+_identities: dict[tuple[str, str], str] = {}
 
 
 def key_prefix() -> str:
-    """What every key of this installation begins with; asks the database once in each process."""
+    """The prefix of every key of this installation; queries the database once per process."""
     return conf.KEY_PREFIX if conf.KEY_PREFIX != AUTO else f"sched:{identity()}"
 
 
 def cache_key(key: str, prefix: str, version: int) -> str:
-    """A KEY_FUNCTION for Django's caches in Redis, which keeps those of other installations apart."""
+    """A KEY_FUNCTION for Django's Redis caches, which separates installations."""
     return f"{key_prefix()}:{version}:{key}"
 
 
 def identity() -> str:
-    """A short name for this installation in this place; the same in all of its processes."""
-    here = str(connection.settings_dict["NAME"]), str(connection.settings_dict["HOST"])
-    if here not in _known:
-        found = sha256(f"{_installation()} {place()} {_server()}".encode()).hexdigest()[:12]
-        if connection.in_atomic_block:  # what a transaction has seen may never have been
+    """A short hash that identifies this installation on this server; the same in all its processes."""
+    database = str(connection.settings_dict["NAME"]), str(connection.settings_dict["HOST"])
+    if database not in _identities:
+        found = sha256(f"{_installation()} {database_location()} {_server()}".encode()).hexdigest()[:12]
+        if connection.in_atomic_block:  # the row may yet be rolled back
             return found
-        _known[here] = found
-    return _known[here]
+        _identities[database] = found
+    return _identities[database]
 
 
-def place() -> str:
-    """Where the database is, for people."""
+def database_location() -> str:
+    """Name and address of the database, for log messages."""
     name = connection.settings_dict["NAME"]
     if connection.vendor != "mysql":
         return f"the database {name}"

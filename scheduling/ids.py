@@ -1,8 +1,8 @@
-"""Task ids: 63 bits, ordered by time, made without asking anybody.
+"""Task ids: 63 bits, ordered by time, generated without coordination.
 
-The upper 41 bits are milliseconds since 2024 (enough until 2093), the lower 22 are random in a quiet millisecond and
-counted up within a busy one. A clock before 2024 was never set: then all of an id is random. Two processes may, very
-rarely, make the same id; `services` then tries again.
+The upper 41 bits are milliseconds since 2024 (enough until 2093). The lower 22 are random, and counted up within the
+same millisecond. A clock before 2024 was never set: then the whole id is random. Two processes may, very rarely,
+generate the same id; `services.adding` then retries.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _last = 0
 
 
 def new_task_id() -> int:
-    """A fresh id, greater than every id this process made before."""
+    """A new id, greater than all earlier ids of this process."""
     global _last
     elapsed = int(time.time() * 1000) - _EPOCH_MS
-    fresh = elapsed << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS) if elapsed > 0 else secrets.randbits(_UNSET_BITS)
+    new_id = elapsed << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS) if elapsed > 0 else secrets.randbits(_UNSET_BITS)
     with _lock:
-        _last = max(fresh, _last + 1)
+        _last = max(new_id, _last + 1)
         return _last

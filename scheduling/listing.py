@@ -1,4 +1,4 @@
-"""What the engine's lists share: counting no further than they must, filters, and names for what tasks are about."""
+"""Paginator, filters and change list of the engine's admin."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from scheduling.services.measuring import COUNT_LIMIT, overdue_tasks
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
-    """Counts to `COUNT_LIMIT`: to count a million rows takes longer than anybody looks at them."""
+    """Stops counting at `COUNT_LIMIT`: counting a million rows takes too long."""
 
     @cached_property
     def count(self) -> int:
-        """How many rows there are, up to the limit."""
+        """The number of rows, up to the limit."""
         return cast("QuerySet[Any]", self.object_list).order_by().values_list("pk")[:COUNT_LIMIT].count()
 
 
 class TypeFilter(admin.SimpleListFilter):
-    """One type of task; reads the types from the head of an index instead of every row."""
+    """Filters by task type; reads the types from an index instead of every row."""
 
     title = _("type")
     parameter_name = "type"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The types there are."""
+        """The types that have rows."""
         return sorted(
             ((task_type, registry.label_of(task_type)) for task_type in types_in(model_admin.model)),
             key=lambda choice: choice[1],
@@ -46,13 +46,13 @@ class TypeFilter(admin.SimpleListFilter):
 
 
 class OverdueFilter(admin.SimpleListFilter):
-    """What should have run by now."""
+    """Filters overdue tasks."""
 
     title = _("overdue")
     parameter_name = "overdue"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        """One choice: the others are not worth a list."""
+        """The one choice."""
         return [("yes", _("Overdue"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -61,22 +61,22 @@ class OverdueFilter(admin.SimpleListFilter):
 
 
 class TaskChangeList(ChangeList):
-    """Names what the tasks of a page are about, a type at a time."""
+    """Looks up the subject names of a page of tasks, type by type."""
 
     def get_results(self, request: HttpRequest) -> None:
         """The rows, each with its `subject_name`."""
         super().get_results(request)
         rows = list(self.result_list)
         for task_type in {row.task_type for row in rows}:
-            mine = [row for row in rows if row.task_type == task_type]
-            names = registry.names_of(task_type, [row.key for row in mine if row.key], to=request.user)
-            for row in mine:
+            same_type = [row for row in rows if row.task_type == task_type]
+            names = registry.names_of(task_type, [row.key for row in same_type if row.key], user=request.user)
+            for row in same_type:
                 row.subject_name = names.get(row.key or "", "")
         self.result_list = rows
 
 
 def types_in(model: type[Model]) -> set[str]:
-    """The types that the tasks, or the records, have."""
+    """The task types in this table."""
     if model is TaskInfo:
         return {task_type for task_type, _, _ in topics_with_tasks()}
     return set(TaskInfoLog.objects.order_by().values_list("task_type", flat=True).distinct())

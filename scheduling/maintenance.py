@@ -1,8 +1,7 @@
-"""The periodic work beside a worker: the sweep, refresh and prune, and the heartbeat, in a thread each.
+"""Periodic work of a worker: the sweep, refresh and prune, and the heartbeat, in a thread each.
 
-None delays a task that is due: the worker's thread does nothing but take, run and sleep. A refresh that waits for
-locks, or has much to do, delays no sweep, which finds lost hints, and no heartbeat, which tells others that the worker
-lives and what the database refuses.
+None delays a due task: the worker's own thread only pops, runs and sleeps. Nor does a refresh that waits for locks, or
+takes long, delay the sweep or the heartbeat.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Self
 
 from django.db import connections
 
-from scheduling.circuit_breaker import Breakers, outline
+from scheduling.circuit_breaker import Breakers, summary
 from scheduling.clock import clock
 from scheduling.conf import conf
 from scheduling.models import WorkerHeartbeat
@@ -28,13 +27,13 @@ from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
-_FORGET_AFTER = timedelta(days=1)  # when the row of a worker that died is removed
+_DELETE_AFTER = timedelta(days=1)  # age at which the heartbeat of a dead worker is deleted
 
 
 class Periodic:
-    """Work that one of all workers does in each period, whatever the clock of any server says.
+    """Work that one of all workers does in each period, independent of any server's clock.
 
-    Each waits for the period's end by its own monotonic clock, and anew when it sees that another has done the work.
+    Each worker waits by its own monotonic clock, and starts over when it sees that another has done the work.
     """
 
     def __init__(self, queue: DelayQueue, name: str) -> None:
@@ -44,10 +43,10 @@ class Periodic:
         self._due_at = float("-inf")
 
     def is_due(self, period: float) -> bool:
-        """Whether to do it now; the next time is a period from now unless `wait` says otherwise."""
+        """Whether to do it now. The next time is a period from now unless `wait` is called."""
         count, seen = self._queue.passes(self._name), self._seen
         if count is None or (seen is not None and (count < seen or seen < 0 <= count)):
-            self._due_at = float("-inf")  # the queue has lost its memory, or another one serves
+            self._due_at = float("-inf")  # the queue has lost the count, or another queue serves
         elif seen is not None and count > seen:
             self.wait(period)
         self._seen = count
@@ -57,16 +56,16 @@ class Periodic:
         return True
 
     def wait(self, seconds: float) -> None:
-        """Not due before so many seconds have passed."""
+        """Not due again until `seconds` have passed."""
         self._due_at = time.monotonic() + seconds
 
     def done(self) -> None:
-        """Let the other workers know."""
+        """Count the pass, for the other workers."""
         self._queue.count_pass(self._name)
 
 
 class Maintenance:
-    """Runs `sweep`, `step` and `beat_if_due`, each every `SWEEP_INTERVAL`, while the `with` block lasts."""
+    """Runs `sweep`, `refresh_and_prune` and `beat_if_due` every `SWEEP_INTERVAL` while the `with` block lasts."""
 
     def __init__(self, worker: str, task_types: list[str], queue: DelayQueue, breakers: Breakers | None = None) -> None:
         self.worker = worker
@@ -76,12 +75,12 @@ class Maintenance:
         self._refresh = Periodic(queue, "refresh")
         self._prune = Periodic(queue, "prune")
         self._beat_at = float("-inf")
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._ended = threading.Event()
         self._threads = [
             threading.Thread(target=self._repeat, args=[self.sweep], name="sweep", daemon=True),
-            threading.Thread(target=self._repeat, args=[self.step], name="maintenance", daemon=True),
-            threading.Thread(target=self._keep_beating, name="heartbeat", daemon=True),
+            threading.Thread(target=self._repeat, args=[self.refresh_and_prune], name="maintenance", daemon=True),
+            threading.Thread(target=self._beat_until_ended, name="heartbeat", daemon=True),
         ]
 
     def __enter__(self) -> Self:
@@ -99,22 +98,22 @@ class Maintenance:
             try:
                 part()
             except Exception as error:
-                log_failure(logger, "maintenance failed; it is tried again", error)
+                log_failure(logger, "maintenance failed and is retried", error)
                 connections.close_all()
             self._ended.wait(conf.SWEEP_INTERVAL)
         connections.close_all()
 
-    def _keep_beating(self) -> None:
+    def _beat_until_ended(self) -> None:
         self._repeat(self.beat_if_due)
-        self._say_goodbye()
+        self._delete_heartbeat()
 
     def sweep(self) -> None:
-        """Give lost hints out again."""
+        """Requeue lost hints."""
         if requeued := sweep(self.queue):
             logger.warning("requeued %d overdue tasks", requeued)
 
-    def step(self) -> None:
-        """Do what is due of the rest of the periodic work."""
+    def refresh_and_prune(self) -> None:
+        """Refresh and prune if they are due."""
         if self._refresh.is_due(conf.REFRESH_INTERVAL):
             self.refresh()
         if self._prune.is_due(conf.PRUNE_INTERVAL):
@@ -122,7 +121,7 @@ class Maintenance:
             self._prune.done()
 
     def refresh(self) -> None:
-        """Refresh, unless another node is at it, which may have died."""
+        """Refresh; if another node holds the lock, try again soon, because it may have died."""
         report = refresh()
         logger.debug("%s", report)
         if report.skipped:
@@ -131,27 +130,27 @@ class Maintenance:
             self._refresh.done()
 
     def beat_if_due(self) -> None:
-        """Give a sign of life at its interval, and at once when the database begins or ends to refuse work."""
+        """Write a heartbeat at its interval, and at once when the set of refused work changes."""
         is_due = time.monotonic() - self._beat_at > conf.HEARTBEAT_INTERVAL
-        if is_due or outline(self.breakers.report()) != self._told:
+        if is_due or summary(self.breakers.report()) != self._reported:
             self.beat()
 
     def beat(self) -> None:
-        """Write a sign of life, and complain of a clock that is wrong."""
+        """Write a heartbeat, and warn of a clock that is wrong."""
         if abs(clock.offset) > conf.CLOCK_TOLERANCE:
             logger.warning("this machine's clock is %+.0f ms off the database's", -clock.offset * 1000)
         now, refused = clock.now(), self.breakers.report()
-        signs = {
+        values = {
             "seen_at": now, "clock_offset_ms": -clock.offset * 1000, "queue": self.queue.name, "refused": refused
         }  # fmt: skip
-        if not WorkerHeartbeat.objects.filter(name=self.worker).update(**signs):
-            WorkerHeartbeat.objects.filter(seen_at__lt=now - _FORGET_AFTER).delete()
-            WorkerHeartbeat.objects.create(name=self.worker, task_types=self.task_types, started_at=now, **signs)
-        self._beat_at, self._told = time.monotonic(), outline(refused)
+        if not WorkerHeartbeat.objects.filter(name=self.worker).update(**values):
+            WorkerHeartbeat.objects.filter(seen_at__lt=now - _DELETE_AFTER).delete()
+            WorkerHeartbeat.objects.create(name=self.worker, task_types=self.task_types, started_at=now, **values)
+        self._beat_at, self._reported = time.monotonic(), summary(refused)
 
-    def _say_goodbye(self) -> None:
+    def _delete_heartbeat(self) -> None:
         try:
             WorkerHeartbeat.objects.filter(name=self.worker).delete()
         except Exception as error:
-            log_failure(logger, "the worker's row stays; it is removed after a day", error)
+            log_failure(logger, "the worker's heartbeat could not be deleted; it expires after a day", error)
         connections.close_all()

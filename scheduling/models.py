@@ -1,4 +1,4 @@
-"""The two tables of the engine: `taskinfo` holds what is pending, `taskinfo_logs` what ever was."""
+"""Tables of the engine: pending tasks (`taskinfo`), records of all tasks (`taskinfo_logs`), workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Instant = datetime | Combinable
 
 
 class TaskIdentity(models.Model):
-    """What a task and its log have in common."""
+    """Fields that a task and its record share."""
 
     task_id = models.BigIntegerField(_("task"), primary_key=True)
     task_type = ExactCharField(_("type"), max_length=TASK_TYPE_LENGTH)
@@ -37,11 +37,11 @@ class TaskIdentity(models.Model):
     attempts = models.PositiveIntegerField(_("attempts"), default=0)
     created_at = models.DateTimeField(_("created"))
     promised_at = models.DateTimeField(
-        _("promised"), help_text=_("When this due time was asked for; nobody can be late before that.")
+        _("promised"), help_text=_("When this due time was requested; lateness does not count before that.")
     )
 
     kind_name = subject_name = ""
-    """What people call it and what it is about, where whoever shows it has looked that up in the registry."""
+    """Displayed label and subject, set by the admin from the registry."""
 
     class Meta:
         abstract = True
@@ -51,58 +51,58 @@ class TaskIdentity(models.Model):
 
 
 class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
-    """The words in which the engine asks for pending tasks."""
+    """Filters and locks for pending tasks."""
 
     def topic(self, task_type: str, priority: int) -> Self:
         """Tasks of one topic."""
         return self.filter(task_type=task_type, priority=priority)
 
     def due(self, now: Instant) -> Self:
-        """Tasks whose time has come."""
+        """Tasks whose due time has passed."""
         return self.filter(execute_time__lte=now)
 
     def free(self, now: Instant) -> Self:
-        """Tasks that no program outside holds a running lease on."""
+        """Tasks without an unexpired lease or pause."""
         return self.filter(Q(leased_until__isnull=True) | Q(leased_until__lte=now))
 
     def at_version(self, version: int | None) -> Self:
-        """Tasks that nobody has moved since they had this version."""
+        """Tasks that still have this version."""
         return self.filter(version=version)
 
     def unclaimed(self, now: Instant) -> Self:
-        """Tasks that no program has in hand; those that wait after the database refused them are among them."""
+        """Tasks that no program has leased, including those deferred after the database refused them."""
         return self.filter(Q(lease_token="") | Q(leased_until__isnull=True) | Q(leased_until__lte=now))
 
     def failing(self) -> Self:
-        """Tasks that have been tried and are pending still; their records say why, if they raised or crashed."""
+        """Pending tasks with at least one attempt; an error, if any, is in their records."""
         return self.filter(attempts__gt=0)
 
     def oldest_first(self) -> Self:
-        """In the order in which they became due."""
+        """In the order of their due times."""
         return self.order_by("execute_time", "task_id")
 
     def overdue_ids(self, task_type: str, priority: int, *, now: Instant, limit: int) -> list[int]:
-        """Ids of the oldest due tasks of a topic that nobody is running: not leased, and no row lock on them."""
+        """Ids of the oldest due tasks of a topic that are neither leased nor locked."""
         with transaction.atomic():
             due = self.topic(task_type, priority).due(now).free(now).oldest_first()[:limit]
             return list(due.select_for_update(skip_locked=True).values_list("task_id", flat=True))
 
     def locked(self) -> Self:
-        """Lock the rows in id order and pass over those another transaction holds: the row lock is the lease."""
+        """Lock the rows in id order, skipping those that are locked: the row lock is the lease."""
         return self.order_by("task_id").select_for_update(skip_locked=True)
 
     def lock_all(self) -> list[TaskInfo]:
-        """Lock the rows in id order, waiting for those another transaction holds.
+        """Lock the rows in id order, waiting for those that are locked.
 
-        Their ids are read first, without locks: for another condition MariaDB may walk all of a small table, and
-        would then wait for rows that nobody asked for.
+        Their ids are read first, without locks: for another condition MariaDB may scan all of a small table, and
+        wait for rows that do not match.
         """
         ids = list(self.values_list("task_id", flat=True))
         return list(by_ids(ids).order_by("task_id").select_for_update())
 
 
 class TaskInfo(TaskIdentity):
-    """A pending task. Its row disappears when it is executed, cancelled or has failed for good."""
+    """A pending task. Its row is deleted when it is executed, cancelled or dead."""
 
     leased_until = models.DateTimeField(_("leased until"), null=True, blank=True)
     lease_token = models.CharField(_("lease token"), max_length=32, blank=True, default="")
@@ -122,26 +122,26 @@ class TaskInfo(TaskIdentity):
 
     @property
     def due(self) -> datetime:
-        """The instant from which lateness counts: a time in the past can be kept from the moment it was asked for."""
+        """The time from which lateness counts: not before the task was requested."""
         return max(self.execute_time, self.promised_at)
 
     @property
     def topic(self) -> tuple[str, int]:
-        """The queue this task waits in: `(task_type, priority)`."""
+        """The task's topic: `(task_type, priority)`."""
         return self.task_type, self.priority
 
 
 class TaskInfoLogQuerySet(models.QuerySet["TaskInfoLog"]):
-    """One-statement transitions of many log rows; each raises `version`, so a lost update shows."""
+    """Bulk updates of records; each increments `version`, so that a lost update is detectable."""
 
     def change(self, *, now: datetime, **changes: object) -> int:
-        """Write `changes` to logs that are still open; returns how many were."""
+        """Update records that are still open; returns their number."""
         return self.filter(status=TaskInfoLog.Status.SCHEDULED).update(
             version=F("version") + 1, updated_at=now, **changes
         )
 
     def executed(self, *, now: datetime, attempts: int, worker: str) -> int:
-        """Close open logs as done at `now`, with how late that was."""
+        """Close open records as executed at `now`, with their lateness."""
         moment = models.Value(now, output_field=models.DateTimeField())
         lateness = moment - Greatest("execute_time", "promised_at")
         return self.change(
@@ -160,10 +160,10 @@ class TaskInfoLogQuerySet(models.QuerySet["TaskInfoLog"]):
 
 
 class TaskInfoLog(TaskIdentity):
-    """What became of a task: one row for every task ever, kept after the task is gone."""
+    """The record of a task, which outlives the task."""
 
     class Status(models.IntegerChoices):
-        """Where a task stands."""
+        """Status of a task."""
 
         SCHEDULED = 0, pgettext_lazy("task", "Scheduled")
         EXECUTED = 1, _("Executed")
@@ -192,7 +192,7 @@ class TaskInfoLog(TaskIdentity):
 
     @classmethod
     def identity_fields(cls) -> Iterable[models.Field[Any, Any]]:
-        """The columns that a task and its record share."""
+        """The fields that a task and its record share."""
         return TaskIdentity._meta.local_fields
 
     @property
@@ -202,7 +202,7 @@ class TaskInfoLog(TaskIdentity):
 
 
 class WorkerHeartbeat(models.Model):
-    """The last sign of life of a worker process."""
+    """The last heartbeat of a worker process."""
 
     name = models.CharField(_("worker"), max_length=100, primary_key=True, help_text=_("host:process"))
     task_types = models.JSONField(_("types it runs"), default=list)
@@ -222,7 +222,7 @@ class WorkerHeartbeat(models.Model):
 
 
 class Installation(models.Model):
-    """The one row that tells this database from any other; a copy of the database has the same."""
+    """The single row that identifies this database; a copy of the database has the same."""
 
     id = models.SmallIntegerField(primary_key=True, default=1, editable=False)
     identity = models.UUIDField(default=uuid.uuid4, editable=False)
@@ -236,7 +236,7 @@ class Installation(models.Model):
 
 
 def topics_with_tasks() -> list[tuple[str, int, datetime]]:
-    """Every topic with pending tasks, with the earliest due time in it: one loose scan of the due index."""
+    """Every topic with pending tasks and its earliest due time, by a loose scan of the due index."""
     rows = TaskInfo.objects.values("task_type", "priority").annotate(first=models.Min("execute_time"))
     return [(row["task_type"], row["priority"], row["first"]) for row in rows.order_by()]
 

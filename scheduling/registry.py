@@ -1,24 +1,23 @@
-"""Which function runs which type of task.
+"""Registry of task handlers and reconcilers.
 
     @handler("articles.publish", max_attempts=5)
     def publish(tasks):
         ...
 
-A handler gets a *batch*: a non-empty list of due, locked `TaskInfo` rows of one type. It runs inside the
-transaction that locks them, so what it writes to this database and the end of the tasks commit together or not
-at all. It returns nothing when every task is done, or a mapping from `task_id` to a verdict for those that are
-not: `Drop(reason)` closes a task that has become void, `Postpone()` leaves it pending for the next sweep.
-When it raises, the batch is rolled back and its halves are run apart, until the task that raised is alone.
+A handler gets a *batch*: a non-empty list of due, locked `TaskInfo` rows of one type. It runs in the transaction that
+locks them, so that its writes to this database and the end of the tasks commit together (*transactional tasks*). It
+returns None when every task is done, or a mapping from `task_id` to a verdict for those that are not: `Drop(reason)`
+closes a task that is no longer valid, `Postpone()` leaves it pending for the next sweep. When it raises, the batch is
+rolled back and its halves are run separately, until the task that raised is alone.
 
-A task that our own tables can recreate is registered with `recoverable=True`: it is never dead, however often it
-fails, but tried again after pauses of minutes at most.
+`recoverable=True` is for tasks that a reconciler can recreate: they are never dead, but retried with pauses of minutes.
 
-A handler whose effect may wait for rows that somebody holds says so: `@handler(..., may_wait=True)`. Workers run such
-tasks in a thread beside, so that no other task waits with them.
+`may_wait=True` is for handlers that may wait for row locks: workers run them in a separate thread, so that no other
+task waits.
 
-What a task does outside this database, such as sending a mail, is an *errand*: `@handler(..., errand=True)`. Its
-function gets one task at a time, under a lease, in a thread of its own that keeps no other task waiting. A worker may
-die between the effect and the task's end, so an errand may be run twice: the task's id is its idempotency key.
+`at_least_once=True` is for effects outside this database, such as sending a mail: the function gets one task at a time,
+under a lease, in a thread of its own. A worker may die between the effect and the task's end, so the task may run
+twice: its id is the idempotency key.
 """
 
 from __future__ import annotations
@@ -40,28 +39,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drop:
-    """The task is void: close it as cancelled, with the reason kept in its log."""
+    """The task is no longer valid: close it as cancelled, with the reason in its record."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Postpone:
-    """The task cannot run this instant, because its subject is locked: leave it pending, count no attempt."""
+    """The task cannot run now, because its subject is locked: leave it pending, count no attempt."""
 
 
 Verdict = Drop | Postpone
 HandlerFunction = Callable[["Sequence[TaskInfo]"], "Mapping[int, Verdict] | None"]
 Reconciler = Callable[[], int]
 Namer = Callable[[Collection[str], "AbstractBaseUser | AnonymousUser"], Mapping[str, str]]
-"""Keys of tasks to the names of their subjects, for those that have one and that this user may be told."""
+"""Maps task keys to the names of their subjects, for those that this user may see."""
 
 
 @dataclass(frozen=True)
 class Handler:
-    """A registered function, how often one of its tasks may be tried (None: the setting's default), what people call
-    such a task and its subjects, and whether it is never dead.
-    """
+    """A registered function and its options, see `handler`; `max_attempts` None means the setting's default."""
 
     function: HandlerFunction
     max_attempts: int | None = None
@@ -88,9 +85,8 @@ def handler(
 ) -> Callable[[HandlerFunction], HandlerFunction]:
     """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken.
 
-    `label` is what people call such a task, such as "Publication"; `namer` names what it is about, by its key.
-    `recoverable` says that the tables of its app can recreate it, so it is never dead: after `max_attempts` it is still
-    tried again.
+    `label` is the displayed name of the type, such as "Publication"; `namer` names the subjects of tasks by their keys.
+    A `recoverable` task is still retried after `max_attempts`. The module's docstring explains the other options.
     """
     if max_attempts is not None and max_attempts < 1:
         raise ImproperHandler(f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1")
@@ -106,42 +102,42 @@ def handler(
 
 
 def reconciler(function: Reconciler) -> Reconciler:
-    """Register a function that `refresh` calls to mend what bypassed the services; it returns how many it mended."""
+    """Register a function that `refresh` calls to compare stored rows with tasks; it returns how many it repaired."""
     if function not in _reconcilers:
         _reconcilers.append(function)
     return function
 
 
 def get(task_type: str) -> Handler | None:
-    """The handler of `task_type` in this process, or None: such tasks wait for programs outside."""
+    """The handler of `task_type` in this process, or None: such tasks are for external programs."""
     return _handlers.get(task_type)
 
 
 def label_of(task_type: str) -> str:
-    """What people call a task of this type: its handler's label, or the type itself."""
+    """The displayed name of a task type: its handler's label, or the type itself."""
     found = get(task_type)
     return str(found.label) if found and found.label else task_type
 
 
-def names_of(task_type: str, keys: Collection[str], *, to: AbstractBaseUser | AnonymousUser) -> Mapping[str, str]:
-    """What the tasks of this type with these keys are about, as far as this user may know; the key itself otherwise."""
+def names_of(task_type: str, keys: Collection[str], *, user: AbstractBaseUser | AnonymousUser) -> Mapping[str, str]:
+    """Names of the subjects of tasks with these keys; the key itself where this user may not see the name."""
     found = get(task_type)
-    named = found.namer(keys, to) if found and found.namer and keys else {}
+    named = found.namer(keys, user) if found and found.namer and keys else {}
     return {key: named.get(key, key) for key in keys}
 
 
 def task_types() -> frozenset[str]:
-    """The types that this process can run in batches."""
+    """The transactional types, which this process runs in batches."""
     return frozenset(name for name, found in _handlers.items() if not found.at_least_once)
 
 
 def types_that_may_wait() -> frozenset[str]:
-    """Those of them that may wait for rows that somebody holds."""
+    """The types that may wait for row locks."""
     return frozenset(name for name, found in _handlers.items() if found.may_wait)
 
 
 def at_least_once_types() -> frozenset[str]:
-    """The types that this process can run as errands."""
+    """The at-least-once types of this process."""
     return frozenset(name for name, found in _handlers.items() if found.at_least_once)
 
 
@@ -157,5 +153,5 @@ def recoverable_types() -> frozenset[str]:
 
 
 def reconcilers() -> Iterator[Reconciler]:
-    """The registered healers, in the order of registration."""
+    """The registered reconcilers, in the order of registration."""
     return iter(tuple(_reconcilers))

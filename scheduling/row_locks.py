@@ -1,7 +1,7 @@
-"""Row locks by primary key alone, in id order: nobody waits for a row that he did not ask for, and no two deadlock.
+"""Row locks and deletes by primary key, in id order, so that they wait for no other rows and cannot deadlock.
 
-For any other condition MariaDB may lock along another index, against the order of those who lock by primary key, or
-walk all of a small table and wait for each row that somebody holds.
+For any other condition MariaDB may lock along another index, in another order, or scan all of a small table and wait
+for each locked row.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ M = TypeVar("M", bound=models.Model)
 
 
 def lock_by_ids(model: type[M], ids: Iterable[Any], *, skip_locked: bool = False) -> models.QuerySet[M]:
-    """The rows with these ids, in id order, to be locked until the transaction ends as soon as they are read.
+    """The rows with these ids, in id order, locked when they are read and until the transaction ends.
 
-    What else must be true of them is looked at afterwards, in Python: a further condition could make the database
-    choose another index. With `skip_locked` those that another transaction holds are passed over instead of waited for.
+    Check further conditions afterwards, in Python: in SQL they could make the database choose another index. With
+    `skip_locked`, rows that another transaction has locked are skipped.
     """
     rows = model._default_manager.filter(pk__in=list(ids)).order_by("pk")
     return rows.select_for_update(skip_locked=skip_locked)
 
 
 _DELETE = """
-    DELETE doomed FROM JSON_TABLE(%s, '$[*]' COLUMNS (id {type} PATH '$')) AS gone
-    STRAIGHT_JOIN {table} AS doomed ON doomed.{column} = gone.id
+    DELETE target_row FROM JSON_TABLE(%s, '$[*]' COLUMNS (id {type} PATH '$')) AS ids
+    STRAIGHT_JOIN {table} AS target_row ON target_row.{column} = ids.id
 """
 
 
 def delete_by_ids(model: type[models.Model], ids: Iterable[Any]) -> None:
-    """Delete rows to which nothing refers, of which no signal tells, and that the caller's transaction may delete.
+    """Delete rows without cascades or signals.
 
-    MariaDB does `DELETE ... WHERE id IN (...)` on a small table by walking all of it, and waits for each row that
-    another transaction holds: two of them, each at its end, would deadlock. The join goes by primary key.
+    On a small table, MariaDB runs `DELETE ... WHERE id IN (...)` as a full scan and waits for each locked row, so two
+    of them could deadlock. The join uses the primary key.
     """
     key: Any = model._meta.pk
-    known = list(ids)
-    if connection.vendor != "mysql" or not known:
-        rows = model._default_manager.filter(pk__in=known)
+    id_list = list(ids)
+    if connection.vendor != "mysql" or not id_list:
+        rows = model._default_manager.filter(pk__in=id_list)
         rows._raw_delete(rows.db)
         return
     table, column = map(connection.ops.quote_name, (model._meta.db_table, key.column))
     target = key.target_field if key.is_relation else key
     is_uuid = target.get_internal_type() == "UUIDField"
-    kind = "CHAR(36)" if is_uuid else target.rel_db_type(connection)  # JSON_TABLE knows no UUID
-    values = [key.get_db_prep_value(value, connection) for value in known]
+    kind = "CHAR(36)" if is_uuid else target.rel_db_type(connection)  # JSON_TABLE has no UUID type
+    values = [key.get_db_prep_value(value, connection) for value in id_list]
     with connection.cursor() as cursor:
         cursor.execute(_DELETE.format(type=kind, table=table, column=column), [json.dumps(values, default=str)])

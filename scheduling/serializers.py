@@ -1,4 +1,4 @@
-"""Tasks as JSON. The services check every value, so that all ways into the engine refuse the same things."""
+"""Serializers of the task API. The services validate every value, so that all callers get the same errors."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Status = TaskInfoLog.Status
 
 
 class InstantField(serializers.DateTimeField):
-    """A time as it was written: one without an offset goes through as such, and the services refuse it."""
+    """A time as written: one without an offset stays naive, and the services refuse it."""
 
     def enforce_timezone(self, value: datetime) -> datetime:
-        """Assume nothing."""
+        """Leave a naive time as it is."""
         return value
 
 
 @extend_schema_field({"type": ["object", "array", "string", "number", "boolean"], "items": {}})
 class ParametersField(serializers.JSONField):
-    """What the task's program needs to know: anything that JSON can say."""
+    """The task's parameters: any JSON value."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_null=True, **options)
@@ -42,7 +42,7 @@ class PriorityField(serializers.IntegerField):
 
 
 class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
-    """A task and what became of it."""
+    """A task and its status."""
 
     task_id = serializers.CharField(read_only=True)  # JavaScript's numbers are exact to 53 bits, an id has 63
     parameters = ParametersField(read_only=True)
@@ -60,7 +60,7 @@ class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
 
 
 class LeasedTaskSerializer(serializers.ModelSerializer[TaskInfo]):
-    """A task given to a program until `leased_until`; the token proves that it is still the program's."""
+    """A task leased to a program until `leased_until`; the token proves that the program holds it."""
 
     task_id = serializers.CharField(read_only=True)  # JavaScript's numbers are exact to 53 bits, an id has 63
     parameters = ParametersField(read_only=True)
@@ -75,7 +75,7 @@ class LeasedTaskSerializer(serializers.ModelSerializer[TaskInfo]):
 
 
 class NewTaskSerializer(Strict):
-    """A task to be added. One that is pending with the same type and key is moved instead."""
+    """A task to be added. A pending task with the same type and key is changed instead."""
 
     task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False)
     execute_time = InstantField(help_text=_("With an offset; now or earlier means at once."))
@@ -85,13 +85,13 @@ class NewTaskSerializer(Strict):
 
 
 class RescheduleSerializer(Strict):
-    """The new time of a pending task."""
+    """The new due time of a pending task."""
 
     execute_time = InstantField(help_text=_("With an offset; now or earlier means at once."))
 
 
 class PollSerializer(Strict):
-    """How many due tasks of which topic, and for how many seconds."""
+    """The topic, the number of tasks and the lease in seconds."""
 
     task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False)
     priority = PriorityField()
@@ -103,21 +103,21 @@ class PollSerializer(Strict):
 
 
 class LeaseSerializer(Strict):
-    """The token that `poll` gave out with the task."""
+    """The token that `poll` returned with the task."""
 
     lease_token = serializers.RegexField(r"^[!-~]+$", max_length=100)
 
 
 class FailureSerializer(LeaseSerializer):
-    """The token, and what went wrong."""
+    """The token and the error."""
 
     error = serializers.CharField(max_length=10_000)
 
 
 class FailedSerializer(serializers.Serializer[Any]):
-    """What becomes of a task that failed."""
+    """Whether a failed task is retried."""
 
-    retried = serializers.BooleanField(help_text=_("False: its attempts are used up, and it is kept as failed."))
+    retried = serializers.BooleanField(help_text=_("False: its attempts are used up, and it is recorded as failed."))
 
 
 class TaskFilterSerializer(serializers.Serializer[Any]):

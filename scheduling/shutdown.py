@@ -1,4 +1,4 @@
-"""Stopping politely: the first signal lets the work in hand finish, the second one does not."""
+"""Graceful shutdown: the first signal lets current work finish, the second one exits at once."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from types import FrameType
 
 @contextmanager
 def stop_on_signals(*, within: float | None = None) -> Iterator[threading.Event]:
-    """An event that SIGTERM or SIGINT sets; a second signal raises SystemExit(1). Old handlers come back after.
+    """An event that SIGTERM or SIGINT sets; a second signal raises SystemExit(1). Restores the old handlers.
 
-    A process that is still in the block `within` seconds after the first signal is ended with exit code 1.
+    A process that is still in the block `within` seconds after the first signal exits with code 1.
     """
     stopping = threading.Event()
 
@@ -22,11 +22,11 @@ def stop_on_signals(*, within: float | None = None) -> Iterator[threading.Event]
         if stopping.is_set():
             raise SystemExit(1)
         stopping.set()
-        os.write(2, b"Stopping after the work in hand; a second signal stops at once.\n")
+        os.write(2, b"Stopping after the current work; a second signal stops at once.\n")
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        with nullcontext() if within is None else _ending(within):
+        with nullcontext() if within is None else _exit_after(within):
             yield stopping
     finally:
         for number, handler in before.items():
@@ -34,27 +34,27 @@ def stop_on_signals(*, within: float | None = None) -> Iterator[threading.Event]
 
 
 @contextmanager
-def _ending(within: float) -> Iterator[None]:
-    """End the process `within` seconds after a signal, also while its main thread hangs in a call to a server.
+def _exit_after(within: float) -> Iterator[None]:
+    """Exit `within` seconds after a signal, even if the main thread hangs in a call to a server.
 
-    Python runs handlers of signals in the main thread and between two of its instructions only; the byte that it
-    writes to the wake-up descriptor is there at once.
+    Python runs signal handlers in the main thread, between two bytecode instructions; the wake-up descriptor gets its
+    byte at once.
     """
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    left = threading.Event()
+    finished = threading.Event()
 
-    def end() -> None:
+    def exit_late() -> None:
         with open(reader, "rb", buffering=0) as signals:
-            if signals.read(1) and not left.wait(within):
-                os.write(2, b"The work in hand takes too long; it is rolled back and run again by others.\n")
+            if signals.read(1) and not finished.wait(within):
+                os.write(2, b"The current work takes too long; it is rolled back, and other workers run it.\n")
                 os._exit(1)
 
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    threading.Thread(target=end, name="end", daemon=True).start()
+    threading.Thread(target=exit_late, name="exit", daemon=True).start()
     try:
         yield
     finally:
-        left.set()
+        finished.set()
         signal.set_wakeup_fd(before)
         os.close(writer)

@@ -1,7 +1,7 @@
-"""Tasks whose effect lies outside this database, such as mails: each in a thread of its own beside the worker's.
+"""At-least-once tasks, whose effect is outside this database, such as mails: each runs in a thread of its own.
 
-A slow mail server thus never delays an article, nor a thousand mails a purge. The claim is committed before the errand
-is run; who dies on the way loses the lease, and the errand is run again.
+So a slow mail server delays no article, and a thousand mails delay no CDN purge. The lease is committed before the task
+runs; if its worker dies, the lease expires and the task runs again.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ logger = logging.getLogger(__name__)
 class SideEffects:
     """Runs due tasks of some types in threads while the `with` block lasts; looks for new ones every `MAX_SLEEP`.
 
-    Each type has `SIDE_EFFECT_THREADS` of its own, so that none waits for another's to end. What is not done when the
-    block is left has half of `STOP_TIMEOUT` to end; then its lease is given back, and other workers take it up.
+    Each type has its own `SIDE_EFFECT_THREADS`, so that no type waits for another. Tasks that still run at the end of
+    the block get half of `STOP_TIMEOUT`; then their lease is released for other workers.
     """
 
     def __init__(self, task_types: Collection[str]) -> None:
@@ -42,7 +42,7 @@ class SideEffects:
         self._running: dict[int, tuple[TaskInfo, threading.Thread]] = {}
         self._ended = threading.Event()
         self._changed = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="errands", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="side-effects", daemon=True)
 
     def __enter__(self) -> Self:
         if self.task_types:
@@ -63,7 +63,7 @@ class SideEffects:
         for task, thread in list(self._running.values()):
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
-                _give_back(task)
+                _release_lease(task)
 
     def _run(self) -> None:
         while not self._ended.is_set():
@@ -71,7 +71,7 @@ class SideEffects:
             try:
                 self._start_due()
             except Exception as error:
-                log_failure(logger, "looking for side effects failed; it is tried again", error)
+                log_failure(logger, "leasing side effects failed and is retried", error)
                 connections.close_all()
             self._changed.wait(conf.MAX_SLEEP)
         connections.close_all()
@@ -89,25 +89,25 @@ class SideEffects:
         try:
             run_side_effect(task)
         except Exception as error:
-            log_failure(logger, f"the end of {task} was not recorded; it is run again", error)
+            log_failure(logger, f"the end of {task} was not recorded; it will run again", error)
         finally:
             connections.close_all()
             self._forget(task)
             self._changed.set()
 
     def _forget(self, task: TaskInfo) -> None:
-        """Unless it hung for so long that another thread of this process has taken it up."""
+        """Remove the task, unless another thread of this process has leased it meanwhile."""
         _, thread = self._running.get(task.task_id, (None, None))
         if thread is threading.current_thread():
             del self._running[task.task_id]
 
 
 def _lease(free: Mapping[str, int]) -> Iterator[TaskInfo]:
-    """Lease due tasks, at most so many of each type; each is to be begun before the next is asked for."""
+    """Lease due tasks one by one, at most `free` of each type; start each before the next is leased."""
     left = {task_type: count for task_type, count in free.items() if count > 0}
     now = database_now()
     if not TaskInfo.objects.filter(task_type__in=left).due(now).free(now).exists():
-        return  # looking is cheaper than claiming
+        return  # a query is cheaper than a claim
     for task_type, priority, _ in topics_with_tasks():
         while left.get(task_type, 0) and (tasks := poll(task_type, priority)):
             left[task_type] -= 1
@@ -115,23 +115,23 @@ def _lease(free: Mapping[str, int]) -> Iterator[TaskInfo]:
 
 
 def run_side_effects(task_types: Collection[str]) -> None:
-    """Run the errands that are due now, one after the other, until there are none."""
+    """Run the due tasks of these types one after the other, until there are none."""
     while task := next(_lease(dict.fromkeys(task_types, 1)), None):
         run_side_effect(task)
 
 
-def _give_back(task: TaskInfo) -> None:
-    """Let other workers take up at once what this one will not finish."""
+def _release_lease(task: TaskInfo) -> None:
+    """Release the lease at once, so that other workers can run the task."""
     try:
         held = by_ids([task.task_id]).filter(lease_token=task.lease_token)
         held.update(leased_until=None, lease_token="", attempts=F("attempts") - 1)
     except Error as error:
-        log_failure(logger, f"{task} is taken up by others when its lease has run out", error)
+        log_failure(logger, f"{task} is released when its lease expires", error)
 
 
 @contextmanager
-def _keeping_the_lease(task: TaskInfo) -> Iterator[None]:
-    """Nobody else takes an errand up while it is run here; a worker that dies, or hangs for `MAX_LEASE`, lets it go."""
+def _renewing_lease(task: TaskInfo) -> Iterator[None]:
+    """Renew the lease while the task runs; it expires if the worker dies, or hangs for `MAX_LEASE`."""
     done = threading.Event()
     renewal = threading.Thread(target=_renew, args=[task, done], name="lease", daemon=True)
     renewal.start()
@@ -148,24 +148,24 @@ def _renew(task: TaskInfo, done: threading.Event) -> None:
         try:
             renew_lease(task)
         except Exception as error:
-            log_failure(logger, f"the lease of {task} was not renewed; it is tried again", error)
+            log_failure(logger, f"the lease of {task} was not renewed; the renewal is retried", error)
             connections.close_all()
     connections.close_all()
 
 
 def run_side_effect(task: TaskInfo) -> None:
-    """Run one leased errand, and report how it went."""
+    """Run one leased task and record the result."""
     found = registry.get(task.task_type)
     assert found is not None  # noqa: S101 (its type came from the registry)
     error, trouble = "", None
     try:
-        with _keeping_the_lease(task):
+        with _renewing_lease(task):
             found.function([task])
     except Exception as failure:
         error, trouble = traceback.format_exc(), trouble_of(failure)
     try:
         if trouble:
-            logger.error("%s is tried again in %.1f s. %s (%s)", task, conf.TROUBLE_PAUSE, trouble.label, _last(error))
+            logger.error("%s is retried in %.1f s. %s (%s)", task, conf.TROUBLE_PAUSE, trouble.label, _last_line(error))
             if trouble.ends_connection:
                 connections.close_all()
             postpone_task(task.task_id, lease_token=task.lease_token, seconds=conf.TROUBLE_PAUSE)
@@ -177,5 +177,5 @@ def run_side_effect(task: TaskInfo) -> None:
         logger.warning("%s took longer than its lease; it may be run again", task)
 
 
-def _last(error: str) -> str:
+def _last_line(error: str) -> str:
     return error.strip().rpartition("\n")[2]

@@ -1,6 +1,6 @@
-"""Workers under one parent, which replaces each that dies, within milliseconds, and each that hangs.
+"""The supervisor: forks worker processes, and replaces those that die or hang.
 
-The parent forks with everything imported but no connection open, since none may cross a fork.
+It forks with all modules imported but no connection open, since none may cross a fork.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from scheduling.shutdown import stop_on_signals
 
 logger = logging.getLogger(__name__)
 
-_WATCH_INTERVAL = 0.05  # seconds between two looks at the children
-_SHORT_LIFE = 1.0  # seconds; after a child that died younger the next one waits that long
-_LAST_WORDS = 1.0  # seconds after `STOP_TIMEOUT`, in which a child should end itself, until it is killed
+_WATCH_INTERVAL = 0.05  # seconds between two checks of the children
+_MIN_LIFETIME = 1.0  # seconds; after a child that lived shorter, the next start waits this long
+_KILL_DELAY = 1.0  # seconds after `STOP_TIMEOUT` until a child that has not exited is killed
 
 
 class Heartbeat:
-    """When a child last showed that it goes on: a number in memory it shares with its parent.
+    """When a child last showed progress: a timestamp in memory that it shares with its parent.
 
-    It is by the monotonic clock, which all processes of a machine share and nobody can set.
+    It uses the monotonic clock, which all processes of a machine share and no one can set.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Heartbeat:
         self.beat()
 
     def beat(self) -> None:
-        """Go on; called by the child."""
+        """Record progress; called by the child."""
         struct.pack_into("d", self._memory, 0, time.monotonic())
 
     @property
@@ -54,8 +54,8 @@ Children = dict[int, Heartbeat]
 def supervise(work: Work, *, processes: int) -> None:
     """Keep `processes` children running `work` until SIGTERM or SIGINT, then let them finish and return.
 
-    `work` gets an event that is set when it shall stop, and a function to call at least every `SILENCE` seconds: a
-    child that does not is killed and replaced. A second signal ends the children at once.
+    `work` gets an event that is set when it must stop, and a function to call at least every `SILENCE` seconds; a
+    child that does not is killed and replaced. A second signal kills the children at once.
     """
     children: Children = {}
     not_before = 0.0
@@ -64,7 +64,7 @@ def supervise(work: Work, *, processes: int) -> None:
             while not stopping.wait(_WATCH_INTERVAL):
                 _kill_silent(children)
                 if _reap(children):
-                    not_before = time.monotonic() + _SHORT_LIFE
+                    not_before = time.monotonic() + _MIN_LIFETIME
                 while len(children) < processes and time.monotonic() >= not_before:
                     pid, heartbeat = _fork(work, stopping)
                     children[pid] = heartbeat
@@ -83,7 +83,7 @@ def _fork(work: Work, parent_stopping: threading.Event) -> tuple[int, Heartbeat]
     code = 1
     try:
         with stop_on_signals(within=conf.STOP_TIMEOUT) as stopping:
-            if parent_stopping.is_set():  # the signal came before our own handlers were in place
+            if parent_stopping.is_set():  # the signal came before the child's handlers were installed
                 stopping.set()
             threading.Thread(target=_stop_when_orphaned, args=(parent, stopping), daemon=True).start()
             work(stopping, heartbeat.beat)
@@ -96,8 +96,8 @@ def _fork(work: Work, parent_stopping: threading.Event) -> tuple[int, Heartbeat]
 
 
 def _stop_when_orphaned(parent: int, stopping: threading.Event) -> None:
-    """A parent that was killed cannot say so; its children finish what they have in hand and go."""
-    while not stopping.wait(_SHORT_LIFE):
+    """Stop a child whose parent was killed, after its current batch."""
+    while not stopping.wait(_MIN_LIFETIME):
         if os.getppid() != parent:
             stopping.set()
             time.sleep(conf.STOP_TIMEOUT)
@@ -112,23 +112,23 @@ def _kill_silent(children: Children) -> None:
 
 
 def _reap(children: Children, *, expected: bool = False) -> bool:
-    """Forget the children that ended; True if one of them died so young that the next should wait a little."""
-    died_young = False
+    """Remove children that ended; True if one died so soon that the next start should wait."""
+    died_early = False
     for pid, heartbeat in list(children.items()):
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             del children[pid]
-            died_young |= time.monotonic() - heartbeat.started < _SHORT_LIFE
+            died_early |= time.monotonic() - heartbeat.started < _MIN_LIFETIME
             if not expected:
                 code = os.waitstatus_to_exitcode(status)
-                logger.error("worker process %d died (%s) and is started again", pid, code)
-    return died_young
+                logger.error("worker process %d died (%s) and is replaced", pid, code)
+    return died_early
 
 
 def _stop(children: Children) -> None:
-    """Have the children finish and wait for them; kill those that can not even end themselves."""
+    """Stop the children and wait for them; kill those that do not exit in time."""
     _signal_all(children, signal.SIGTERM)
-    deadline = time.monotonic() + conf.STOP_TIMEOUT + _LAST_WORDS
+    deadline = time.monotonic() + conf.STOP_TIMEOUT + _KILL_DELAY
     while children:
         _reap(children, expected=True)
         if time.monotonic() > deadline:

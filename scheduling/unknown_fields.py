@@ -1,4 +1,4 @@
-"""Refusing what nobody knows: a field or a parameter with a typing error in its name would silently do nothing."""
+"""Strict serializers and views: unknown fields and parameters are errors, because a typing error would go unnoticed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 else:
     View = object
 
-_SHOWN = 80  # characters of a name that nobody knows
+_SHOWN = 80  # characters of an unknown name that are shown
 _FROM_FORMS = {"csrfmiddlewaretoken"}
-_RESERVED = {"code", "detail"}  # keys of every refusal
+_RESERVED = {"code", "detail"}  # keys of every error response
 
 Details = dict[str, list[ErrorDetail]]
 
 
 class Strict(serializers.Serializer[Any]):
-    """Takes the fields it declares and no others. What is only read may be sent back, and is left as it is."""
+    """Accepts declared fields only. Read-only fields may be sent and are ignored."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """The values. Raises `ValidationError`, naming unknown fields beside everything else that is wrong."""
+        """The values. Raises `ValidationError` with unknown fields and all other errors."""
         found = unknown_fields(data, self.fields.values()) if isinstance(data, Mapping) else {}
         try:
             values = super().to_internal_value(data)
@@ -42,25 +42,25 @@ class Strict(serializers.Serializer[Any]):
 
 
 class Nothing(Strict):
-    """The body of what takes none."""
+    """An empty body."""
 
 
 class StrictView(View):
-    """Takes the parameters in its address that it declares and no others.
+    """Accepts declared query parameters only.
 
-    A list takes those of its `filter_class` and of its pages, another action the `parameters` it is declared with.
+    A list accepts those of its `filter_class` and of its pagination, other actions those in `parameters`.
     """
 
     filter_class: type[serializers.BaseSerializer[Any]] | None = None
     parameters: Collection[str] = ()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """After it is known who asks. Raises `ValidationError`."""
+        """Check the parameters after authentication. Raises `ValidationError`."""
         super().initial(request, *args, **kwargs)
         refuse_unknown_parameters(request.query_params, self.known_parameters())
 
     def known_parameters(self) -> list[str]:
-        """The names of what the address may ask for."""
+        """The names of the accepted query parameters."""
         if self.action != "list":
             return sorted(self.parameters)
         filters = self.filter_class().fields if self.filter_class else ()  # type: ignore[attr-defined]
@@ -85,31 +85,33 @@ class StrictView(View):
 
 
 def page_parameters(view: View) -> list[str]:
-    """The parameters that lead from page to page."""
+    """The names of the pagination parameters."""
     pages: Any = view.paginator
     return [parameter["name"] for parameter in pages.get_schema_operation_parameters(view)] if pages else []
 
 
 def unknown_fields(data: Mapping[str, Any], fields: Iterable[serializers.Field[Any, Any, Any, Any]]) -> Details:
-    """A refusal for each key that is none of `fields`; those that can be written are named."""
+    """An error for each key that is none of `fields`, with the names of the writable ones."""
     known = {str(field.field_name): field for field in fields}
     passed = known.keys() | (_FROM_FORMS if isinstance(data, QueryDict) else set())
     writable = [name for name, field in known.items() if not field.read_only]
-    return _refusals(data.keys() - passed, writable, "unknown_field", _("There is no field “%(name)s”. %(known)s"))
+    return _errors(data.keys() - passed, writable, "unknown_field", _("There is no field “%(name)s”. %(known)s"))
 
 
 def refuse_unknown_parameters(given: Mapping[str, Any], known: Collection[str]) -> None:
     """Raise `ValidationError` for each parameter that is not `known`."""
-    sentence = _("There is no parameter “%(name)s” here. %(known)s")
-    if found := _refusals(given.keys() - set(known), known, "unknown_parameter", sentence):
+    message = _("There is no parameter “%(name)s” here. %(known)s")
+    if found := _errors(given.keys() - set(known), known, "unknown_parameter", message):
         raise ValidationError(found)
 
 
-def _refusals(unknown: Collection[str], known: Collection[str], code: str, sentence: str) -> Details:
-    told = _("Known are: %(names)s.") % {"names": ", ".join(sorted(known))} if known else _("None is taken here.")
+def _errors(unknown: Collection[str], known: Collection[str], code: str, message: str) -> Details:
+    known_names = (
+        _("Known are: %(names)s.") % {"names": ", ".join(sorted(known))} if known else _("None is taken here.")
+    )
     return {
         api_settings.NON_FIELD_ERRORS_KEY if name in _RESERVED else name: [
-            ErrorDetail(sentence % {"name": name[:_SHOWN], "known": told}, code)
+            ErrorDetail(message % {"name": name[:_SHOWN], "known": known_names}, code)
         ]
         for name in sorted(unknown)
     }

@@ -1,4 +1,4 @@
-"""Addresses of the REST API; include them where it shall live."""
+"""URLs of the REST API, for `include()`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task must look like to be stored; every refusal says what to do."""
+"""Validation of task values; every error says what to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scheduling.exceptions import InvalidTask, NaiveTime, TimeOutOfRange
 from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH
 
 EARLIEST, LATEST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
-"""From the first of these on every database stores a time; before the second every zone can show it."""
+"""Every database stores times from the first of these on; every time zone can display times before the second."""
 
 PRIORITIES = range(-32_768, 32_768)
 
@@ -38,7 +38,7 @@ def checked_time(value: Any) -> datetime:
 
 
 def checked_name(value: Any, *, what: str, length: int) -> str:
-    """A type or key: any characters, but storable, not empty and without blanks at its ends."""
+    """A type or key: any storable characters, not empty, without white space at its ends."""
     if not isinstance(value, str) or not value:
         raise InvalidTask(_("%(name)s must be a text that is not empty") % {"name": what})
     if len(value) > length:
@@ -79,7 +79,7 @@ def checked_priority(value: Any) -> int:
 
 
 def checked_parameters(value: Any) -> Any:
-    """Anything that JSON can say within `MAX_PARAMETERS_BYTES`."""
+    """Any JSON value of at most `MAX_PARAMETERS_BYTES`."""
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False)
         size = len(text.encode())

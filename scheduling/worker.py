@@ -1,4 +1,4 @@
-"""A worker: runs what is due, sleeps to the next due instant, and is woken when something earlier arrives."""
+"""The worker: runs due tasks, sleeps until the next due time, and is woken when an earlier task arrives."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
-_MAX_PAUSE = 1.0  # seconds between two tries while the database is away
-_FRUITLESS_PAUSE = 0.01  # seconds after a fruitless round
-_FINE = 0.002  # seconds before a task is due from which on only the clock counts
+_MAX_PAUSE = 1.0  # seconds between two rounds while the database is away
+_IDLE_PAUSE = 0.01  # seconds after a round that handled nothing
+_PRECISE_SLEEP = 0.002  # seconds before a task is due when the worker stops listening for wake-ups
 _SWITCH_INTERVAL = 0.0005  # seconds the maintenance thread may keep the interpreter when the worker wants it
-_GIVE_UP = 200  # fruitless rounds after which `drain` leaves the rest to the next run
+_MAX_IDLE_ROUNDS = 200  # idle rounds after which `drain` leaves the rest to the next run
 
 
 class Worker:
-    """Runs the tasks of some types (default: all that have a handler here) until told to stop."""
+    """Runs the tasks of some types (default: all that have a handler here) until it is stopped."""
 
     def __init__(
         self, *, task_types: Collection[str] = (), batch: int | None = None, queue: DelayQueue | None = None
@@ -51,21 +51,21 @@ class Worker:
         self.breakers = Breakers()
         self.beat: Callable[[], None] = lambda: None
         self.total = RunReport()
-        self.fruitless = 0  # rounds in a row whose tasks were all stale, or locked by somebody
+        self.idle_rounds = 0  # rounds in a row whose hints were all stale or whose rows were locked
 
     def run(
         self, stopping: threading.Event, *, seconds: float | None = None, beat: Callable[[], None] = lambda: None
     ) -> RunReport:
-        """Work until `stopping` is set or `seconds` are over; what was begun is finished. Returns what was done.
+        """Work until `stopping` is set or `seconds` are over, and finish the current batch. Returns the totals.
 
         `beat` is called before each round and each transaction, at least every `MAX_SLEEP` while nothing hangs.
         """
         self.beat = beat
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         sys.setswitchinterval(_SWITCH_INTERVAL)
-        gc.freeze()  # what is loaded by now stays, so no collection has to walk through it (60 ms) any more
+        gc.freeze()  # loaded modules stay, so no collection has to scan them (60 ms)
         maintenance = Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers)
-        with maintenance, SideEffects(self.at_least_once_types), self._patient_one_beside(stopping, deadline):
+        with maintenance, SideEffects(self.at_least_once_types), self._waiting_types_in_thread(stopping, deadline):
             self._loop(stopping, deadline, beat)
         return self.total
 
@@ -74,35 +74,35 @@ class Worker:
         while not stopping.is_set() and time.monotonic() < deadline:
             beat()
             try:
-                clock.measure_if_stale()  # which also notices in time that an idle connection has died
-                if not self.work():
-                    self.rest(deadline)
+                clock.measure_if_stale()  # also detects in time that an idle connection has died
+                if not self.run_round():
+                    self.sleep_until_due(deadline)
                 failures = 0
             except Exception as error:
-                log_failure(logger, "a round failed; its tasks are still pending, the worker goes on", error)
+                log_failure(logger, "a round failed; its tasks are still pending, the worker continues", error)
                 connections.close_all()
                 failures += 1
                 stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))
 
     @contextmanager
-    def _patient_one_beside(self, stopping: threading.Event, deadline: float) -> Iterator[None]:
-        """Tasks that may wait for somebody are run in a thread of their own meanwhile."""
-        patient = self.task_types & registry.types_that_may_wait()
-        if not patient or patient == self.task_types:
+    def _waiting_types_in_thread(self, stopping: threading.Event, deadline: float) -> Iterator[None]:
+        """Run the types that may wait for row locks in a thread of their own."""
+        waiting = self.task_types & registry.types_that_may_wait()
+        if not waiting or waiting == self.task_types:
             yield
             return
-        beside = Worker(task_types=patient, batch=self.batch, queue=make_queue(conf.REDIS_URL))
-        beside.breakers = self.breakers.beside()
-        self.task_types -= patient
-        thread = threading.Thread(target=beside._work_beside, args=[stopping, deadline], name="patient", daemon=True)
+        other = Worker(task_types=waiting, batch=self.batch, queue=make_queue(conf.REDIS_URL))
+        other.breakers = self.breakers.for_thread()
+        self.task_types -= waiting
+        thread = threading.Thread(target=other._run_in_thread, args=[stopping, deadline], name="waiting", daemon=True)
         thread.start()
         try:
             yield
         finally:
             thread.join()
-            self.total += beside.total
+            self.total += other.total
 
-    def _work_beside(self, stopping: threading.Event, deadline: float) -> None:
+    def _run_in_thread(self, stopping: threading.Event, deadline: float) -> None:
         try:
             self._loop(stopping, deadline)
         finally:
@@ -110,19 +110,19 @@ class Worker:
             connections.close_all()
 
     def drain(self) -> RunReport:
-        """Run what is due until nothing is, also what Redis has no hint of. Returns what was done."""
+        """Run due tasks until there are none, including those without a hint in Redis. Returns the totals."""
         clock.measure()
         more = True
-        while more and self.fruitless < _GIVE_UP:
-            while self.work() and self.fruitless < _GIVE_UP:
+        while more and self.idle_rounds < _MAX_IDLE_ROUNDS:
+            while self.run_round() and self.idle_rounds < _MAX_IDLE_ROUNDS:
                 pass
             sweep(self.queue, grace=0)
-            more = self.work()
+            more = self.run_round()
         run_side_effects(self.at_least_once_types)
         return self.total
 
-    def work(self) -> bool:
-        """One round; True if there was work, so that there may be more."""
+    def run_round(self) -> bool:
+        """Run one round; True if hints were popped, so that there may be more."""
         report = run_once(
             self.batch,
             task_types=self.task_types,
@@ -137,24 +137,24 @@ class Worker:
                 "executed=%d failed=%d dropped=%d late_max_ms=%.1f",
                 report.executed, report.failed, report.dropped, report.late_max.total_seconds() * 1000,
             )  # fmt: skip
-        self.fruitless = 0 if report.handled or not report.popped else self.fruitless + 1
-        if self.fruitless:
-            time.sleep(_FRUITLESS_PAUSE)
+        self.idle_rounds = 0 if report.handled or not report.popped else self.idle_rounds + 1
+        if self.idle_rounds:
+            time.sleep(_IDLE_PAUSE)
         return report.popped > 0
 
-    def rest(self, deadline: float = float("inf")) -> None:
-        """Sleep to the next due instant the queue knows of, by this process's own clock, `MAX_SLEEP` at most."""
+    def sleep_until_due(self, deadline: float = float("inf")) -> None:
+        """Sleep until the next due time that the queue knows of, `MAX_SLEEP` at most."""
         due_ms = self.total.next_due_ms
         until_due = conf.MAX_SLEEP if due_ms is None else due_ms / 1000 - clock.timestamp()
         seconds = min(until_due, conf.MAX_SLEEP, deadline - time.monotonic())
-        if seconds > _FINE:
-            self.queue.wait(seconds - _FINE, before_ms=due_ms)
+        if seconds > _PRECISE_SLEEP:
+            self.queue.wait(seconds - _PRECISE_SLEEP, before_ms=due_ms)
         elif seconds > 0:
             time.sleep(seconds)
 
 
 def runnable(task_types: Collection[str]) -> frozenset[str]:
-    """Those of these types (none given: of all) that workers run in batches. Raises for one without a handler here."""
+    """The batch types among `task_types` (default: all). Raises `SchedulingError` for a type without a handler here."""
     mine = registry.task_types() | registry.at_least_once_types()
     if unknown := set(task_types) - mine:
         known = ", ".join(sorted(mine)) or "none"

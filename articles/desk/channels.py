@@ -1,4 +1,4 @@
-"""The editors' screens for channels and tags."""
+"""Admin of channels and tags."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from articles.publishing import NO_APPROVAL, delete_tag, may_change, rename_tag
 
 @admin.register(Channel)
 class ChannelAdmin(RetriedScreens):
-    """Channels in the site's order, with the number of their articles."""
+    """Channels in site order, with article counts."""
 
     nothing_yet = _("Channels are the sections of the site, such as Politics.")
     list_display = ["name", "position", "enabled", "article_count"]
@@ -27,20 +27,19 @@ class ChannelAdmin(RetriedScreens):
     prepopulated_fields = {"slug": ["name"]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Channel]:
-        """With the number of articles."""
         channels: QuerySet[Channel] = super().get_queryset(request)
         return channels.annotate(number=Count("articles"))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """The articles that keep a channel are named to who may see them."""
+        """Protected articles are named only to users who may see them."""
         shown, counts, permissions, protected = super().get_deleted_objects(objs, request)
         if protected and not reads_articles(request.user):
-            shown, protected = [str(channel) for channel in objs], [gettext("articles that you may not see")]
+            shown, protected = [str(channel) for channel in objs], [gettext("articles you cannot see")]
         return shown, counts, permissions, protected
 
     @admin.display(description=_("articles"), ordering="number")
     def article_count(self, channel: Channel) -> int:
-        """How many articles are in it, whatever their status."""
+        """Number of articles of any status."""
         return channel.number  # type: ignore[attr-defined,no-any-return]
 
 
@@ -48,43 +47,43 @@ class ChannelAdmin(RetriedScreens):
 class TagAdmin(RetriedScreens):
     """Tags by name."""
 
-    nothing_yet = _("Tags tie articles together across channels; readers can follow them.")
+    nothing_yet = _("Tags connect articles across channels. Readers can follow them.")
     list_display = ["name", "slug"]
     search_fields = ["name"]
     prepopulated_fields = {"slug": ["name"]}
 
     def has_change_permission(self, request: HttpRequest, obj: Tag | None = None) -> bool:
-        """A tag of approved articles is changed by who may approve."""
+        """Tags of approved articles may be changed by reviewers only."""
         return super().has_change_permission(request, obj) and (obj is None or may_change(obj, request.user))
 
     def has_delete_permission(self, request: HttpRequest, obj: Tag | None = None) -> bool:
-        """And so it is deleted."""
+        """As for changing."""
         return super().has_delete_permission(request, obj) and (obj is None or may_change(obj, request.user))
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Tag | None = None) -> dict[str, Any]:
-        """None for who only reads."""
+        """None for read-only users."""
         is_read = obj is not None and not self.has_change_permission(request, obj)
         return {} if is_read else dict(super().get_prepopulated_fields(request, obj))
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any) -> Any:
-        """Say why nothing can be typed."""
+        """Explain why the tag is read-only."""
         tag = context.get("original")
         if tag is not None and not may_change(tag, request.user):
             self.message_user(request, NO_APPROVAL, messages.INFO)
         return super().render_change_form(request, context, *args, **options)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """By the service, which asks again."""
+        """Save through the service, which checks permissions again."""
         if change:
             rename_tag(obj, name=obj.name, slug=obj.slug, by=request.user)
         else:
             super().save_model(request, obj, form, change)
 
     def delete_model(self, request: HttpRequest, obj: Tag) -> None:
-        """By the service."""
+        """Delete through the service."""
         delete_tag(obj, by=request.user)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Tag]) -> None:
-        """One by one."""
+        """Delete through the service, one by one."""
         for tag in queryset:
             delete_tag(tag, by=request.user)

@@ -1,4 +1,4 @@
-"""Asking first: what readers notice at once is tried, rolled back and described; confirming it does it."""
+"""Confirmation of changes that readers notice immediately: tried, rolled back, described, and made when confirmed."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 
 CONFIRMED = "confirmed"
-"""The value of the button that was pressed, once it is confirmed."""
+"""Name of the confirmed button's value."""
 
 _NEVER_KEPT = ("csrfmiddlewaretoken", "window", "merged_with", "asked")
 
 
 class Unconfirmed(ArticleError):
-    """What was asked for is possible, and waits to be confirmed. `typed` is whether the form holds anything new."""
+    """The change is possible and needs confirmation. `typed` is whether the form has unsaved edits."""
 
     code = "unconfirmed"
 
@@ -38,9 +38,9 @@ class Unconfirmed(ArticleError):
 
 
 def ask_first(request: HttpRequest, article: Article, before: Article | None, changed: Sequence[str]) -> None:
-    """Raise `Unconfirmed` if readers notice at once what was just done to `article`, unless it is confirmed.
+    """Raise `Unconfirmed` if readers notice the change just made to `article`, unless it is confirmed.
 
-    `before` is the article as it stood, None for a new one; `changed` are the fields of the form that were changed.
+    `before` is the previous state, None for a new article; `changed` are the changed form fields.
     """
     if request.POST.get(_button(request)) == CONFIRMED:
         return
@@ -49,12 +49,12 @@ def ask_first(request: HttpRequest, article: Article, before: Article | None, ch
         return
     told = list(_consequences(transition, before, request.POST.get("reason", "")))
     if transition is Transition.PUBLISH_NOW and _leaves_a_draft(before, changed):
-        told.append(_("They see the approved text: what was written since has to be approved first."))
+        told.append(_("Readers see the approved text. Later changes need approval first."))
     raise Unconfirmed(told, typed=bool(changed))
 
 
 def question(request: HttpRequest, article: Article | None, asked: Unconfirmed) -> HttpResponse:
-    """The page that says what happens and asks. It sends what was typed again; who goes back finds it in the form."""
+    """The confirmation page, which posts the form again; "Back" returns to the form with its input."""
     button, transitions = _button(request), pressed(request)
     context = {
         **admin.site.each_context(request),
@@ -82,7 +82,7 @@ def _button(request: HttpRequest) -> str:
 
 
 def _goes_live(article: Article, before: Article | None) -> bool:
-    """Whether readers see it from now on, because its time is past."""
+    """Whether it goes live now because its time is past."""
     now = read_database_clock()
     if before is not None and before.is_out_at(now):
         return False
@@ -93,7 +93,7 @@ def _consequences(transition: Transition | None, before: Article | None, notice:
     """What happens, a sentence each."""
     asked = TRANSITIONS[transition].confirmation if transition else None
     if asked is None:
-        yield _("Its time to go live is past: readers see it from this moment on.")
+        yield _("Its publish time is in the past: readers see it immediately.")
     else:
         yield str(asked) % {"notice": notice.strip()}
     pending_update = before.pending_update if before else None
@@ -107,27 +107,27 @@ def _consequences(transition: Transition | None, before: Article | None, notice:
 
 def _instead_of(planned: datetime | None) -> Iterator[str]:
     if planned and planned > read_database_clock():
-        yield _("It was planned for %s.") % spoken_exactly(planned)
+        yield _("It was scheduled for %s.") % spoken_exactly(planned)
 
 
 def _discarded(before: Article | None) -> Iterator[str]:
-    """What killing an article takes along."""
+    """What a retraction discards."""
     pending_update = before.pending_update if before else None
     if pending_update and pending_update.approved_id:
-        when = spoken_exactly(pending_update.publish_at) if pending_update.publish_at else _("without a time")
-        yield _("Its approved newer text (%s) is discarded; it stays among the revisions.") % when
+        when = spoken_exactly(pending_update.publish_at) if pending_update.publish_at else _("not scheduled")
+        yield _("Its approved update (%s) is discarded. It stays in the revisions.") % when
     if pending_update and pending_update.draft_id:
-        yield _("The draft of its newer text is discarded; it stays among the revisions.")
+        yield _("The draft of its update is discarded. It stays in the revisions.")
 
 
 def _leaves_a_draft(before: Article | None, changed: Sequence[str]) -> bool:
-    """Whether there is text that the step does not show to readers."""
+    """Whether text remains that the transition does not publish."""
     pending_update = before.pending_update if before else None
     return bool(pending_update and pending_update.draft_id) or not Text.NAMES.isdisjoint(changed)
 
 
 def _way_back(request: HttpRequest, article: Article | None, *, is_kept: bool) -> str:
-    """The form, with what was typed; of those who may not write, who typed nothing but a time, that is not kept."""
+    """The autosaved form to return to; not for read-only users, who entered at most a time."""
     name, arguments = ("change", [article.pk]) if article else ("add", [])
     form, window = reverse(f"admin:articles_article_{name}", args=arguments), window_of(request)
     if not is_kept:

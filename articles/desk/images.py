@@ -1,4 +1,4 @@
-"""The screens for pictures: the shelf with uploads, one picture with its focal point, and the picker."""
+"""Admin of the image library: uploads, focal point and picker."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from articles.review import MOST_BYTES
 
 PER_PAGE = 48
 PICKED_FROM = 24
-"""Pictures on a page of the shelf, and of the picker."""
+"""Images on a page of the library and the picker."""
 
 USERS_PER_PAGE = 50
-"""Articles that show a picture, on its page."""
+"""Articles listed on the page of an image."""
 
 STATUS_OF: dict[type[ArticleError], HTTPStatus] = {
     NotAllowed: HTTPStatus.FORBIDDEN,
@@ -40,22 +40,20 @@ STATUS_OF: dict[type[ArticleError], HTTPStatus] = {
 
 
 class ShelfFilter(admin.SimpleListFilter):
-    """One's own favourites and uploads, and what is left to do."""
+    """Own favourites and uploads, images without alt text, unused images."""
 
     title = _("show")
     parameter_name = "show"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The choices."""
         return [
             ("favourites", _("My favourites")),  # type: ignore[list-item]
             ("own", _("My uploads")),  # type: ignore[list-item]
-            ("undescribed", _("To be described")),  # type: ignore[list-item]
-            ("unused", _("Not in use")),  # type: ignore[list-item]
+            ("undescribed", _("Without alt text")),  # type: ignore[list-item]
+            ("unused", _("Unused")),  # type: ignore[list-item]
         ]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        """The pictures of the chosen one."""
         chosen: dict[str, dict[str, Any]] = {
             "favourites": {"favoured_by": request.user.pk},
             "own": {"uploaded_by": request.user.pk},
@@ -66,7 +64,7 @@ class ShelfFilter(admin.SimpleListFilter):
 
 
 class ImageForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What is said of a picture. `refusal` is why the services refused it the first time; nothing typed is lost."""
+    """Texts and focal point of an image. `refusal` is the error of a first attempt to save."""
 
     refusal: ArticleError | None = None
 
@@ -80,7 +78,7 @@ class ImageForm(forms.ModelForm):  # type: ignore[type-arg]
             self.fields["alt"].required = True
 
     def clean(self) -> dict[str, Any] | None:
-        """Repeat why the services refused."""
+        """Repeat the error of the first attempt."""
         cleaned = super().clean()
         if self.refusal is not None:
             raise ValidationError(str(self.refusal), code=self.refusal.code)
@@ -89,19 +87,19 @@ class ImageForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Image)
 class ImageAdmin(RetriedScreens):
-    """The shelf, and one picture of it."""
+    """The image library."""
 
     form = ImageForm
     list_filter = [ShelfFilter]
     list_per_page = PER_PAGE
     search_fields = ["title"]
-    search_help_text = _("Words in title, description, caption or credit")
+    search_help_text = _("Title, alt text, caption or credit")
     show_full_result_count = False
     ordering = ["-created_at", "-id"]
     actions = None
-    change_list_template = "articles/desk/images/shelf.html"
+    change_list_template = "articles/desk/images/library.html"
     list_before_template = "articles/desk/images/upload.html"  # type: ignore[assignment]
-    change_form_before_template = "articles/desk/images/focus.html"  # type: ignore[assignment]
+    change_form_before_template = "articles/desk/images/focal_point.html"  # type: ignore[assignment]
     change_form_after_template = "articles/desk/images/uses.html"  # type: ignore[assignment]
     warn_unsaved_form = True
     fieldsets = [
@@ -111,10 +109,10 @@ class ImageAdmin(RetriedScreens):
 
     class Media:
         css = {"all": ["articles/images/images.css"]}  # noqa: RUF012 (Django's own form)
-        js = ["articles/images/upload.js", "articles/images/focus.js"]  # noqa: RUF012 (Django's own form)
+        js = ["articles/images/upload.js", "articles/images/focal_point.js"]  # noqa: RUF012 (Django's own form)
 
     def get_urls(self) -> list[URLPattern]:
-        """Addresses for uploads and the picker, before those of the pictures themselves."""
+        """URLs for uploads and the picker, before those of the images."""
         view = self.admin_site.admin_view
         own = [
             path("upload/", view(require_POST(self.upload)), name="articles_image_upload"),
@@ -125,7 +123,7 @@ class ImageAdmin(RetriedScreens):
         return [*own, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Image]:
-        """With what a tile says."""
+        """With the data of a tile."""
         mine = Image.favoured_by.through.objects.filter(image=OuterRef("pk"), user=request.user.pk)
         rows: QuerySet[Image] = super().get_queryset(request)
         return rows.select_related("uploaded_by").annotate(
@@ -133,25 +131,25 @@ class ImageAdmin(RetriedScreens):
         )
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[QuerySet[Image], bool]:
-        """By all the words typed."""
+        """Images that match all words."""
         return queryset.about(search_term), False
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        """The shelf is where files are dropped."""
+        """Redirect to the library, where files are uploaded."""
         return redirect("admin:articles_image_changelist")
 
     def has_change_permission(self, request: HttpRequest, obj: Image | None = None) -> bool:
-        """Whether this person may describe the picture."""
+        """Whether the user may edit the image."""
         return allows(CHANGE, request.user) if obj is None else may_change(obj, request.user)
 
     def has_delete_permission(self, request: HttpRequest, obj: Image | None = None) -> bool:
-        """Whether this person may delete the picture, if nobody shows it."""
+        """Whether the user may delete the image, if it is not used."""
         return obj is not None and may_change(obj, request.user, DELETE)
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> Any:
-        """When the services refuse, nothing is saved and the form comes back as typed."""
+        """On an error nothing is saved and the form is shown again with its input."""
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except ArticleError as refusal:
@@ -159,13 +157,13 @@ class ImageAdmin(RetriedScreens):
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
-        """The form, which knows why the services refused what was typed."""
+        """The form, with the error raised by the service, if any."""
         form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
         return form
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any) -> Any:
-        """Add where the picture is used."""
+        """Add the list of uses."""
         image = context["original"]
         users = Article.objects.filter(image_uses__image=image).order_by("-pk").defer("body")
         hidden = 0 if reads_articles(request.user) else users.count()
@@ -175,12 +173,11 @@ class ImageAdmin(RetriedScreens):
         return super().render_change_form(request, context, *args, **options)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Write what was typed."""
         typed = {name: form.cleaned_data[name] for name in form.changed_data if name in EDITABLE}
         images.change_image(obj, by=request.user, changes=typed)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
-        """Refuse, with their names, while articles show the picture."""
+        """Refuse, naming the articles, while the image is used."""
         image = self.get_object(request, object_id)
         if image is not None and not self.has_delete_permission(request, image):
             raise PermissionDenied
@@ -191,11 +188,11 @@ class ImageAdmin(RetriedScreens):
         return super().delete_view(request, object_id, extra_context)
 
     def delete_model(self, request: HttpRequest, obj: Image) -> None:
-        """Delete it with its files."""
+        """Delete the image and its files."""
         images.delete_image(obj, by=request.user)
 
     def upload(self, request: HttpRequest) -> JsonResponse:
-        """Take one file in; the answer tells its picture, or why it was refused."""
+        """Upload one file; JSON of its image, or of the error."""
         try:
             require(ADD, request.user)
             file = request.FILES.get("file")
@@ -208,7 +205,7 @@ class ImageAdmin(RetriedScreens):
         return JsonResponse({**_told(made.image), "remark": made.remark}, status=HTTPStatus.CREATED)
 
     def describe(self, request: HttpRequest, pk: Any) -> JsonResponse:
-        """Say what is to be seen."""
+        """Set the alt text."""
         image = get_object_or_404(Image, pk=pk)
         try:
             images.change_image(image, by=request.user, changes={"alt": request.POST.get("alt", "")})
@@ -217,7 +214,7 @@ class ImageAdmin(RetriedScreens):
         return JsonResponse(_told(image))
 
     def favour(self, request: HttpRequest, pk: Any) -> HttpResponse:
-        """Mark as a favourite, or no longer, and go back to the shelf."""
+        """Toggle the favourite, and return to the library."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         is_favourite = request.POST.get("is_favourite") == "1"
@@ -227,7 +224,7 @@ class ImageAdmin(RetriedScreens):
         return redirect(back if is_ours else "admin:articles_image_changelist")
 
     def picker(self, request: HttpRequest) -> HttpResponse:
-        """A page of pictures to choose from, favourites first."""
+        """A page of images to choose from, favourites first."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         found = self.get_queryset(request).about(request.GET.get("q", "")[:100])  # type: ignore[attr-defined]
@@ -237,7 +234,7 @@ class ImageAdmin(RetriedScreens):
 
 
 def _told(image: Image) -> dict[str, str]:
-    """What scripts need to know of a picture."""
+    """JSON data of an image for scripts."""
     return {
         "id": str(image.pk),
         "title": image.title,
@@ -250,6 +247,6 @@ def _told(image: Image) -> dict[str, str]:
 
 
 def _nothing(request: HttpRequest) -> ArticleError:
-    """Why no file arrived: none was sent, or one that is larger than any picture may be."""
+    """Error for a missing file: none was sent, or it exceeds the size limit."""
     is_large = int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES
-    return too_many_bytes() if is_large else InvalidImageFile(_("No file has arrived; send it again."))
+    return too_many_bytes() if is_large else InvalidImageFile(_("No file was received. Upload it again."))

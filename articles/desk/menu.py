@@ -1,4 +1,4 @@
-"""The menus of the newsroom's screens: the sidebar, grouped by what people do there, and one's own."""
+"""Admin menus: the sidebar, and the account menu."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from articles.desk.calendar.base import may_look
@@ -22,10 +22,10 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
     (_("Write"), ["Article", "Image", "Tag"]),
     (_("Review"), ["QueuedArticle", "SensitiveWord", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
-    (_("Engine"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
-    (_("People"), ["User", "Group", "ApiToken", "AuditEntry"]),
+    (pgettext_lazy("group of the menu", "System"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
+    (_("Users"), ["User", "Group", "ApiToken", "AuditEntry"]),
 ]
-"""What stands together, by the models' names; whatever is in none of them comes last."""
+"""Sidebar groups by model name; models in no group come last."""
 
 ICONS = {
     "Article": "article",
@@ -49,28 +49,28 @@ ICONS = {
 
 
 def queue_length(request: HttpRequest) -> int:
-    """How many articles wait for a reviewer."""
+    """Number of articles that need review."""
     return ReviewQueueAdmin(QueuedArticle, admin.site).get_queryset(request).count()
 
 
 COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notification": unread_count, "QueuedArticle": queue_length}
-"""What stands beside a name, unless it is 0."""
+"""Badges of menu items; hidden when 0."""
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """What this person may open; for unfold's `SIDEBAR`."""
+    """Sidebar items that the user may open; for unfold's `SIDEBAR`."""
     rows = {row["object_name"]: row for app in admin.site.get_app_list(request) for row in app["models"]}
     if may_look(request.user):
         rows["Calendar"] = {"object_name": "Calendar", "name": gettext("Calendar"), "admin_url": reverse("calendar")}
     groups = [_group(title, [rows.pop(name) for name in names if name in rows], request) for title, names in GROUPS]
     start = reverse("admin:index")
-    groups[0]["items"].insert(0, _link(gettext("Start"), start, "home") | {"active": request.path == start})
-    groups[0]["items"].append(_link(gettext("View the site"), reverse("home"), "open_in_new") | {"active": False})
+    groups[0]["items"].insert(0, _link(gettext("Dashboard"), start, "home") | {"active": request.path == start})
+    groups[0]["items"].append(_link(gettext("View site"), reverse("home"), "open_in_new") | {"active": False})
     return [group for group in [*groups, _group(_("More"), list(rows.values()), request)] if group["items"]]
 
 
 def account(request: HttpRequest) -> list[dict[str, Any]]:
-    """The menu of one's own name; for unfold's `ACCOUNT`."""
+    """The account menu; for unfold's `ACCOUNT`."""
     links = [
         {"title": _("My settings"), "link": reverse("admin:articles_preferences_changelist")},
         {"title": _("My API tokens"), "link": reverse("admin:headline_api_apitoken_changelist")},
@@ -81,12 +81,12 @@ def account(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def language_action(request: HttpRequest) -> str:
-    """Where the choice of a language is sent: those who are signed in have it remembered."""
+    """URL of the language switch; it is stored for signed-in users."""
     return reverse("admin:articles_preferences_language" if request.user.is_staff else "set_language")
 
 
 def shows_history(request: HttpRequest) -> bool:
-    """Whether a page has a button that leads to its history; an admin without one says `keeps_history = False`."""
+    """Whether a page shows the history button; an admin without one sets `keeps_history = False`."""
     view = request.resolver_match.func if request.resolver_match else None
     return getattr(getattr(view, "model_admin", None), "keeps_history", True)
 

@@ -1,4 +1,4 @@
-"""A person's notices on the screens: the unread ones are counted in the sidebar; each chooses what comes where."""
+"""Admin of a user's own notifications and notification preferences."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ BADGES = {
 
 
 def button(label: Any, path: str, icon: str) -> Callable[[F], F]:
-    """A button above the list, for everybody who sees it."""
+    """A button above the list for every user."""
     return cast(Any, action)(description=label, url_path=path, icon=icon, permissions=["view"])  # type: ignore[no-any-return]
 
 
 def unread_count(request: HttpRequest) -> int:
-    """How many notices this person has not read."""
+    """Number of unread notifications."""
     return Notification.objects.in_desk_of(request.user).unread().count()
 
 
 class Boxes(forms.CheckboxSelectMultiple):
-    """Boxes that look like the others of the desk."""
+    """Checkboxes in unfold's style."""
 
     def __init__(self) -> None:
         super().__init__({"class": " ".join(CHECKBOX_CLASSES)})
 
 
 class ChoiceForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What comes in the desk, and what by mail."""
+    """Notification preferences: in app and by mail."""
 
-    desk = forms.MultipleChoiceField(label=_("In the desk"), choices=Kind.choices, required=False, widget=Boxes)
+    desk = forms.MultipleChoiceField(label=_("In app"), choices=Kind.choices, required=False, widget=Boxes)
     mail = forms.MultipleChoiceField(label=_("By mail"), choices=Kind.choices, required=False, widget=Boxes)
 
     class Meta:
@@ -67,16 +67,16 @@ class ChoiceForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ["desk", "mail"]
 
     def rows(self) -> list[tuple[str, BoundWidget, BoundWidget]]:
-        """What a notice may be about, with its two boxes."""
+        """Kinds of notifications with their two checkboxes."""
         boxes = zip(self["desk"].subwidgets, self["mail"].subwidgets, strict=True)
         return [(desk.choice_label, desk, mail) for desk, mail in boxes]
 
 
 @admin.register(Notification)
 class NotificationAdmin(ModelAdmin):
-    """One's own notices, the latest first; opening one marks it read and leads to the article or release."""
+    """The user's own notifications, latest first; opening one marks it read and redirects to its object."""
 
-    nothing_yet = _("You are told here what becomes of your articles, and what goes wrong.")
+    nothing_yet = _("Updates and problems concerning your articles appear here.")
     actions = ["mark_read"]
     actions_list = ["choose"]  # type: ignore[assignment]
     list_before_template = "articles/desk/notifications_before.html"  # type: ignore[assignment]
@@ -87,63 +87,62 @@ class NotificationAdmin(ModelAdmin):
     show_full_result_count = False
 
     def get_urls(self) -> list[URLPattern]:
-        """With the address that marks all as read."""
+        """With the URL that marks all as read."""
         view = self.admin_site.admin_view(require_POST(self.mark_all_read))
         return [path("read/", view, name="articles_notification_read"), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """With the button that marks all as read, as long as one is unread."""
+        """With a "Mark all as read" button while any are unread."""
         context: dict[str, Any] = {"unread": unread_count(request), **(extra_context or {})}
         return super().changelist_view(request, context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Notification]:
-        """One's own, and of those the ones that shall come here."""
+        """The user's own in-app notifications."""
         notifications: QuerySet[Notification] = super().get_queryset(request)
         return notifications.filter(user=request.user.pk, in_desk=True)
 
     @display(label={kind.value: colour for kind, colour in BADGES.items()})
     @admin.display(description=_("about"), ordering="kind")
     def badge(self, notification: Notification) -> tuple[str, str]:
-        """The kind in its colour."""
+        """The kind with its colour."""
         return notification.kind, notification.get_kind_display()
 
     @admin.display(description=_("time"), ordering="at")
     def moment(self, notification: Notification) -> str:
-        """When it happened."""
         return spoken(notification.at)
 
     @display(label={"new": "primary"})
     @admin.display(description=_("new"), ordering="read_at", empty_value="")
     def is_new(self, notification: Notification) -> tuple[str, str] | None:
-        """A mark on what is unread."""
+        """Whether it is unread."""
         return ("new", gettext("new")) if notification.read_at is None else None
 
     @admin.action(description=_("Mark as read"), permissions=["view"])
     def mark_read(self, request: HttpRequest, chosen: QuerySet[Notification]) -> None:
-        """The chosen ones are read."""
+        """Mark the selected ones as read."""
         chosen.filter(read_at=None).update(read_at=database_now())
 
     def mark_all_read(self, request: HttpRequest) -> HttpResponse:
-        """All are read."""
+        """Mark all as read."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         self.mark_read(request, self.get_queryset(request))
         return redirect("admin:articles_notification_changelist")
 
-    @button(_("Choose notices"), "choices", "tune")
+    @button(_("Notification preferences"), "choices", "tune")
     def choose(self, request: HttpRequest) -> HttpResponse:
-        """Ask which notices come in the desk and which by mail."""
+        """Show and save the preferences."""
         choice = NotificationPreference.objects.filter(pk=request.user.pk).first() or NotificationPreference(
             pk=request.user.pk
         )
         form = ChoiceForm(request.POST or None, instance=choice)
         if request.method == "POST" and form.is_valid():
             form.save()
-            self.message_user(request, gettext("Your choice is kept."), messages.SUCCESS)
+            self.message_user(request, gettext("Your preferences are saved."), messages.SUCCESS)
             return redirect("admin:articles_notification_changelist")
         context = {
             **self.admin_site.each_context(request),
-            "title": gettext("Which notices do you want, and where?"),
+            "title": gettext("Choose which notifications you receive, and how."),
             "form": form,
             "opts": self.model._meta,
             "has_address": bool(getattr(request.user, "email", "")),
@@ -151,7 +150,7 @@ class NotificationAdmin(ModelAdmin):
         return TemplateResponse(request, "articles/desk/notification_preference.html", context)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **options: Any) -> HttpResponse:
-        """Mark it read, and go where it is about."""
+        """Mark it read, and redirect to its object."""
         notification = self.get_object(request, object_id)
         if notification is None:
             return redirect("admin:articles_notification_changelist")
@@ -159,26 +158,22 @@ class NotificationAdmin(ModelAdmin):
         if notification.release_id is not None:
             return redirect("admin:articles_release_change", notification.release_id)
         if notification.article_id is None:
-            self.message_user(request, gettext("What it was about has been deleted."), messages.WARNING)
+            self.message_user(request, gettext("The object of this notification has been deleted."), messages.WARNING)
             return redirect("admin:articles_notification_changelist")
         return redirect("admin:articles_article_change", notification.article_id)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Everybody here has notices of his own."""
         return bool(request.user.is_active and request.user.is_staff)
 
     def has_view_permission(self, request: HttpRequest, obj: Notification | None = None) -> bool:
-        """One's own: the list has no others."""
+        """Own notifications only, see `get_queryset`."""
         return self.has_module_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """They are written with what they tell."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Notification | None = None) -> bool:
-        """They are not changed."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Notification | None = None) -> bool:
-        """They are not deleted."""
         return False

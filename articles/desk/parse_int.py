@@ -1,4 +1,4 @@
-"""Numbers that come from a browser: whatever was sent, a database can look for what is made of it."""
+"""Safe parsing of integers from requests."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ _DIGITS = 18  # so many fit into 64 bits, whichever they are
 
 
 def whole_number(text: object) -> int:
-    """The number written in these digits; 0, which nothing has, if they are no number or one beyond any database."""
+    """The number in `text`, or 0 if it is not a number or too large for a database."""
     digits = str(text)
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS else 0

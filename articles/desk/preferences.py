@@ -1,4 +1,4 @@
-"""The screen on which each person says in which zone and language the screens speak."""
+"""Personal settings: time zone and language."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _NO_PLACES = ("Etc/", "SystemV/", "US/", "posix/", "right/")
 
 
 class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
-    """One's own zone and language."""
+    """Time zone and language of the user."""
 
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
         required=False,
-        choices=lambda: [("", gettext("That of the newsroom: %s") % timezone.get_default_timezone()), *_zones()],
+        choices=lambda: [("", gettext("Newsroom time zone: %s") % timezone.get_default_timezone()), *_zones()],
         widget=UnfoldAdminSelectWidget,
-        help_text=_("Times on the screens are shown and typed in this zone."),
+        help_text=_("Times are shown and entered in this time zone."),
     )
 
     language = forms.ChoiceField(
         label=_("Language"),
         required=False,
-        choices=lambda: [("", gettext("That of the browser")), *settings.LANGUAGES],
+        choices=lambda: [("", gettext("Browser language")), *settings.LANGUAGES],
         widget=UnfoldAdminSelectWidget,
     )
 
@@ -52,10 +52,10 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Preferences)
 class PreferencesAdmin(ModelAdmin):
-    """One screen instead of a list: everybody has one's own settings and no others."""
+    """One form instead of a list: each user has one row."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The screen, and where the choice of a language is sent."""
+        """The form, and the language switch."""
         view = self.admin_site.admin_view
         return [
             path("", view(self.mine), name="articles_preferences_changelist"),
@@ -63,12 +63,12 @@ class PreferencesAdmin(ModelAdmin):
         ]
 
     def mine(self, request: HttpRequest) -> HttpResponse:
-        """Show and save one's own settings."""
+        """Show and save the user's settings."""
         preferences = Preferences.objects.filter(pk=request.user.pk).first() or Preferences(pk=request.user.pk)
         form = PreferencesForm(request.POST or None, instance=preferences)
         if request.method == "POST" and form.is_valid():
             form.save()
-            self.message_user(request, gettext("Your settings are kept."), messages.SUCCESS)
+            self.message_user(request, gettext("Your settings are saved."), messages.SUCCESS)
             return redirect("admin:articles_preferences_changelist")
         context = {
             **self.admin_site.each_context(request),
@@ -80,19 +80,19 @@ class PreferencesAdmin(ModelAdmin):
         return TemplateResponse(request, "articles/desk/preferences.html", context)
 
     def speak(self, request: HttpRequest) -> HttpResponse:
-        """Remember the language that was chosen in the menu, and go back."""
+        """Store the language chosen in the menu, and go back."""
         language = request.POST.get("language", "")
         if check_for_language(language):
             choose_language(request.user, language)
         return set_language(request)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """It stands in the menu of one's own name, not in the sidebar."""
+        """Linked in the account menu instead of the sidebar."""
         return False
 
 
 def _zones() -> list[tuple[str, list[tuple[str, str]]]]:
-    """The zones of the world by continent; those that are named after no place are left out."""
+    """Time zones by continent, without those not named after a place."""
     names = sorted(name for name in available_timezones() if "/" in name and not name.startswith(_NO_PLACES))
     by_continent = groupby(names, key=lambda name: name.partition("/")[0])
     continents = [(gettext(group), [(name, name) for name in found]) for group, found in by_continent]

@@ -1,4 +1,4 @@
-"""The rows of an article's form for those who do not write it: all of them show one text, the newest."""
+"""Read-only rows of the article form; all show the newest text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = Callable[[Article], Any]
 
 
 def _row(name: str, read: Callable[[Text], Any]) -> Row:
-    """A row of the form that shows what `read` finds in the newest text."""
+    """A row that shows `read` of the newest text."""
 
     def row(article: Article) -> Any:
         prefetch_related_objects([article], "tags")  # the form asks each row for its value several times
@@ -47,10 +47,10 @@ READING: Mapping[str, Row] = {
     "byline": _row("byline", lambda text: text.byline),
     "slug": _row("slug", lambda text: text.slug),
 }
-"""Name of a field that is part of the text to its row."""
+"""Row by field name."""
 
 
 @admin.display(description=gettext_lazy("author"))
 def author_shown(article: Article) -> str:
-    """Who wrote it, by name."""
+    """The author's display name."""
     return named(article.author)

@@ -1,4 +1,4 @@
-"""The screens for sensitive words: one by one, and many at once, pasted or as a file."""
+"""Admin of sensitive words: one by one, or many pasted or uploaded."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ MOST_PASTED = 5_000_000  # characters; larger lists go through `import_words`
 
 
 class SensitiveWordForm(forms.ModelForm):  # type: ignore[type-arg]
-    """One word. Its text is judged here, so that the editor reads why it cannot be one."""
+    """A sensitive word, validated with explanations."""
 
     class Meta:
         model = SensitiveWord
         fields = ["text", "level"]
 
     def clean_text(self) -> str:
-        """Refuse what cannot be a word, and what is one already in whatever spelling."""
+        """Reject invalid words, and duplicates in any spelling."""
         text: str = self.cleaned_data["text"].strip()
         if fault := problem_of(text):
-            raise ValidationError(_("This cannot be a word: %(fault)s.") % {"fault": fault})
+            raise ValidationError(_("Invalid entry: %(fault)s.") % {"fault": fault})
         others = SensitiveWord.objects.filter(normalised=plain_form(text)).exclude(pk=self.instance.pk)
         if there := others.first():
-            text = _("“%(word)s” is in the list already, as “%(level)s”.")
+            text = _("“%(word)s” is already on the list, as “%(level)s”.")
             raise ValidationError(text % {"word": there, "level": there.get_level_display()})
         return text
 
 
 class SensitiveWordsForm(forms.Form):
-    """Many words of one level, pasted or in a file; `lines` holds them once the form is valid."""
+    """Many words of one level, pasted or uploaded; `lines` is set once valid."""
 
     lines: list[str]
 
@@ -63,25 +63,25 @@ class SensitiveWordsForm(forms.Form):
     )
     words = forms.CharField(
         label=gettext_lazy("Words"),
-        help_text=gettext_lazy("One a line."),
+        help_text=gettext_lazy("One per line."),
         max_length=MOST_PASTED,
         required=False,
         widget=UnfoldAdminTextareaWidget({"rows": 15}),
     )
     file = forms.FileField(
         label=gettext_lazy("Or a file"),
-        help_text=gettext_lazy("One a line, in UTF-8."),
+        help_text=gettext_lazy("One per line, in UTF-8."),
         required=False,
         widget=UnfoldAdminFileFieldWidget({"accept": ".txt,text/plain"}),
     )
 
     def clean(self) -> dict[str, Any]:
-        """Read the lines; refuse a file that is not in UTF-8, and a form that brings nothing."""
+        """Read the lines; reject files that are not UTF-8, and empty forms."""
         values = super().clean() or self.cleaned_data
         try:
             read = values["file"].read().decode("utf-8-sig") if values.get("file") else ""
         except UnicodeDecodeError as error:
-            text = _("This file is not in UTF-8 (byte %(place)d): save it as UTF-8 text, and choose it again.")
+            text = _("This file is not in UTF-8 (byte %(place)d). Save it as UTF-8 text and choose it again.")
             raise ValidationError({"file": text % {"place": error.start}}) from error
         self.lines = [*values.get("words", "").splitlines(), *read.splitlines()]
         if not any(map(str.strip, self.lines)) and not self.errors:
@@ -91,14 +91,14 @@ class SensitiveWordsForm(forms.Form):
 
 @admin.register(SensitiveWord)
 class SensitiveWordAdmin(RetriedScreens):
-    """Words with what finding them means."""
+    """Sensitive words with their level."""
 
-    nothing_yet = gettext_lazy("Articles with a word of this list are blocked, or read by a person first.")
+    nothing_yet = gettext_lazy("Articles with words on this list are blocked or need human review.")
     form = SensitiveWordForm
     list_display = ["text", "badge", "added"]
     list_filter = ["level"]
     search_fields = ["text"]
-    search_help_text = gettext_lazy("A word or a part of it, in any spelling")
+    search_help_text = gettext_lazy("Word or part of a word")
     ordering = ["text"]
     list_per_page = 100
     show_full_result_count = False
@@ -106,43 +106,42 @@ class SensitiveWordAdmin(RetriedScreens):
     list_before_template = "articles/desk/sensitive_words_before.html"  # type: ignore[assignment]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """With who approves a text in which no word is found."""
+        """With the current review policy."""
         policy: dict[str, Any] = {"who_approves": who_approves(), "may_see_policy": request.user.has_perm(VIEW_POLICY)}
         return super().changelist_view(request, {**policy, **(extra_context or {})})
 
     @display(label=BADGES)
     @admin.display(description=gettext_lazy("level"), ordering="level")
     def badge(self, word: SensitiveWord) -> tuple[str, str]:
-        """The level in its colour."""
+        """The level with its colour."""
         return word.level, word.get_level_display()
 
     @admin.display(description=gettext_lazy("added"), ordering="created_at")
     def added(self, word: SensitiveWord) -> str:
-        """When, with the zone."""
         return spoken(word.created_at)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[SensitiveWord], search_term: str
     ) -> tuple[QuerySet[SensitiveWord], bool]:
-        """By what words are once their disguise is off."""
+        """Search by normalised spelling."""
         term = plain_form(search_term)
         return queryset.filter(Q(normalised__contains=term) | Q(text__contains=search_term.strip())), False
 
     @action(  # type: ignore[operator]
-        description=gettext_lazy("Add many words"),  # type: ignore[arg-type]
+        description=gettext_lazy("Add words"),  # type: ignore[arg-type]
         url_path="add-many",
         permissions=["add"],
         icon="playlist_add",
     )
     def add_many(self, request: HttpRequest) -> HttpResponse:
-        """Paste or send a list, read what came of it; fetch the lists that there are."""
+        """Add a list and show the result; offer downloads."""
         form = SensitiveWordsForm(request.POST or None, request.FILES or None)
         report = (
             add_words(form.lines, level=SensitiveWord.Level(form.cleaned_data["level"])) if form.is_valid() else None
         )
         context: dict[str, Any] = {
             **self.admin_site.each_context(request),
-            "title": _("Add many words"),
+            "title": _("Add words"),
             "form": form,
             "report": report,
             "levels": SensitiveWord.Level.choices,
@@ -151,12 +150,12 @@ class SensitiveWordAdmin(RetriedScreens):
         return TemplateResponse(request, "articles/desk/sensitive_words.html", context)
 
     def get_urls(self) -> list[URLPattern]:
-        """The lists as files, besides the usual screens."""
+        """With the list and download URLs."""
         export = self.admin_site.admin_view(self.export)
         return [path("export/<slug:level>/", export, name="articles_sensitiveword_export"), *super().get_urls()]
 
     def export(self, request: HttpRequest, level: str) -> HttpResponse:
-        """The words of a level as a file that can be sent in again."""
+        """The words of a level as a file that can be uploaded again."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         if level not in SensitiveWord.Level.values:

@@ -1,4 +1,4 @@
-"""The screens for the people of the newsroom and their groups, in the look of the others."""
+"""Admin of users and groups."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ON_ANY_MODEL = {
     "delete": _("Can delete: %s"),
     "view": _("Can view: %s"),
 }
-"""What Django's own permissions allow, which are stored in English."""
+"""Django's default permissions, stored in English."""
 
 
 def right_named(right: Model) -> str:
-    """What people call a group, or what a permission allows."""
+    """Translated name of a group or permission."""
     if not isinstance(right, Permission):
         return gettext(str(right))
     verb, _underscore, model = right.codename.partition("_")
@@ -45,17 +45,17 @@ def right_named(right: Model) -> str:
 
 
 class GroupFilter(admin.RelatedFieldListFilter):
-    """The groups, as people call them."""
+    """Groups by translated name."""
 
     def field_choices(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """Pairs of the group's id and name."""
+        """Pairs of group ID and name."""
         return [(pk, gettext(str(name))) for pk, name in super().field_choices(*args, **kwargs)]
 
 
 def may_administer(actor: Any, subject: Model) -> bool:
-    """Whether `actor` may change or delete this person or group: only who can do all that its members can.
+    """Whether `actor` may change or delete this user or group: only with all of its permissions.
 
-    Otherwise who may change people could take a password, an address or a group, and with it rights.
+    Otherwise a user administrator could gain rights through another user's password, address or groups.
     """
     if actor.is_superuser:
         return True
@@ -65,14 +65,14 @@ def may_administer(actor: Any, subject: Model) -> bool:
 
 
 def rights_of(subject: Model) -> QuerySet[Permission]:
-    """The permissions of a person, also of one who is not active now, or of a group."""
+    """The permissions of a user (also an inactive one) or group."""
     if isinstance(subject, Group):
         return subject.permissions.order_by()
     return Permission.objects.filter(Q(user=subject.pk) | Q(group__user=subject.pk)).order_by().distinct()
 
 
 def givable(model: type[Model], actor: Any) -> QuerySet[Any]:
-    """The permissions, or groups, that `actor` may give to others: those that he or she has."""
+    """The permissions or groups that `actor` has and may therefore grant."""
     rows: QuerySet[Any] = model._default_manager.all()
     if actor.is_superuser:
         return rows
@@ -83,12 +83,12 @@ def givable(model: type[Model], actor: Any) -> QuerySet[Any]:
 
 
 class RightsAdmin(RetriedScreens):
-    """Nobody gives or takes rights that he or she does not have; only administrators make administrators."""
+    """Users can grant or revoke only rights they have; only administrators create administrators."""
 
     def formfield_for_manytomany(
         self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> ModelMultipleChoiceField[Any]:
-        """A choice of groups or permissions, by their names in the person's language."""
+        """Groups or permissions by translated name."""
         field: ModelMultipleChoiceField[Any] = super().formfield_for_manytomany(db_field, request, **kwargs)
         field.label_from_instance = right_named  # type: ignore[method-assign,assignment]
         rows: Any = field.queryset
@@ -97,16 +97,16 @@ class RightsAdmin(RetriedScreens):
         return field
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Not of who can do more than oneself; setting a password asks here, too."""
+        """Not for users with more rights; password changes check this, too."""
         return super().has_change_permission(request, obj) and (obj is None or may_administer(request.user, obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Likewise."""
+        """As for changing."""
         return super().has_delete_permission(request, obj) and (obj is None or may_administer(request.user, obj))
 
 
 class NewUserForm(UserCreationForm):
-    """Somebody new: of the newsroom, unless told otherwise."""
+    """A new user; a staff member by default."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -116,7 +116,7 @@ class NewUserForm(UserCreationForm):
 
 @admin.register(User)
 class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
-    """Who may log in, and what they may do."""
+    """Users."""
 
     form = UserChangeForm
     add_form = NewUserForm
@@ -131,7 +131,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     search_help_text = _("Name or e-mail address")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Groups are few, and ticked; they are made on their own screen."""
+        """Groups as checkboxes; they are created on their own page."""
         if db_field.name != "groups":
             return super().formfield_for_dbfield(db_field, request, **options)
         field: Any = super().formfield_for_dbfield(
@@ -141,7 +141,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         return field
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Only administrators make administrators."""
+        """Only administrators change administrator rights."""
         fields = super().get_readonly_fields(request, obj)
         return fields if request.user.is_superuser else [*fields, "is_superuser"]
 
@@ -151,12 +151,12 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         return users.prefetch_related("groups")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may choose an article's author may also look for people while doing so."""
+        """Users who may choose authors may search users."""
         is_choosing = request.path == reverse("admin:autocomplete") and request.user.has_perm(EDIT_ANY)
         return is_choosing or super().has_view_permission(request, obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Who goes, by name; that settings and the like go along needs no saying, and articles stay."""
+        """The deleted users by name; related settings are not listed, and articles stay."""
         _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
         users = [named(user) for user in objs]
         asked = permissions - {Notification._meta.verbose_name}  # which nobody may delete by itself
@@ -164,28 +164,28 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
 
     @admin.display(description=pgettext_lazy("of a person", "name"), ordering="first_name")
     def full_name(self, user: User) -> str:
-        """What people call him or her."""
+        """The display name."""
         return user.get_full_name()
 
     @admin.display(description=_("roles"))
     def roles(self, user: User) -> str:
-        """The groups, or that he or she may do everything."""
+        """The groups, or "Administrator"."""
         groups = [right_named(group) for group in user.groups.all()]
         return gettext(", ").join([*([str(_("Administrator"))] if user.is_superuser else []), *groups])
 
-    @admin.display(description=_("last log-in"), ordering="last_login")
+    @admin.display(description=_("last sign-in"), ordering="last_login")
     def last_seen(self, user: User) -> str | None:
-        """When he or she last logged in."""
+        """Time of the last sign-in."""
         return spoken_briefly(user.last_login) if user.last_login else None
 
 
 @admin.register(Group)
 class StaffGroupAdmin(GroupAdmin, RightsAdmin):  # type: ignore[misc]
-    """What the members of a group may do."""
+    """Groups and their permissions."""
 
     list_display = ["title"]
 
     @admin.display(description=_("name"), ordering="name")
     def title(self, group: Group) -> str:
-        """What people call it."""
+        """The translated name."""
         return right_named(group)

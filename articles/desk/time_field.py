@@ -1,6 +1,6 @@
-"""A form field for a point in time that says which zone it is in and never guesses.
+"""Form field for an instant, entered as wall time in the current zone, without guessing.
 
-A wall time that the clocks skip is refused with an explanation; one that they show twice asks which is meant.
+A skipped wall time is invalid; one that occurs twice needs a choice.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ FIRST, SECOND = "first", "second"
 
 
 class ZonedTimeWidget(forms.MultiWidget):
-    """A date and time to the second, the zone's name beside it and, for a time that happens twice, a choice."""
+    """Date and time to the second, the zone's name and, for a time that occurs twice, a choice."""
 
     template_name = "articles/desk/time.html"
     use_fieldset = False
 
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
         wall = forms.TextInput({"type": "datetime-local", "step": "1", "class": " ".join(DATETIME_CLASSES)})
-        which = forms.Select({"class": " ".join(SELECT_CLASSES), "aria-label": gettext_lazy("Which of the two")})
+        which = forms.Select({"class": " ".join(SELECT_CLASSES), "aria-label": gettext_lazy("Which occurrence")})
         super().__init__({"": wall, "which": which}, attrs)
 
     @property
     def which(self) -> forms.Select:
-        """The choice between two times; read anew, as forms copy their widgets."""
+        """The choice widget; looked up each time, because forms copy their widgets."""
         return cast(forms.Select, self.widgets[1])
 
     def id_for_label(self, id_: str) -> str:
-        """The label belongs to the time, not to the choice."""
+        """The label belongs to the time."""
         return f"{id_}_0" if id_ else id_
 
     def decompress(self, value: datetime | str | None) -> list[str | None]:
-        """The wall time in the current zone, and which of two it is; a text, as in an address, is a wall time."""
+        """Wall time in the current zone and which occurrence; a string is taken as wall time."""
         if not isinstance(value, datetime):
             return [value, None]
         local = timezone.localtime(value)
@@ -52,7 +52,7 @@ class ZonedTimeWidget(forms.MultiWidget):
         return [local.replace(tzinfo=None).isoformat(timespec=timespec), SECOND if local.fold else FIRST]
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
-        """Adds the zone, and the two choices if the time happens twice."""
+        """Adds the zone, and the choice if the time occurs twice."""
         values = value if isinstance(value, list) else self.decompress(value)
         wall = parse_wall(values[0])
         zone = timezone.get_current_timezone()
@@ -65,17 +65,15 @@ class ZonedTimeWidget(forms.MultiWidget):
 
 
 class ZonedTimeField(forms.MultiValueField):
-    """An aware point in time in UTC, typed as a wall time of the current zone."""
+    """An aware instant in UTC, entered as wall time of the current zone."""
 
     widget = ZonedTimeWidget
     default_error_messages = {
         "invalid": gettext_lazy("Enter a date and a time, such as 2026-11-21 07:00."),
         "nonexistent": gettext_lazy(
-            "%(time)s does not exist in %(zone)s: the clocks are put forward that night. Did you mean %(moved)s?"
+            "%(time)s does not exist in %(zone)s: clocks go forward that night. Did you mean %(moved)s?"
         ),
-        "ambiguous": gettext_lazy(
-            "%(time)s happens twice in %(zone)s: the clocks are put back that night. Choose which one you mean."
-        ),
+        "ambiguous": gettext_lazy("%(time)s occurs twice in %(zone)s: clocks go back that night. Choose one."),
     }
 
     def __init__(self, **options: Any) -> None:
@@ -83,7 +81,7 @@ class ZonedTimeField(forms.MultiValueField):
         super().__init__(fields, require_all_fields=False, **options)
 
     def compress(self, values: Sequence[str]) -> datetime | None:
-        """The instant that the wall time means."""
+        """The instant of the wall time."""
         if not values or not values[0]:
             return None
         wall = parse_wall(values[0])
@@ -102,7 +100,7 @@ class ZonedTimeField(forms.MultiValueField):
             raise ValidationError(self.error_messages["invalid"], code="invalid") from error
 
     def has_changed(self, initial: datetime | None, data: Any) -> bool:
-        """Whether the typed time means another instant than the one shown; what cannot be understood has changed."""
+        """Whether the instant differs from the initial one; invalid input counts as changed."""
         shown = ZonedTimeWidget().decompress(initial)
         try:
             return bool(self.clean(data) != self.clean(shown))
@@ -115,7 +113,7 @@ class ZonedTimeField(forms.MultiValueField):
 
 
 def parse_wall(text: str | None) -> datetime | None:
-    """A naive time from what a browser's date-and-time field sends; None if it is not one."""
+    """A naive time from a datetime-local input; None if invalid."""
     try:
         wall = datetime.fromisoformat((text or "").strip())
     except ValueError:
@@ -124,7 +122,7 @@ def parse_wall(text: str | None) -> datetime | None:
 
 
 def two_times(text: str | None) -> list[tuple[str, str]]:
-    """The two times that a typed one may mean, as values and labels of a choice; none if it happens once or never."""
+    """Choices for a time that occurs twice; otherwise empty."""
     wall = parse_wall(text)
     both = happens_twice(wall, timezone.get_current_timezone()) if wall else None
     return _choices(both)[1:] if both else []
@@ -139,7 +137,7 @@ def _choices(both: AmbiguousTime) -> list[tuple[str, str]]:
 
 
 def _label_moment(wall: datetime | None, both: AmbiguousTime | None) -> datetime | None:
-    """The moment whose offset the label shows: the typed one where that is clear, otherwise now."""
+    """The instant whose offset the label shows: the entered one if unambiguous, else now."""
     if wall is None or both is not None:
         return None
     try:

@@ -69,7 +69,7 @@ def limits(article: Article, now: datetime) -> list[str]:
     if article.embargo_until and article.embargo_until > now:
         sentences.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
     if article.unpublish_at and article.unpublish_at > now:
-        sentences.append(_("Leaves the site on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
+        sentences.append(_("Will be unpublished on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
     if article.status == Article.Status.RETRACTED:
         sentences.append(f"“{article.retraction_notice}”")
     return sentences
@@ -93,9 +93,9 @@ _SENTENCES: Mapping[int, Callable[[], str]] = {
     Article.Status.DRAFT: lambda: _("Only the newsroom sees it. Submit it when it is ready."),
     Article.Status.SUBMITTED: lambda: _("It is in automatic review."),
     Article.Status.REJECTED: lambda: _("It was rejected. Edit it and submit it again."),
-    Article.Status.MANUAL_REVIEW: lambda: _("A reviewer decides."),
-    Article.Status.MANUALLY_APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
-    Article.Status.APPROVED: lambda: _("It is ready and has no time yet. Schedule it or publish it now."),
+    Article.Status.MANUAL_REVIEW: lambda: _("A reviewer has to decide."),
+    Article.Status.MANUALLY_APPROVED: lambda: _("Approved and not scheduled. Schedule it or publish it now."),
+    Article.Status.APPROVED: lambda: _("Approved and not scheduled. Schedule it or publish it now."),
     Article.Status.PUBLISHED: lambda: _("It is live."),
     Article.Status.UNPUBLISHED: lambda: _("Readers no longer see it."),
     Article.Status.RETRACTED: lambda: _("It was retracted: readers see the retraction notice."),

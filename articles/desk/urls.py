@@ -1,4 +1,4 @@
-"""Addresses of the desk's screens that belong to no model."""
+"""Admin URLs that belong to no model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from articles.desk.dashboard import page
 view = admin.site.admin_view
 
 urlpatterns = [
-    path("start/", view(page.inside), name="desk_start"),
+    path("start/", view(page.inside), name="desk_dashboard"),
     path("start/retry/<int:task_id>/", view(page.retry), name="desk_retry"),
     path("views/", view(saved_views.manage), name="desk_views"),
     path("views/save/", view(saved_views.save), name="desk_save_view"),

@@ -157,7 +157,7 @@ class Article(Covered, Dated):
         max_length=SLUG_LENGTH,
         allow_unicode=True,
         blank=True,
-        help_text=_("The last part of the address; made from the headline when left empty."),
+        help_text=_("The last part of the URL. Leave empty to create it from the headline."),
     )
     summary = models.CharField(_("summary"), max_length=500, blank=True)
     body = models.TextField(_("body"), blank=True, max_length=BODY_LENGTH)
@@ -188,14 +188,14 @@ class Article(Covered, Dated):
         _("went live"), null=True, blank=True, editable=False, help_text=_("The actual time, set by the task.")
     )
     revision = models.PositiveIntegerField(
-        _("revision"), default=0, editable=False, help_text=_("The number of the text in these columns.")
+        _("revision"), default=0, editable=False, help_text=_("Number of the current revision.")
     )
     retraction_notice = models.CharField(
         _("retraction notice"),
         max_length=500,
         blank=True,
         editable=False,
-        help_text=_("Shown to readers instead of it."),
+        help_text=_("Retraction notice shown to readers."),
     )
     external_id = ExactCharField(  # noqa: DJ001 (unique unless null)
         _("external id"), max_length=191, null=True, blank=True, unique=True, editable=False
@@ -204,7 +204,7 @@ class Article(Covered, Dated):
         max_length=40, blank=True, default="", editable=False, help_text=_("Digest of the last import.")
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("last change"), auto_now=True)
+    updated_at = models.DateTimeField(_("last modified"), auto_now=True)
 
     objects = ArticleQuerySet.as_manager()
 

@@ -74,20 +74,20 @@ class AuditEntry(models.Model):
         PYTHON = "python", _("Python code")
         WORKER = "worker", _("system")
 
-    at = models.DateTimeField(_("time"), help_text=_("By the database's clock."))
+    at = models.DateTimeField(_("time"), help_text=_("Time of the database."))
     action = models.CharField(_("action"), max_length=40)
     source = models.CharField(_("source"), max_length=10, choices=Source.choices)
     user_id = models.BigIntegerField(_("user’s id"), null=True, blank=True)
     user_name = models.CharField(_("user"), max_length=150, blank=True, help_text=_("Empty for the system."))
-    article_id = models.BigIntegerField(_("article's id"), null=True, blank=True)
+    article_id = models.BigIntegerField(_("article ID"), null=True, blank=True)
     article_title = models.CharField(_("article"), max_length=200, blank=True)
-    release_id = models.BigIntegerField(_("release's id"), null=True, blank=True)
+    release_id = models.BigIntegerField(_("release ID"), null=True, blank=True)
     release_name = models.CharField(_("release"), max_length=120, null=True, blank=True)  # noqa: DJ001 (added later)
-    old_status = models.SmallIntegerField(_("status before"), choices=Article.Status.choices, null=True, blank=True)
-    new_status = models.SmallIntegerField(_("status after"), choices=Article.Status.choices, null=True, blank=True)
-    old_time = models.DateTimeField(_("time to go live before"), null=True, blank=True)
-    new_time = models.DateTimeField(_("time to go live after"), null=True, blank=True)
-    revision = models.PositiveIntegerField(_("revision of the text"), null=True, blank=True)
+    old_status = models.SmallIntegerField(_("previous status"), choices=Article.Status.choices, null=True, blank=True)
+    new_status = models.SmallIntegerField(_("new status"), choices=Article.Status.choices, null=True, blank=True)
+    old_time = models.DateTimeField(_("previous publish time"), null=True, blank=True)
+    new_time = models.DateTimeField(_("new publish time"), null=True, blank=True)
+    revision = models.PositiveIntegerField(_("revision"), null=True, blank=True)
     reason = models.CharField(_("reason"), max_length=500, blank=True)
     details = models.JSONField(_("more"), default=dict, blank=True)
 
@@ -137,7 +137,7 @@ class AuditEntry(models.Model):
     def _approval(self) -> Iterator[str]:
         """Whether an approval was automatic or an override."""
         if self.details.get("approved_by"):
-            yield gettext("approved by the automatic review")
+            yield gettext("approved by automatic review")
         if reason := self.details.get("override"):
             yield gettext("override by an administrator: %(reason)s") % {"reason": reason}
 

@@ -73,9 +73,9 @@ class BulkActionItem(models.Model):
     class State(models.IntegerChoices):
         """The result for the article."""
 
-        PENDING = 0, _("Waiting")
+        PENDING = 0, _("Pending")
         DONE = 1, _("Done")
-        REFUSED = 2, _("Refused")
+        REFUSED = 2, _("Skipped")
 
     bulk_action = models.ForeignKey(BulkAction, on_delete=models.CASCADE, related_name="items")
     article_id = models.BigIntegerField()

@@ -33,7 +33,7 @@ class Channel(models.Model):
         unique=True,
         allow_unicode=True,
         blank=True,
-        help_text=_("The last part of the address; made from the name when left empty."),
+        help_text=_("The last part of the URL. Leave empty to create it from the name."),
     )
     description = models.CharField(_("description"), max_length=300, blank=True)
     position = models.PositiveSmallIntegerField(_("position"), default=0, help_text=_("Lower comes first."))
@@ -62,7 +62,7 @@ class Channel(models.Model):
         """Make the slug, so that a taken one is refused too, and refuse to disable a channel that has articles."""
         self.slug = self.slug or slug_of(self.name)
         if not self.enabled and self.is_used():
-            raise ValidationError({"enabled": _("This channel has articles; move them to another channel first.")})
+            raise ValidationError({"enabled": _("This channel has articles. Move them to another channel first.")})
 
     def is_used(self) -> bool:
         """Whether any article is in this channel, or will be with its update."""

@@ -39,7 +39,7 @@ class Covered(models.Model):
 
     cover_mode = models.CharField(_("cover"), max_length=5, choices=CoverMode.choices, default=CoverMode.AUTO)
     cover = models.JSONField(
-        _("images of the cover"), default=list, blank=True, help_text=_("Ids, also of those the text decides on.")
+        _("images of the cover"), default=list, blank=True, help_text=_("IDs, including those taken from the text.")
     )
 
     class Meta:

@@ -61,27 +61,31 @@ class Image(models.Model):
     """Pixels of the crop that other sites show for a shared article."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
-    digest = models.CharField(max_length=64, unique=True, editable=False, help_text=_("Of the file as it was sent."))
+    digest = models.CharField(max_length=64, unique=True, editable=False, help_text=_("Hash of the uploaded file."))
     file = models.FileField(_("file"), editable=False, help_text=_("The full image, without its metadata."))
     format = models.CharField(_("format"), max_length=5, editable=False)
     width = models.PositiveIntegerField(_("width"), editable=False)
     height = models.PositiveIntegerField(_("height"), editable=False)
     size = models.PositiveIntegerField(_("size"), editable=False, help_text=_("Bytes."))
-    widths = models.JSONField(default=list, editable=False, help_text=_("Of the resized versions, in pixels."))
-    title = models.CharField(_("title"), max_length=200, help_text=_("For the newsroom: how it is found again."))
+    widths = models.JSONField(default=list, editable=False, help_text=_("Widths of the renditions, in pixels."))
+    title = models.CharField(_("title"), max_length=200, help_text=_("For the newsroom, to find it again."))
     alt = models.CharField(
         _("alt text"),
         max_length=500,
         blank=True,
         help_text=_("Describes the image for readers who cannot see it. Needed before the image can be used."),
     )
-    caption = models.CharField(_("caption"), max_length=1000, blank=True, help_text=_("For readers, below it."))
-    credit = models.CharField(_("credit"), max_length=200, blank=True, help_text=_("Who made it, who owns it."))
+    caption = models.CharField(
+        _("caption"), max_length=1000, blank=True, help_text=_("Shown to readers below the image.")
+    )
+    credit = models.CharField(
+        _("credit"), max_length=200, blank=True, help_text=_("Photographer and copyright holder.")
+    )
     focus_x = models.PositiveSmallIntegerField(
-        _("focal point from the left"), default=50, validators=[MaxValueValidator(100)], help_text=_("Per cent.")
+        _("focal point from left"), default=50, validators=[MaxValueValidator(100)], help_text=_("Percent.")
     )
     focus_y = models.PositiveSmallIntegerField(
-        _("focal point from the top"), default=50, validators=[MaxValueValidator(100)], help_text=_("Per cent.")
+        _("focal point from top"), default=50, validators=[MaxValueValidator(100)], help_text=_("Percent.")
     )
     uploaded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

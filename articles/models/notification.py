@@ -40,7 +40,7 @@ class Notification(models.Model):
         PUBLISHED = "published", _("Published")
         FAILED = "failed", _("Failed")
         OVERDUE = "overdue", _("Overdue")
-        PULLED_BACK = "pulled_back", _("Pulled back")
+        PULLED_BACK = "pulled_back", _("Approval revoked")
         ROLLED_BACK = "rolled_back", _("Rolled back")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

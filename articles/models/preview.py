@@ -47,9 +47,9 @@ class PreviewLink(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     article = models.ForeignKey(Article, on_delete=models.CASCADE, related_name="preview_links")
     revision = models.ForeignKey(
-        Revision, on_delete=models.CASCADE, null=True, related_name="+", help_text=_("None: always the newest text.")
+        Revision, on_delete=models.CASCADE, null=True, related_name="+", help_text=_("Empty: always the newest text.")
     )
-    note = models.CharField(_("for whom"), max_length=120, blank=True)
+    note = models.CharField(_("recipient"), max_length=120, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()

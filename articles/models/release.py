@@ -67,7 +67,7 @@ class Release(models.Model):
         verbose_name=_("created by"),
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("last change"), auto_now=True)
+    updated_at = models.DateTimeField(_("last modified"), auto_now=True)
 
     objects = ReleaseQuerySet.as_manager()
 
@@ -75,7 +75,7 @@ class Release(models.Model):
         verbose_name = _("release")
         verbose_name_plural = _("releases")
         default_permissions = ["view"]
-        permissions = [("schedule_release", _("Can prepare, schedule, publish and roll back releases"))]
+        permissions = [("schedule_release", _("Can create, schedule, publish and roll back releases"))]
         indexes = [models.Index(fields=["status", "publish_at"], name="release_waiting")]
 
     def __str__(self) -> str:
@@ -137,8 +137,8 @@ class ReleaseMember(models.Model):
     objects = ReleaseMemberQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("article of a release")
-        verbose_name_plural = _("articles of a release")
+        verbose_name = _("article in a release")
+        verbose_name_plural = _("articles in releases")
         default_permissions = ()
         ordering = ["id"]
         constraints = [

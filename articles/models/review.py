@@ -38,8 +38,8 @@ class ReviewPolicy(models.Model):
         """What the automatic review may do with a text without findings."""
 
         NEVER = "never", _("A reviewer approves every text")
-        TEXTS = "texts", _("The automatic review approves, unless an author who may not schedule has chosen the time")
-        ALL = "all", _("The automatic review approves, also at times chosen by authors who may not schedule")
+        TEXTS = "texts", _("Automatic review approves, unless an author who may not schedule has set the time")
+        ALL = "all", _("Automatic review approves, also at times set by authors who may not schedule")
 
     machine = models.CharField(_("who approves"), max_length=5, choices=Machine.choices, default=Machine.NEVER)
 
@@ -85,6 +85,6 @@ class QueuedArticle(Article):
 
     class Meta:
         proxy = True
-        verbose_name = _("article for review")
+        verbose_name = _("article to review")
         verbose_name_plural = _("review queue")
         default_permissions = ()

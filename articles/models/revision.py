@@ -173,8 +173,10 @@ class Revision(Covered):
         related_name="+",
         verbose_name=_("saved by"),
     )
-    created_at = models.DateTimeField(_("saved"), auto_now_add=True)
-    note = models.CharField(_("note"), max_length=300, blank=True, help_text=_("For the newsroom: what is new, why."))
+    created_at = models.DateTimeField(_("saved at"), auto_now_add=True)
+    note = models.CharField(
+        _("note"), max_length=300, blank=True, help_text=_("For the newsroom: what changed, and why.")
+    )
     correction = models.CharField(
         _("correction"), max_length=500, blank=True, help_text=_("For readers: what was wrong before.")
     )

@@ -31,10 +31,8 @@ class SavedView(models.Model):
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="article_views")
     name = models.CharField(_("name"), max_length=NAME_LENGTH)
-    query = models.CharField(
-        max_length=QUERY_LENGTH, help_text=_("The part of the list's address after the question mark.")
-    )
-    shared = models.BooleanField(_("shared with the newsroom"), default=False)
+    query = models.CharField(max_length=QUERY_LENGTH, help_text=_("Query string of the list."))
+    shared = models.BooleanField(_("shared with newsroom"), default=False)
     position = models.PositiveIntegerField(default=0)
 
     objects = SavedViewQuerySet.as_manager()

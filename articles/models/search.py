@@ -86,9 +86,9 @@ class SearchEntry(models.Model):
         Article, on_delete=models.CASCADE, primary_key=True, related_name="search", db_constraint=False
     )
     heading = TermsField(help_text=_("Terms of the headline."))
-    whole = TermsField(help_text=_("Terms of all of its text, the headline's too."))
+    whole = TermsField(help_text=_("Terms of the whole text, including the headline."))
     digest = models.CharField(max_length=32, help_text=_("Of the text that was indexed."))
-    seen = models.DateTimeField(help_text=_("The article's `updated_at` when its text was last compared."))
+    seen = models.DateTimeField(help_text=_("`updated_at` of the article at the last comparison."))
 
     class Meta:
         default_permissions = ()

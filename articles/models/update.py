@@ -29,16 +29,19 @@ class Update(models.Model):
         "articles.Revision", on_delete=models.CASCADE, null=True, related_name="+", verbose_name=_("draft")
     )
     status = models.SmallIntegerField(
-        _("status"), choices=Article.Status.choices, default=Article.Status.DRAFT, help_text=_("Of the draft.")
+        _("status"), choices=Article.Status.choices, default=Article.Status.DRAFT, help_text=_("Status of the draft.")
     )
     status_reason = models.CharField(_("reason"), max_length=500, blank=True)
     approved = models.ForeignKey(
         "articles.Revision", on_delete=models.CASCADE, null=True, related_name="+", verbose_name=_("approved")
     )
     publish_at = models.DateTimeField(
-        _("update at"), null=True, blank=True, help_text=_("When the approved text replaces what readers see.")
+        _("update goes live"),
+        null=True,
+        blank=True,
+        help_text=_("The approved update replaces the live text at this time."),
     )
-    updated_at = models.DateTimeField(_("last change"), auto_now=True)
+    updated_at = models.DateTimeField(_("last modified"), auto_now=True)
 
     objects = UpdateQuerySet.as_manager()
 

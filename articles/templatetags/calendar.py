@@ -1,4 +1,4 @@
-"""The entries of the calendar. A page shows some five hundred: written here, they cost less than by a template."""
+"""Renders calendar entries in Python: up to 500 per page, faster than a template each."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ register = template.Library()
 
 @register.simple_tag
 def entry_list(entries: Iterable[Entry], move_address: str) -> SafeString:
-    """A list of entries; what can be moved has a grip, which leads to the form at `move_address` plus its key."""
-    move = _("Move")
+    """A list of entries; movable ones get a handle that links to `move_address` plus key."""
+    move = _("Reschedule")
     items = ((_attributes(entry), _grip(entry, move, move_address), _link(entry)) for entry in entries)
     return format_html("<ul>{}</ul>", format_html_join("", "<li {}>{}{}</li>", items))
 
 
 def _attributes(entry: Entry) -> SafeString:
-    """What the script must know."""
+    """Data attributes for the script."""
     kind = format_html('class="entry {}" data-key="{}"', entry.classes, entry.key)
     if not entry.seen:
         return kind
@@ -42,7 +42,7 @@ def _grip(entry: Entry, move: str, move_address: str) -> SafeString | str:
 
 
 def _link(entry: Entry) -> SafeString:
-    """Time, headline, marks; what the eye sees by its colour is there in words for the ear."""
+    """Time, headline and marks; marks shown by colour are also in text for screen readers."""
     return format_html(
         '<a class="what" href="{}" title="{}"><time datetime="{}">{}</time> <span class="kind">{}: </span>'
         '<span class="title">{}</span>{} <span class="facts">{}</span></a>',

@@ -1,4 +1,4 @@
-"""What the templates of the site and the desk say about articles."""
+"""Template tags and filters for articles, shared by site and admin."""
 
 from __future__ import annotations
 
@@ -36,102 +36,100 @@ def spoken(moment: datetime) -> str:
 
 @register.filter
 def timed(moment: datetime) -> SafeString:
-    """The same for machines too. HTML knows no microseconds."""
+    """A <time> element; HTML has no microseconds."""
     exact = timezone.localtime(moment).isoformat(timespec="seconds")
     return format_html('<time datetime="{}">{}</time>', exact, spoken_time(moment))
 
 
 @register.filter
 def moment(when: datetime) -> str:
-    """Time and distance from UTC, with the day unless that is today."""
+    """Time with UTC offset; with the date unless it is today."""
     return spoken_briefly(when)
 
 
 @register.filter
 def display_name(somebody: Any) -> str:
-    """What a member of the newsroom is called."""
+    """Display name of a user."""
     return named(somebody)
 
 
 @register.filter
 def prose(body: str) -> SafeString:
-    """An article's text as HTML: plain text gets paragraphs, what is not harmless is taken out, players are put in, and
-    pictures come in every size.
-    """
+    """The article body as safe HTML, with paragraphs, players and responsive images."""
     return _prose(body)
 
 
 @register.simple_tag
 def text_of(article: Article) -> SafeString:
-    """The same of an article whose pictures may have been looked up already."""
+    """The same for an article whose images may be loaded already."""
     return _prose(article.body, article.renditions_of)
 
 
 @register.simple_tag
 def image(shown: Image, sizes: str = IN_A_COLUMN, is_first: bool = False, is_small: bool = False) -> SafeString:
-    """A picture in several sizes, see `markup`."""
+    """A responsive image, see `markup`."""
     return mark_safe(markup(shown, sizes=sizes, is_first=is_first, is_small=is_small))  # noqa: S308 (a template)
 
 
 @register.simple_tag
 def leading_images(article: Article) -> list[Image]:
-    """The cover, above the text: what the text shows itself is not shown twice."""
+    """The cover images that are not in the text."""
     return [shown for shown in article.covers if str(shown.pk) not in article.renditions_of]
 
 
 @register.filter
 def shared(cover: Image) -> str:
-    """The address of the crop that other sites show."""
+    """URL of the crop for social media."""
     return absolute(cover.address(cover.shared))
 
 
 @register.simple_tag
 def found_title(article: Article, query: Query) -> SafeString:
-    """An article's headline with what was looked for marked."""
+    """The headline with search terms highlighted."""
     return highlighted(article.title, query)
 
 
 @register.simple_tag
 def found_text(article: Article, query: Query) -> SafeString:
-    """The place of an article's text that has what was looked for."""
+    """An excerpt with search terms highlighted."""
     return snippet(article, query)
 
 
 @register.simple_tag(takes_context=True)
 def enabled_channels(context: Context) -> Iterable[Channel]:
-    """The channels of the navigation, unless the view has looked them up."""
+    """Enabled channels for the navigation, unless the view has loaded them."""
     return context.get("channels") or Channel.objects.enabled()
 
 
 @register.filter(name="absolute")
 def absolute_address(path: str) -> str:
-    """A path with the site in front, as other sites need it."""
+    """An absolute URL for a path."""
     return absolute(path)
 
 
 @register.filter
 def language(text: str) -> str:
-    """The language in which a browser shall set and speak a text of the newsroom: Chinese if any character is."""
+    """Language of a text for the `lang` attribute: Chinese if it has a Chinese character."""
     return "zh" if _HAN.search(text) else "en"
 
 
 @register.simple_tag
 def structured_data(article: Article, tags: Sequence[Tag]) -> SafeString:
-    """What search engines read of an article, as JSON-LD; nothing in it ends the script."""
+    """JSON-LD of an article, escaped for a script element."""
     text = json.dumps(structured(article, tags), ensure_ascii=False).translate(_HARMLESS)
     return mark_safe(f'<script type="application/ld+json">{text}</script>')  # noqa: S308 (without < and >)
 
 
 @register.simple_tag
 def today() -> str:
-    """The date in the site's zone, with its weekday."""
+    """Date and weekday in the site's zone."""
     # Translators: a date such as Saturday, 21 November 2026, in the letters of Django's date filter
     return formats.date_format(timezone.localtime(), _("l, j F Y"))
 
 
 @register.simple_tag
 def zone_name() -> str:
-    """The zone in which times are shown."""
+    """Name of the current time zone."""
     return zone_label()
 
 

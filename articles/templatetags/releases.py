@@ -1,4 +1,4 @@
-"""What the screens of an article say about its release."""
+"""Template tags about an article's release."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from articles.publishing import membership
 register = template.Library()
 
 
-@register.inclusion_tag("articles/desk/releases/belongs.html")
+@register.inclusion_tag("articles/desk/releases/membership.html")
 def release_of(article: Article) -> dict[str, Any]:
-    """A line with the pending release that holds the article; nothing if none does."""
+    """A line about the pending release that contains the article; empty if there is none."""
     return {"member": membership(article)}

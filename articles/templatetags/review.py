@@ -1,4 +1,4 @@
-"""What the automatic review found, on the screens."""
+"""Template tags for findings of the automatic review."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TAG = re.compile(r"(<[^>]*>)")
 
 @register.inclusion_tag("articles/desk/findings.html")
 def review_findings(article: Article) -> dict[str, Any]:
-    """The words and faults in the text that was sent back or waits for a reviewer, and who is on it."""
+    """Findings of a rejected or waiting text, and its current reviewer."""
     newer = article.pending_update if article.pending_update and article.pending_update.draft else None
     number = newer.draft.number if newer and newer.draft else article.revision
     review = Review.objects.filter(revision__article=article, revision__number=number).first()
@@ -36,7 +36,7 @@ def review_findings(article: Article) -> dict[str, Any]:
 
 @register.filter
 def marked(text: str, findings: Sequence[Finding] | None) -> SafeString:
-    """Text, or harmless HTML, in which the words that were found stand out."""
+    """Text or safe HTML with the findings highlighted."""
     html = conditional_escape(text)
     found = {str(conditional_escape(finding.found)) for finding in findings or () if finding.found}
     if not found:

@@ -1,4 +1,4 @@
-"""Where a request comes from, as far as limits are concerned."""
+"""The client address of a request, for rate limits."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from django.conf import settings
 from django.http import HttpRequest
 
 uncounted_proxy = threading.Event()
-"""Set once a proxy has passed a request on although `PROXY_COUNT` is 0: all its visitors count as one address."""
+"""Set once a proxy has passed a request on although `PROXY_COUNT` is 0: all its clients count as one address."""
 
-_IPV6_SITE = 64  # bits that a provider gives to one customer at least
+_IPV6_PREFIX = 64  # bits of a network that providers assign to one customer
 
 
 def address_of(request: HttpRequest | None) -> str:
-    """The client's address, past `PROXY_COUNT` proxies; the whole /64 of an IPv6 address. Empty when it is unknown."""
+    """The client's address, past `PROXY_COUNT` proxies; the whole /64 of an IPv6 address. Empty if unknown."""
     if request is None:
         return ""
     address = str(request.META.get("REMOTE_ADDR") or "")
     forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
     if settings.PROXY_COUNT and forwarded:
         address = forwarded[-min(settings.PROXY_COUNT, len(forwarded))]
-    return _site(address)
+    return _network(address)
 
 
-def look_for_proxies(request: HttpRequest) -> None:
-    """Set `uncounted_proxy` if this came by one. A header from a public address proves nothing: anybody may send it."""
+def detect_proxy(request: HttpRequest) -> None:
+    """Set `uncounted_proxy` if a proxy forwarded this; headers from public addresses may be forged and are ignored."""
     if settings.PROXY_COUNT or not ({"HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED"} & request.META.keys()):
         return
     try:
@@ -37,7 +37,7 @@ def look_for_proxies(request: HttpRequest) -> None:
         uncounted_proxy.set()
 
 
-def _site(address: str) -> str:
+def _network(address: str) -> str:
     try:
         found = ip_address(address)
     except ValueError:
@@ -45,5 +45,5 @@ def _site(address: str) -> str:
     if isinstance(found, IPv6Address):
         if found.ipv4_mapped:
             return str(found.ipv4_mapped)
-        return str(ip_network((found, _IPV6_SITE), strict=False))
+        return str(ip_network((found, _IPV6_PREFIX), strict=False))
     return str(found)

@@ -1,4 +1,4 @@
-"""Accounts as a Django app: log-in limits, password reset, and the audit of people and groups."""
+"""App configuration of accounts: log-in limits, password reset, and auditing of users and groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class AccountsConfig(AppConfig):
-    """Who may log in, how often a password may be tried, and what is recorded about it."""
+    """Loads the signal receivers and system checks of accounts."""
 
     name = "headline.accounts"
     label = "accounts"

@@ -1,4 +1,4 @@
-"""Checks names and passwords as Django does, after `attempts` said that it may."""
+"""Authentication backend that limits log-in attempts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from headline.accounts.login_throttle import Attempt
 
 
 class LimitedBackend(ModelBackend):
-    """Every door that calls `authenticate` is limited."""
+    """Limits every caller of `authenticate`."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
-        """The user with this name and password, if any. Raises `TooManyTries`."""
+        """The user with this name and password, if any. Raises `TooManyAttempts`."""
         if username is None or password is None:
             return None
         attempt = Attempt.of(request, username)

@@ -1,4 +1,4 @@
-"""The forms that ask for a password."""
+"""Password forms."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from headline.accounts.login_throttle import Attempt
 
 
 class LimitedPasswordChangeForm(AdminOwnPasswordChangeForm):
-    """Who sits down at somebody's open session cannot try passwords without end either."""
+    """Limits guesses of the old password in an open session."""
 
     def clean_old_password(self) -> str:
-        """The old password. Raises `ValidationError`, `TooManyTries` among them."""
+        """The old password. Raises `ValidationError`, including `TooManyAttempts`."""
         attempt = Attempt.of_session(self.user)
         with attempt.checking():
             password: str = super().clean_old_password()

@@ -1,4 +1,4 @@
-"""The tasks of accounts."""
+"""Task handlers of accounts."""
 
 from __future__ import annotations
 

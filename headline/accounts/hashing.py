@@ -1,4 +1,4 @@
-"""Taking turns at hashing passwords, which is slow on purpose: log-ins may not take the processor from readers."""
+"""Limits concurrent password hashing, which is slow on purpose, so that log-ins leave the CPU to readers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE = 10.0  #: seconds that somebody waits for a turn
-_PLACES = 3  # of strangers in each process: one whose password is hashed, and who waits for that
+WAIT_TIMEOUT = 10.0  #: seconds to wait for a turn
+_MAX_UNKNOWN = 3  # clients without a device cookie in each process, hashing or waiting
 
 _turn = threading.Lock()
-_places = threading.BoundedSemaphore(_PLACES)
+_unknown_slots = threading.BoundedSemaphore(_MAX_UNKNOWN)
 
 
 class NoTurn(Exception):
@@ -21,12 +21,12 @@ class NoTurn(Exception):
 def turn(*, is_known: bool) -> Iterator[None]:
     """Hash one password in this block, alone in this process. Raises `NoTurn`.
 
-    Strangers have a few places to wait, so that most threads stay free for readers; who `is_known` always waits.
+    Unknown clients have few slots, so that most threads stay free for readers; known ones always wait.
     """
-    if not is_known and not _places.acquire(blocking=False):
+    if not is_known and not _unknown_slots.acquire(blocking=False):
         raise NoTurn
     try:
-        if not _turn.acquire(timeout=PATIENCE):
+        if not _turn.acquire(timeout=WAIT_TIMEOUT):
             raise NoTurn
         try:
             yield
@@ -34,4 +34,4 @@ def turn(*, is_known: bool) -> Iterator[None]:
             _turn.release()
     finally:
         if not is_known:
-            _places.release()
+            _unknown_slots.release()

@@ -1,7 +1,7 @@
-"""How often something may be tried: a generic cell rate algorithm on one database row per counter.
+"""Rate limits in the database: the generic cell rate algorithm, one row per counter.
 
-A try is taken before its outcome is known and by one conditional UPDATE, so parallel tries on any number of processes
-cannot pass a limit together. The database is the only store: Redis may be away.
+An attempt is counted before its outcome is known and by one conditional UPDATE, so parallel attempts in any number of
+processes cannot exceed a limit together. The database is the only store: Redis may be away.
 """
 
 from __future__ import annotations
@@ -22,36 +22,34 @@ _ROWS_PER_PRUNING = 1000
 
 @dataclass(frozen=True)
 class Limit:
-    """`burst` tries at once, and one more each `every`, for each subject."""
+    """`burst` attempts at once, and one more each `every`, for each subject."""
 
     name: str
     burst: int
     every: timedelta
 
     def take(self, subject: str) -> timedelta:
-        """Take one try. Zero when it was free; else how long to wait, and nothing was taken."""
-        key, now, transition = self._key(subject), _now(), _microseconds(self.every)
-        latest = now + transition * (self.burst - 1)
+        """Count one attempt. Zero if it is allowed; otherwise the time to wait, and nothing is counted."""
+        key, now, interval = self._key(subject), _now(), _microseconds(self.every)
+        latest = now + interval * (self.burst - 1)
         row, _is_new = TryCount.objects.get_or_create(pk=key, defaults={"free_at": now})
-        if row.free_at <= latest:  # refusing costs no write
+        if row.free_at <= latest:  # a refusal needs no write
             rows = TryCount.objects.filter(pk=key, free_at__lte=latest)
-            if rows.update(free_at=Greatest(F("free_at"), now) + transition):
+            if rows.update(free_at=Greatest(F("free_at"), now) + interval):
                 return timedelta()
-            row.free_at = (
-                TryCount.objects.filter(pk=key).values_list("free_at", flat=True).first() or latest + transition
-            )
+            row.free_at = TryCount.objects.filter(pk=key).values_list("free_at", flat=True).first() or latest + interval
         return timedelta(microseconds=max(row.free_at - latest, 1))
 
-    def give_back(self, subject: str) -> None:
-        """The try that was taken does not count."""
+    def uncount(self, subject: str) -> None:
+        """Uncount one attempt."""
         TryCount.objects.filter(pk=self._key(subject)).update(free_at=F("free_at") - _microseconds(self.every))
 
     def clear(self, subject: str) -> None:
-        """None of the tries so far counts."""
+        """Uncount all attempts."""
         TryCount.objects.filter(pk=self._key(subject)).delete()
 
     def is_to_be_reported(self, subject: str) -> bool:
-        """Whether nobody reported within `REPORT_EVERY` that it is used up; True for one caller alone."""
+        """Whether a used-up limit should be reported: True for one caller per `REPORT_EVERY`."""
         now = _now()
         rows = TryCount.objects.filter(pk=self._key(subject), reported_at__lte=now - _microseconds(REPORT_EVERY))
         return bool(rows.update(reported_at=now))
@@ -62,7 +60,7 @@ class Limit:
 
 
 def prune() -> None:
-    """Delete counters that say nothing any more, a bounded number."""
+    """Delete expired counters, a bounded number."""
     old = TryCount.objects.filter(free_at__lt=_now() - _microseconds(REPORT_EVERY)).values_list("pk", flat=True)
     TryCount.objects.filter(pk__in=list(old[:_ROWS_PER_PRUNING])).delete()
 

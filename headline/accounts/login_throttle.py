@@ -1,8 +1,7 @@
-"""What every check of a password passes: is it allowed now? Decided, and counted, before anything is hashed.
+"""Log-in throttling: every password check is counted and allowed before anything is hashed.
 
-Strict for an account from one address, wider for an address and for an account. A browser in which its owner once
-logged in carries a signed cookie and is counted by itself alone, so nobody can lock a person out of it from elsewhere;
-see https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies.
+The limit is strict per account and address, wider per address and per account. A browser in which its owner once logged
+in has a signed device cookie and a limit of its own, so that attackers elsewhere cannot lock the owner out of it; see https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ COOKIE = "known_device"
 COOKIE_AGE = timedelta(days=180)
 _SALT = "headline.accounts.device"
 _BUSY = timedelta(seconds=5)
-_MINUTES_FROM = 120  # seconds
+_MINUTES_FROM = 120  # seconds from which the wait is given in minutes
 
 
-class TooManyTries(ValidationError):
-    """No password is checked now; `wait` says in how many seconds one may be."""
+class TooManyAttempts(ValidationError):
+    """No password may be checked for `wait` seconds."""
 
     def __init__(self, wait: timedelta) -> None:
         self.wait = max(1, math.ceil(wait.total_seconds()))
@@ -54,47 +53,48 @@ class TooManyTries(ValidationError):
 def _too_many(wait: int) -> str:
     if wait < _MINUTES_FROM:
         return (
-            ngettext("Too many tries. Try again in %d second.", "Too many tries. Try again in %d seconds.", wait) % wait
+            ngettext("Too many attempts. Try again in %d second.", "Too many attempts. Try again in %d seconds.", wait)
+            % wait
         )
-    return _("Too many tries. Try again in %d minutes.") % math.ceil(wait / 60)
+    return _("Too many attempts. Try again in %d minutes.") % math.ceil(wait / 60)
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One check of a password: for which account, from which address, from which known browser."""
+    """One password check: its account, address and known browser."""
 
     account: str
     address: str
     device: str = ""
-    known_as: str = ""  #: the log-in name, if there is such an account; what else was typed may be a password
+    known_as: str = ""  #: the log-in name of an existing account; other input may be a password
 
     @classmethod
     def of(cls, request: HttpRequest | None, username: str) -> Attempt:
-        """The attempt to log in as `username`, however that is spelt."""
+        """The attempt to log in as `username`, normalised."""
         user = get_user_model()._default_manager.filter(username=username).first()
         known_as = user.get_username() if user else ""
         device = _device(request, user) if request and user else ""
-        return cls(_folded(known_as or username), address_of(request), device, known_as)
+        return cls(_normalised(known_as or username), address_of(request), device, known_as)
 
     @classmethod
     def of_session(cls, user: Any) -> Attempt:
-        """The attempt of who is logged in as `user` already to prove it again."""
-        return cls(_folded(user.get_username()), "", f"session of {user.pk}", user.get_username())
+        """The attempt of a logged-in user to confirm the password."""
+        return cls(_normalised(user.get_username()), "", f"session of {user.pk}", user.get_username())
 
     @contextmanager
     def checking(self) -> Iterator[None]:
-        """Check the password in this block. Raises `TooManyTries` before it begins."""
-        self._take()
+        """Check the password in this block. Raises `TooManyAttempts` before it starts."""
+        self._count()
         try:
             with hashing.turn(is_known=bool(self.device)):
                 yield
         except hashing.NoTurn as error:
-            self._give_back()
-            raise TooManyTries(_BUSY) from error
+            self._uncount()
+            raise TooManyAttempts(_BUSY) from error
 
     def succeeded(self) -> None:
-        """It was the right password: what was tried wrong before is forgiven, to the account at this address."""
-        self._give_back()
+        """Record a correct password: uncounts the wrong attempts for this account at this address."""
+        self._uncount()
         for limit, subject in self._counters()[-1:] if self.device else [(PAIR, self._pair)]:
             limit.clear(subject)
         limits.prune()
@@ -104,32 +104,32 @@ class Attempt:
         return f"{self.account}\n{self.address}"
 
     def _counters(self) -> list[tuple[Limit, str]]:
-        """In an order in which one address alone can use up nothing of what other addresses have."""
+        """The counters, in an order in which one address cannot use up the limits of others."""
         if self.device:
             return [(DEVICE, self.device)]
         return [(ADDRESS, self.address), (PAIR, self._pair), (ACCOUNT, self.account)]
 
-    def _take(self) -> None:
+    def _count(self) -> None:
         for limit, subject in self._counters():
             if wait := limit.take(subject):
                 if limit.is_to_be_reported(subject):
                     self._record(LOCKED_OUT, limit=limit.name)
-                raise TooManyTries(wait)
+                raise TooManyAttempts(wait)
 
     def failed(self) -> None:
-        """It was the wrong password, or nobody who may log in."""
+        """Record a wrong password, or an account that may not log in."""
         self._record(LOG_IN_FAILED)
 
     def _record(self, action: str, **details: Any) -> None:
         record_beside(action, title=self.known_as, address=self.address, **details)
 
-    def _give_back(self) -> None:
+    def _uncount(self) -> None:
         for limit, subject in self._counters():
-            limit.give_back(subject)
+            limit.uncount(subject)
 
 
 def remember_device(response: HttpResponse, user: Any) -> None:
-    """From now on this browser is known as one in which `user` logged in."""
+    """Set the device cookie: this browser is known to `user` from now on."""
     value = signing.dumps([user.pk, secrets.token_hex(16)], salt=_SALT)
     response.set_cookie(
         COOKIE,
@@ -143,7 +143,7 @@ def remember_device(response: HttpResponse, user: Any) -> None:
 
 
 def _device(request: HttpRequest, user: Any) -> str:
-    """The number of this browser, if `user` logged in with it before."""
+    """The id of this browser, if `user` has logged in with it before."""
     try:
         pk, number = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=COOKIE_AGE)
     except (signing.BadSignature, ValueError, TypeError):
@@ -151,7 +151,7 @@ def _device(request: HttpRequest, user: Any) -> str:
     return str(number) if pk == user.pk else ""
 
 
-def _folded(name: str) -> str:
-    """Spellings that some database takes for one account are one."""
+def _normalised(name: str) -> str:
+    """Normalise a name: spellings that a database may treat as one account are one."""
     plain = unicodedata.normalize("NFKD", name)
     return "".join(char for char in plain if not unicodedata.combining(char)).casefold().strip()[:150]

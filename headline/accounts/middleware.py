@@ -1,4 +1,4 @@
-"""What holds for accounts while a request is answered."""
+"""Middleware for sessions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RENEWED = "renewed_at"
 
 
 class SlidingSessionMiddleware:
-    """A session of the newsroom's screens ends `SESSION_COOKIE_AGE` after it was last used, give or take a tenth."""
+    """Extends admin sessions with use: they end `SESSION_COOKIE_AGE` after the last request, within a tenth."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -31,5 +31,5 @@ class SlidingSessionMiddleware:
 
 @receiver(user_logged_in)
 def renew(request: HttpRequest, **kwargs: Any) -> None:
-    """From now on the session lasts as long as a new one."""
+    """Restart the lifetime of the session."""
     request.session[_RENEWED] = int(time.time())

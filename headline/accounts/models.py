@@ -1,4 +1,4 @@
-"""How often something was tried lately, such as a password for an account."""
+"""Counters of rate limits, such as log-in attempts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from django.db import models
 
 
 class TryCount(models.Model):
-    """One counter of `headline.accounts.limits`; a counter whose `free_at` is past says nothing and may go."""
+    """One counter of `headline.accounts.limits`; it may be deleted when `free_at` has passed."""
 
     key = models.CharField(max_length=64, primary_key=True)
     free_at = models.BigIntegerField(db_index=True)  #: microseconds since 1970, by the database's clock
-    reported_at = models.BigIntegerField(default=0)  #: when the audit log last heard that it was used up
+    reported_at = models.BigIntegerField(default=0)  #: when the audit log last recorded that it was used up
 
     class Meta:
         default_permissions = ()

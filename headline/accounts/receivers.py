@@ -1,4 +1,4 @@
-"""Whatever changes people, groups and their permissions leaves an audit entry, in the same transaction."""
+"""Audit entries for changes of users, groups and permissions, in the same transaction."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _RECORDED = ("username", "first_name", "last_name", "email", "is_active", "is_st
 
 
 @receiver(pre_save, sender=User)
-def note_user(instance: User, raw: bool, update_fields: Collection[str] | None, **kwargs: Any) -> None:
-    """Before a save: what is about to change."""
+def collect_changes(instance: User, raw: bool, update_fields: Collection[str] | None, **kwargs: Any) -> None:
+    """Before a save: store the changes on the instance."""
     instance._changes, instance._has_new_password = {}, False  # type: ignore[attr-defined]
     if raw or not instance.pk or (update_fields is not None and set(update_fields) == {"last_login"}):
         return
@@ -39,14 +39,14 @@ def note_user(instance: User, raw: bool, update_fields: Collection[str] | None, 
     instance._changes = {  # type: ignore[attr-defined]
         name: [old[name], getattr(instance, name)] for name in names if old[name] != getattr(instance, name)
     }
-    # Django hashes a password anew, without setting one, when the way of hashing has changed.
-    is_hashed_anew = update_fields is not None and set(update_fields) == {"password"} and instance._password is None  # type: ignore[attr-defined]
-    instance._has_new_password = old["password"] != instance.password and not is_hashed_anew  # type: ignore[attr-defined]
+    # Django rehashes an unchanged password when the hashing settings have changed.
+    is_rehashed = update_fields is not None and set(update_fields) == {"password"} and instance._password is None  # type: ignore[attr-defined]
+    instance._has_new_password = old["password"] != instance.password and not is_rehashed  # type: ignore[attr-defined]
 
 
 @receiver(post_save, sender=User)
 def record_user(instance: User, created: bool, raw: bool, **kwargs: Any) -> None:
-    """After it: what has changed; who may not log in with what was known before has no tokens either."""
+    """After a save: record the changes; a new password or a deactivation revokes the user's tokens."""
     if raw:
         return
     changes: dict[str, Any] = instance._changes  # type: ignore[attr-defined]
@@ -63,20 +63,20 @@ def record_user(instance: User, created: bool, raw: bool, **kwargs: Any) -> None
 
 @receiver(post_delete, sender=User)
 def record_deleted_user(instance: User, **kwargs: Any) -> None:
-    """After a deletion."""
+    """Record a deletion."""
     record_beside(DELETE_USER, title=instance.username)
 
 
 @receiver(post_save, sender=Group)
 def record_group(instance: Group, created: bool, raw: bool, **kwargs: Any) -> None:
-    """After a save."""
+    """Record a save."""
     if not raw:
         record_beside(ADD_GROUP if created else CHANGE_GROUP, title=instance.name)
 
 
 @receiver(post_delete, sender=Group)
 def record_deleted_group(instance: Group, **kwargs: Any) -> None:
-    """After a deletion."""
+    """Record a deletion."""
     record_beside(DELETE_GROUP, title=instance.name)
 
 
@@ -86,7 +86,7 @@ def record_deleted_group(instance: Group, **kwargs: Any) -> None:
 def record_rights(
     instance: User | Group, action: str, reverse: bool, model: Any, pk_set: set[int] | None, **kwargs: Any
 ) -> None:
-    """Before something is cleared and after something is given or taken; from either side."""
+    """Record permissions and groups that are added, removed or cleared, from either side of the relation."""
     verb = {"post_add": "given", "post_remove": "taken", "pre_clear": "taken"}.get(action)
     if verb is None or pk_set == set():
         return
@@ -98,7 +98,7 @@ def record_rights(
 
 
 def _all_others(instance: Any, model: Any, is_reverse: bool) -> list[Any]:
-    """All that `instance` is about to lose."""
+    """All related objects, before they are cleared."""
     if is_reverse:
         return list(getattr(instance, f"{model._meta.model_name}_set").all())
     names = ("groups",) if model is Group else ("permissions", "user_permissions")

@@ -1,4 +1,4 @@
-"""Resetting a forgotten password: Django's views, with the mail sent by the engine, so that no answer takes longer."""
+"""Password reset: Django's views, with the mail sent by a task, so that response times reveal no accounts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminPasswordWidge
 from articles.notifications import speaking_to
 from headline.accounts.address import address_of
 from headline.accounts.limits import Limit
-from headline.accounts.login_throttle import TooManyTries, remember_device
+from headline.accounts.login_throttle import TooManyAttempts, remember_device
 from scheduling.registry import handler
 from scheduling.services import add_task, read_database_clock
 
@@ -42,21 +42,21 @@ BY_ACCOUNT = Limit("reset of account", burst=3, every=timedelta(minutes=10))
 
 
 class ResetForm(PasswordResetForm):
-    """Asks for an address; has the mail sent to the accounts that have it, if any."""
+    """Sends the reset mail to the accounts with the given address."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["email"].widget = UnfoldAdminEmailInputWidget(attrs={"autocomplete": "email"})
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Ask the engine for the mails. What holds the link is made where it is sent, and stored nowhere."""
+        """Add a task for each mail. The link is generated when it is sent, and never stored."""
         for user in self.get_users(self.cleaned_data["email"]):
             if not BY_ACCOUNT.take(str(user.pk)):
                 add_task(MAIL, execute_time=read_database_clock(), parameters={"user": user.pk}, key=str(user.pk))
 
 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
-    """Asks for the new password, twice."""
+    """The new password, entered twice."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -64,60 +64,60 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
             field.widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"})
 
 
-class Look:
-    """The pages look like the log-in."""
+class LayoutMixin:
+    """Renders the pages in the layout of the log-in page."""
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """With what unfold's layout asks for."""
+        """The context, with what unfold's layout needs."""
         found: dict[str, Any] = super().get_context_data(**context)  # type: ignore[misc]
         return {**admin.site.each_context(self.request), **found}  # type: ignore[attr-defined]
 
 
-class AskView(Look, PasswordResetView):
-    """Where the address is asked for; every address gets the same answer."""
+class AskView(LayoutMixin, PasswordResetView):
+    """Asks for the address; the response is the same for every address."""
 
     form_class = ResetForm
     template_name = "headline/reset.html"
     success_url = reverse_lazy("password_reset_done")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Take a try of this visitor's address."""
+        """Count an attempt of this client address."""
         if wait := BY_ADDRESS.take(address_of(self.request)):
-            form.add_error(None, TooManyTries(wait))
+            form.add_error(None, TooManyAttempts(wait))
             response: HttpResponse = self.render_to_response(self.get_context_data(form=form), status=429)
             return response
         return super().form_valid(form)
 
 
-class AskedView(Look, PasswordResetDoneView):
-    """What everybody is told."""
+class AskedView(LayoutMixin, PasswordResetDoneView):
+    """Says that the mail is on its way, if there is an account."""
 
     template_name = "headline/reset.html"
 
 
-class ConfirmView(Look, PasswordResetConfirmView):
-    """Where the link of the mail leads; it ends with its use."""
+class ConfirmView(LayoutMixin, PasswordResetConfirmView):
+    """The page of the link in the mail; each link works once."""
 
     form_class = NewPasswordForm
     template_name = "headline/reset.html"
     success_url = reverse_lazy("password_reset_complete")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Whose mail it is may log in from this browser, whatever others try."""
+        """Set the password; this browser is known to the user from now on."""
         response = super().form_valid(form)
         remember_device(response, form.user)
         return response
 
 
-class CompleteView(Look, PasswordResetCompleteView):
-    """It is done."""
+class CompleteView(LayoutMixin, PasswordResetCompleteView):
+    """Confirms the new password."""
 
     template_name = "headline/reset.html"
 
 
 @handler(MAIL, max_attempts=8, at_least_once=True, label=gettext_lazy("Password reset mail"))
 def mail_reset(tasks: Sequence[TaskInfo]) -> None:
-    """Send the link."""
+    """Send the mail with the link."""
     for task in tasks:
         user = User.objects.filter(pk=dict(task.parameters or {})["user"], is_active=True).first()
         if user is not None and user.email and user.has_usable_password():
@@ -129,14 +129,14 @@ def _mail(user: User) -> EmailMessage:
     number, proof = urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)
     address = settings.SITE_URL + reverse("password_reset_confirm", args=[number, proof])
     text = _(
-        "Somebody asked for a new password for “%(name)s”. If it was you, choose one here within an hour:\n\n"
+        "A new password was requested for “%(name)s”. If it was you, choose one here within an hour:\n\n"
         "%(address)s\n\nIf it was not you, do nothing: the password stays as it is."
     )
     return EmailMessage(_("A new password"), text % {"name": user.get_username(), "address": address}, to=[user.email])
 
 
-def addresses() -> list[URLPattern]:
-    """The pages; none where no mail can be sent."""
+def urls() -> list[URLPattern]:
+    """The URL patterns; none if no mail can be sent."""
     if settings.EMAIL_BACKEND.endswith("dummy.EmailBackend"):
         return []
     return [

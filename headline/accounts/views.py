@@ -1,4 +1,4 @@
-"""Logging in and changing one's password: the admin's own screens, whose refusals have the right status."""
+"""The admin's log-in and password change, with audit entries and 429 responses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.urls import reverse
 from articles.audit import LOGGED_IN, record_beside
 from headline.accounts.address import address_of
 from headline.accounts.forms import LimitedPasswordChangeForm
-from headline.accounts.login_throttle import TooManyTries, remember_device
+from headline.accounts.login_throttle import TooManyAttempts, remember_device
 
 
 def log_in(request: HttpRequest) -> HttpResponseBase:
-    """The admin's log-in; who succeeds is remembered and recorded."""
+    """The admin's log-in; a success is recorded and sets the device cookie."""
     response: Any = admin.site.login(request)
     if request.method == "POST" and response.status_code == HTTPStatus.FOUND:
         record_beside(LOGGED_IN, title="", by=request.user, address=address_of(request))
@@ -27,7 +27,7 @@ def log_in(request: HttpRequest) -> HttpResponseBase:
 
 
 def change_password(request: HttpRequest) -> HttpResponseBase:
-    """The admin's change of one's own password."""
+    """The admin's password change."""
     view = PasswordChangeView.as_view(
         form_class=LimitedPasswordChangeForm,
         success_url=reverse("admin:password_change_done"),
@@ -37,10 +37,10 @@ def change_password(request: HttpRequest) -> HttpResponseBase:
 
 
 def _with_status(response: Any) -> HttpResponseBase:
-    """429 for a form that was refused because of too many tries."""
+    """Set status 429 if the form was refused because of too many attempts."""
     form = (getattr(response, "context_data", None) or {}).get("form")
     errors = form.errors.as_data().values() if form is not None else ()
-    refusal = next((error for field in errors for error in field if isinstance(error, TooManyTries)), None)
+    refusal = next((error for field in errors for error in field if isinstance(error, TooManyAttempts)), None)
     if refusal is not None:
         response.status_code = HTTPStatus.TOO_MANY_REQUESTS
         response.headers["Retry-After"] = str(refusal.wait)

@@ -1,4 +1,4 @@
-"""The screen for the tokens of programs: everybody's own, and all of them for who may look after them."""
+"""Admin of API tokens: users see their own, users with the permission see all."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAYS = ((7, _("a week")), (30, _("30 days")), (90, _("90 days")), (365, _("a yea
 
 
 class TokenForm(forms.ModelForm[ApiToken]):
-    """A new token."""
+    """Form of a new token."""
 
     name = forms.CharField(label=_("Name"), max_length=80, widget=UnfoldAdminTextInputWidget)
     scopes = forms.MultipleChoiceField(
@@ -47,7 +47,7 @@ class TokenForm(forms.ModelForm[ApiToken]):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ChoosingScreens):
-    """Tokens are issued, looked at and revoked; the secret is shown once."""
+    """Issues, lists and revokes tokens; the secret is shown once."""
 
     form = TokenForm
     keeps_history = False  # the audit log has it
@@ -58,17 +58,17 @@ class ApiTokenAdmin(ChoosingScreens):
     search_fields = ["name", "user__username"]
 
     def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
-        """An administrator chooses whose token it is; everybody else's is their own."""
+        """Superusers may choose the owner; other users own the tokens that they issue."""
         if obj is not None:
             return ["name", "owner", "may", "created", "used", "ends"]
-        return ["name", "scopes", "days", *(["user"] if _chooses_owner(request) else [])]
+        return ["name", "scopes", "days", *(["user"] if _may_choose_owner(request) else [])]
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> list[str]:
-        """A token is not changed: it is revoked, and another issued."""
+        """All fields: a token cannot be changed, only revoked."""
         return self.get_fields(request, obj) if obj is not None else []
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
-        """The form; `user` is one's own unless another is chosen."""
+        """The form, with the current user as the default owner."""
         form: Any = super().get_form(request, obj, change=change, **options)
         if owner := form.base_fields.get("user"):
             owner.initial, owner.widget.can_add_related = request.user.pk, False
@@ -76,34 +76,34 @@ class ApiTokenAdmin(ChoosingScreens):
         return form
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        """With one button: whichever is pressed, the page with the secret follows."""
+        """With one save button, which leads to the page with the secret."""
         buttons = {"show_save_and_continue": False, "show_save_and_add_another": False}
         page: HttpResponse = super().add_view(request, form_url, {**(extra_context or {}), **buttons})
         return page
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
-        """One's own, or all."""
+        """The user's own tokens, or all."""
         tokens: QuerySet[ApiToken] = super().get_queryset(request).select_related("user")
         return tokens if request.user.has_perm("headline_api.view_apitoken") else tokens.filter(user=request.user.pk)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """In the sidebar for those who look after all; everybody's own are in the menu of their name."""
+        """In the sidebar for users who may see all tokens; others find theirs in the account menu."""
         return request.user.has_perm("headline_api.view_apitoken")
 
     def has_view_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
-        """Everybody sees their own."""
+        """Users see their own tokens."""
         return self._is_own(request, obj) or request.user.has_perm("headline_api.view_apitoken")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Everybody issues tokens, for themselves."""
+        """Staff may issue tokens for themselves."""
         return self._is_own(request, None)
 
     def has_change_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
-        """Nobody changes one."""
+        """Tokens cannot be changed."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
-        """Everybody revokes their own."""
+        """Users may revoke their own tokens."""
         return self._is_own(request, obj) or request.user.has_perm("headline_api.delete_apitoken")
 
     def _is_own(self, request: HttpRequest, obj: ApiToken | None) -> bool:
@@ -111,16 +111,16 @@ class ApiTokenAdmin(ChoosingScreens):
         return is_staff and (obj is None or obj.user_id == request.user.pk)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Issue it, and leave the secret for the page that shows it."""
-        asked = form.cleaned_data
-        owner: Any = asked.get("user") or request.user
-        ends = timezone.now() + timedelta(days=asked["days"])
-        token, secret = issue(owner, by=request.user, name=asked["name"], scopes=asked["scopes"], expires_at=ends)
+        """Issue the token; the next page shows its secret."""
+        values = form.cleaned_data
+        owner: Any = values.get("user") or request.user
+        ends = timezone.now() + timedelta(days=values["days"])
+        token, secret = issue(owner, by=request.user, name=values["name"], scopes=values["scopes"], expires_at=ends)
         obj.pk, obj.user, obj.expires_at = token.pk, token.user, token.expires_at
         obj.secret = secret
 
     def response_add(self, request: HttpRequest, obj: ApiToken, post_url_continue: str | None = None) -> HttpResponse:
-        """The one page that shows the secret."""
+        """The page that shows the secret, once."""
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("The token “%s”") % obj.name,
@@ -131,22 +131,22 @@ class ApiTokenAdmin(ChoosingScreens):
         return TemplateResponse(request, "headline/token.html", context)
 
     def delete_model(self, request: HttpRequest, obj: ApiToken) -> None:
-        """Revoke it."""
+        """Revoke the token."""
         revoke(obj, by=request.user)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
-        """Revoke each."""
+        """Revoke the tokens."""
         for token in queryset:
             revoke(token, by=request.user)
 
     @admin.display(description=_("acts as"), ordering="user__username")
     def owner(self, token: ApiToken) -> str:
-        """In whose name a program acts with it."""
+        """The user as whom a program acts."""
         return named(token.user)
 
     @admin.display(description=_("may"))
     def may(self, token: ApiToken) -> str:
-        """Its scopes, in words."""
+        """The labels of its scopes."""
         labels = dict(Scope.choices)
         return gettext(", ").join(str(labels.get(scope, scope)) for scope in token.scopes)
 
@@ -157,14 +157,14 @@ class ApiTokenAdmin(ChoosingScreens):
 
     @admin.display(description=_("last used"), ordering="last_used_at")
     def used(self, token: ApiToken) -> str | None:
-        """When a program last signed in with it, to some minutes."""
+        """The last use, to within minutes."""
         return spoken_briefly(token.last_used_at) if token.last_used_at else None
 
     @admin.display(description=_("expires"), ordering="expires_at")
     def ends(self, token: ApiToken) -> str:
-        """When it signs nobody in any more."""
+        """When it expires."""
         return spoken_briefly(token.expires_at)
 
 
-def _chooses_owner(request: HttpRequest) -> bool:
+def _may_choose_owner(request: HttpRequest) -> bool:
     return isinstance(request.user, User) and request.user.is_superuser

@@ -1,4 +1,4 @@
-"""What all REST APIs of the project share, as a Django app: it has a table of its own."""
+"""App configuration of what all REST APIs of the project share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class ApiConfig(AppConfig):
-    """Error shapes, pages, tokens, the schema, and the memory of idempotent requests."""
+    """Error responses, pagination, tokens, the schema, and idempotent requests."""
 
     name = "headline.api"
     label = "headline_api"

@@ -1,4 +1,4 @@
-"""`Authorization: Token …`: who a program acts as."""
+"""Token authentication: `Authorization: Token …`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rest_framework.request import Request
 from headline.api.models import ApiToken
 
 KEYWORD = "Token"
-_NOTED_EVERY = timedelta(minutes=5)
+_LAST_USED_PRECISION = timedelta(minutes=5)
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Signs in the owner of a token that has not ended."""
+    """Authenticates the owner of a valid token."""
 
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
         """The owner and the token; None without the header. Raises `AuthenticationFailed`."""
@@ -30,23 +30,23 @@ class TokenAuthentication(BaseAuthentication):
         found = ApiToken.objects.with_secret(secret.strip()).open_at(now).select_related("user").first()
         if found is None:
             raise AuthenticationFailed(_("This token is unknown, revoked or expired."))
-        if found.last_used_at is None or now - found.last_used_at > _NOTED_EVERY:
+        if found.last_used_at is None or now - found.last_used_at > _LAST_USED_PRECISION:
             ApiToken.objects.filter(pk=found.pk).update(last_used_at=now)
         return found.user, found
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 asks for."""
+        """The scheme of the `WWW-Authenticate` header."""
         return KEYWORD
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the OpenAPI document describes it."""
+    """The token scheme in the OpenAPI document."""
 
     target_class = TokenAuthentication
     name = "tokenAuth"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """A header with a prefix."""
+        """An `Authorization` header with a prefix."""
         return {
             "type": "apiKey",
             "in": "header",

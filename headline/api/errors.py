@@ -1,4 +1,4 @@
-"""Errors in the shapes of Django REST framework, each with a `code` that programs can rely on."""
+"""Error responses of Django REST framework, with a stable `code` added."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BodyTooLarge(APIException):
 
 
 def with_code(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's answer to `error`, plus `code`: the only one there is, or "invalid" when several fields disagree."""
+    """DRF's response to `error` with a `code`: the common code of all errors, or "invalid" if they differ."""
     if isinstance(error, RequestDataTooBig):
         error = BodyTooLarge()
     elif isinstance(error, UnreadablePostError):

@@ -1,4 +1,4 @@
-"""Housekeeping that rides on the engine's `refresh`, which runs once a minute on one node."""
+"""Housekeeping with the engine's `refresh`, which runs once a minute on one node."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _ROWS_PER_PASS = 1000
 
 
 @reconciler
-def forget_old_requests() -> int:
-    """Delete remembered requests past their time, a bounded number a pass. Nothing was broken, so 0 is mended."""
+def prune_idempotent_requests() -> int:
+    """Delete expired requests, a bounded number per pass. Returns 0, because this repairs nothing."""
     old = IdempotentRequest.objects.expired(timezone.now()).values_list("pk", flat=True)[:_ROWS_PER_PASS]
     IdempotentRequest.objects.filter(pk__in=list(old)).delete()
     return 0

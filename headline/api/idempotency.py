@@ -1,9 +1,9 @@
 """`Idempotency-Key`: a POST that is sent again takes effect once.
 
-Every POST of a signed-in user honours the header. The first request claims the key with a row in the transaction of
-its own effect, so a rival with the same key waits for that commit and is then given the same answer. A refused
-request leaves nothing behind, hence the same key may be sent again. The idea and the status codes follow the IETF
-draft "The Idempotency-Key HTTP Header Field".
+Every POST of an authenticated user honours the header. The first request inserts a row for its key in the transaction
+of its effect, so a concurrent request with the same key waits for that commit and gets the same response. A refused
+request stores nothing, so its key may be used again. The design and the status codes follow the IETF draft
+"The Idempotency-Key HTTP Header Field".
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class KeyInUseError(Exception):
 
 
 class IdempotencyMiddleware:
-    """Runs POSTs that carry the header through `answer_once`; leaves everything else alone."""
+    """Runs POSTs with the header through `respond_once`; ignores all other requests."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -58,35 +58,35 @@ class IdempotencyMiddleware:
     def process_view(
         self, request: HttpRequest, view: View, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> HttpResponseBase | None:
-        """The answer to an idempotent POST, or None: the view is called as usual."""
+        """The response to an idempotent POST, or None to call the view as usual."""
         key = request.headers.get(HEADER)
         if key is None or request.method != "POST" or not hasattr(view, "cls"):
             return None
         try:
             fingerprint = _fingerprint(request)
         except (RequestDataTooBig, UnreadablePostError):
-            return None  # the view meets it again, and says so in the API's own way
-        user = _signed_in_user(request, view)
+            return None  # the view raises it again, for the API's error response
+        user = _authenticated_user(request, view)
         if user is None:
             return None
         if not _KEY.fullmatch(key):
             message = _("Idempotency-Key must be 1 to %(length)d printable ASCII characters.")
-            return _refusal(400, "idempotency_key_invalid", message % {"length": KEY_LENGTH})
+            return _error(400, "idempotency_key_invalid", message % {"length": KEY_LENGTH})
         try:
-            return answer_once(user, key, fingerprint, lambda: view(request, *args, **kwargs))
+            return respond_once(user, key, fingerprint, lambda: view(request, *args, **kwargs))
         except KeyInUseError:
             message = _("A request with this Idempotency-Key is still running; try again.")
-            return _refusal(409, "idempotency_key_in_use", message)
+            return _error(409, "idempotency_key_in_use", message)
 
 
-def answer_once(user: User, key: str, fingerprint: str, view: Callable[[], Response]) -> HttpResponseBase:
-    """The view's answer, or the one it gave before to this user, key and request. Raises `KeyInUseError`."""
-    record, answer = _run_once(user, key, fingerprint, view)
-    if answer is not None:
-        return answer
+def respond_once(user: User, key: str, fingerprint: str, view: Callable[[], Response]) -> HttpResponseBase:
+    """The view's response, or the stored one for this user, key and request. Raises `KeyInUseError`."""
+    record, response = _run_once(user, key, fingerprint, view)
+    if response is not None:
+        return response
     if record.fingerprint != fingerprint:
         message = _("This Idempotency-Key was used for another request before.")
-        return _refusal(422, "idempotency_key_reused", message)
+        return _error(422, "idempotency_key_reused", message)
     return HttpResponse(record.body, status=record.status, content_type="application/json", headers={REPLAYED: "true"})
 
 
@@ -94,23 +94,23 @@ def answer_once(user: User, key: str, fingerprint: str, view: Callable[[], Respo
 def _run_once(
     user: User, key: str, fingerprint: str, view: Callable[[], Response]
 ) -> tuple[IdempotentRequest, Response | None]:
-    """The row and, if that is new, the view's answer, in one transaction."""
-    record, is_new = _soft_lock(user, key, fingerprint)
+    """The row and, if it is new, the view's response, in one transaction."""
+    record, is_new = _insert(user, key, fingerprint)
     return record, _run(record, view) if is_new else None
 
 
-def _soft_lock(user: User, key: str, fingerprint: str) -> tuple[IdempotentRequest, bool]:
-    """Insert the row, waiting for a rival that holds the same key to commit or roll back."""
+def _insert(user: User, key: str, fingerprint: str) -> tuple[IdempotentRequest, bool]:
+    """Get or insert the row, waiting for a concurrent request with the same key to commit or roll back."""
     try:
         return IdempotentRequest.objects.get_or_create(user=user, key=key, defaults={"fingerprint": fingerprint})
     except OperationalError as error:
         if error.args[0] == _DEADLOCK:
-            raise  # the whole of it is run again
+            raise  # the whole transaction is retried
         raise KeyInUseError from error
 
 
 def _run(record: IdempotentRequest, view: Callable[[], Response]) -> Response:
-    """Call the view within the transaction of `record`; keep its answer, or forget everything if it refused."""
+    """Call the view in the transaction of `record`; store its response, or roll back if it is an error."""
     response = view()
     response.render()
     if response.status_code >= 400:
@@ -121,24 +121,24 @@ def _run(record: IdempotentRequest, view: Callable[[], Response]) -> Response:
     return response
 
 
-def _signed_in_user(request: HttpRequest, view: View) -> User | None:
-    """Whom the view will take the request to come from; None when it will refuse or treat it as anybody's.
+def _authenticated_user(request: HttpRequest, view: View) -> User | None:
+    """The user that the view will authenticate; None if it will be anonymous or refused.
 
-    So nobody is told an earlier answer who may not ask any more, or whose token may not.
+    So an earlier response is not repeated to a user or token that has lost the permission.
     """
-    asked: APIView = view.cls(**view.initkwargs)  # type: ignore[attr-defined]
-    parsers = asked.get_parsers()  # a session's proof against forgery may stand in the body
+    probe: APIView = view.cls(**view.initkwargs)  # type: ignore[attr-defined]
+    parsers = probe.get_parsers()  # a session's CSRF token may be in the body
     before = request.user
     try:
-        found = asked.request = Request(request, parsers=parsers, authenticators=asked.get_authenticators())
+        found = probe.request = Request(request, parsers=parsers, authenticators=probe.get_authenticators())
         if not found.user.is_authenticated:
             return None
-        asked.check_permissions(found)
+        probe.check_permissions(found)
         return found.user
     except APIException:
         return None
     finally:
-        request.user = before  # DRF writes its finding there; the view shall start from where we did
+        request.user = before  # DRF sets it; the view must start with the original user
 
 
 def _fingerprint(request: HttpRequest) -> str:
@@ -146,5 +146,5 @@ def _fingerprint(request: HttpRequest) -> str:
     return hashlib.sha256(address + request.body).hexdigest()
 
 
-def _refusal(status: int, code: str, message: str) -> JsonResponse:
+def _error(status: int, code: str, message: str) -> JsonResponse:
     return JsonResponse({"detail": message, "code": code}, status=status)

@@ -1,4 +1,4 @@
-"""The memory behind the `Idempotency-Key` header, and the tokens with which programs sign in."""
+"""Stored responses for the `Idempotency-Key` header, and API tokens."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ RETENTION = timedelta(hours=24)
 
 
 class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
-    """The words in which old requests are asked for."""
+    """Filters for stored requests."""
 
     def expired(self, now: datetime) -> Self:
-        """Requests whose key may be used afresh."""
+        """Requests past their retention, whose key may be used again."""
         return self.filter(created_at__lte=now - RETENTION)
 
 
 class IdempotentRequest(models.Model):
-    """A request that was carried out, and its answer; written in the transaction of its effect."""
+    """A successful request and its response, written in the transaction of its effect."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = ExactCharField(max_length=KEY_LENGTH)
@@ -48,7 +48,7 @@ class IdempotentRequest(models.Model):
 
 
 class Scope(models.TextChoices):
-    """What a token may be used for, within what its owner may do."""
+    """Scopes of a token, within the permissions of its owner."""
 
     DESK_READ = "desk:read", _("read the newsroom")
     DESK_WRITE = "desk:write", _("change the newsroom")
@@ -57,12 +57,12 @@ class Scope(models.TextChoices):
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
-    """The words in which tokens are asked for."""
+    """Creates and filters tokens."""
 
     def issue(
         self, user: Any, *, name: str, scopes: Collection[str] = tuple(Scope), expires_at: datetime
     ) -> tuple[ApiToken, str]:
-        """A new token, and its secret, which is known only now."""
+        """A new token and its secret, which is not stored."""
         secret = secrets.token_urlsafe(32)
         token = self.create(
             user=user, name=name, scopes=sorted(scopes), expires_at=expires_at, digest=digest_of(secret)
@@ -70,21 +70,21 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         return token, secret
 
     def open_at(self, now: datetime) -> Self:
-        """Those that sign somebody in at `now`."""
+        """Tokens that are valid at `now`."""
         return self.filter(expires_at__gt=now, user__is_active=True)
 
     def with_secret(self, secret: str) -> Self:
-        """The one of this secret; none if there is none."""
+        """The token with this secret, if any."""
         return self.filter(digest=digest_of(secret))
 
 
 def digest_of(secret: str) -> str:
-    """What is stored of a secret; it is long and random, so one round of SHA-256 is enough."""
+    """The stored digest of a secret, which is long and random, so one round of SHA-256 is enough."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 class ApiToken(models.Model):
-    """A secret with which a program acts as its owner. It ends at its time and with the owner's password or account."""
+    """A program's secret to act as its owner. It ends when it expires or its owner's password or account changes."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens", verbose_name=_("acts as")

@@ -1,4 +1,4 @@
-"""Addresses below `/api/` that do not exist: programs are told so in JSON."""
+"""404 responses in JSON for unknown URLs below `/api/`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from django.views.decorators.csrf import csrf_exempt
 
 
 @csrf_exempt
-def unknown_address(request: HttpRequest) -> HttpResponseBase:
-    """404. A forgotten slash is added for those who read, and named to those who write: a redirect loses the body."""
+def unknown_url(request: HttpRequest) -> HttpResponseBase:
+    """404. A missing slash redirects GET and HEAD; other methods get a message, since a redirect loses the body."""
     message = _("There is no such address.")
-    if resolve(f"{request.path_info}/").func is not unknown_address:
+    if resolve(f"{request.path_info}/").func is not unknown_url:
         address = request.get_full_path(force_append_slash=True)
         if request.method in {"GET", "HEAD"}:
             return HttpResponsePermanentRedirect(address)

@@ -1,7 +1,7 @@
-"""Pages that neither skip nor repeat anything while articles go live between two requests.
+"""Keyset pagination with signed cursors, stable while articles go live between two requests.
 
-DRF's own cursor counts offsets among equal values and stops at 1,000 of them; here 10,000 articles may go live in the
-same instant, so the cursor names the last row itself: its value and its primary key.
+DRF's own cursor counts offsets among equal values, up to 1,000; here 10,000 articles may go live at the same time, so
+the cursor holds the values and the primary key of the last row.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True)
 class Cursor:
-    """A place between two rows, and the direction to read in. Signed, so nobody makes one by hand."""
+    """A position between two rows, and the direction to read in; signed against tampering."""
 
     backwards: bool
-    position: list[Any]  # the values of the ordering's fields in the row next to the place
+    position: list[Any]  # the ordering's values of the row next to the cursor
 
     def encode(self, salt: str) -> str:
         return signing.Signer(salt=salt).sign_object([self.backwards, self.position])
@@ -43,7 +43,7 @@ class Cursor:
 class CursorPages(BasePagination):
     """`?cursor=` and `?page_size=` for views with an `ordering` whose last field is the primary key.
 
-    All must point the same way: `("-publish_at", "-id")`.
+    All must have the same direction: `("-publish_at", "-id")`.
     """
 
     page_size = 20
@@ -62,21 +62,21 @@ class CursorPages(BasePagination):
         return self.rows
 
     def get_paginated_response(self, data: Any) -> Response:
-        """The page between the addresses of its neighbours."""
+        """The page with the URLs of the next and previous one."""
         return Response({"next": self.next_link(), "previous": self.previous_link(), "results": data})
 
     def next_link(self) -> str | None:
-        """The following page; None when this is known to be the last."""
+        """The URL of the next page; None if this is the last."""
         came_back = self.cursor is not None and self.cursor.backwards
         return self._link(backwards=False) if came_back or self.more else None
 
     def previous_link(self) -> str | None:
-        """The preceding page; None when this is known to be the first."""
+        """The URL of the previous page; None if this is the first."""
         came_here = self.cursor is not None and (not self.cursor.backwards or self.more)
         return self._link(backwards=True) if came_here else None
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """What a page looks like."""
+        """The schema of a page."""
         link = {"type": ["string", "null"], "format": "uri"}
         return {
             "type": "object",
@@ -85,7 +85,7 @@ class CursorPages(BasePagination):
         }
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
-        """The parameters that lead from page to page."""
+        """The pagination parameters."""
         size = {"type": "integer", "minimum": 1, "default": self.page_size}
         return [
             _query_parameter("cursor", {"type": "string"}, "Taken from `next` or `previous`."),
@@ -93,11 +93,11 @@ class CursorPages(BasePagination):
         ]
 
     def first(self, queryset: QuerySet[M], most: int) -> list[M]:
-        """The first `most` rows beyond the cursor, in the direction in which it reads."""
+        """The first `most` rows beyond the cursor, in its direction."""
         return list(self.arranged(queryset)[:most])
 
     def arranged(self, queryset: QuerySet[M]) -> QuerySet[M]:
-        """The rows beyond the cursor, in the direction in which it reads."""
+        """The rows beyond the cursor, in its direction."""
         queryset = queryset.order_by(*self.ordering)
         if self.cursor is not None:
             queryset = queryset.filter(_beyond(self.ordering, self.cursor))
@@ -108,7 +108,7 @@ class CursorPages(BasePagination):
         return self.cursor is not None and self.cursor.backwards
 
     def _link(self, *, backwards: bool) -> str | None:
-        """The page beyond the first or last row. An empty page has no neighbours: start again without a cursor."""
+        """The URL of the page beyond the first or last row; None for an empty page."""
         if not self.rows:
             return None
         row = self.rows[0] if backwards else self.rows[-1]
@@ -125,26 +125,26 @@ class CursorPages(BasePagination):
             raise NotFound(_("Invalid cursor."), code="invalid_cursor") from error
 
     def size_for(self, request: Request) -> int:
-        """How many rows a page has. Raises `ValidationError`."""
+        """The page size. Raises `ValidationError`."""
         text = request.query_params.get("page_size", str(self.page_size))
         if not (text.isascii() and text.isdigit() and text.strip("0")):
             raise ValidationError({"page_size": [_("A whole number from 1 to 50 is required.")]})
         return int(text) if len(text) <= 2 and int(text) < self.max_page_size else self.max_page_size
 
     def _salt(self) -> str:
-        """A cursor of one ordering means nothing in another."""
+        """The salt, so that a cursor is valid for one ordering only."""
         return f"cursor {' '.join(self.ordering)}"
 
 
 def _beyond(ordering: Sequence[str], cursor: Cursor) -> Q:
-    """Rows past the cursor's place."""
+    """Rows beyond the cursor."""
     descending = ordering[0].startswith("-")
     operator = "lt" if descending is not cursor.backwards else "gt"
     return _past([name.removeprefix("-") for name in ordering], cursor.position, operator)
 
 
 def _past(names: Sequence[str], values: Sequence[Any], operator: str) -> Q:
-    """The plain bound on the first field is what an index can use."""
+    """Rows beyond the values; the plain bound on the first field lets an index be used."""
     name, value = names[0], values[0]
     further = Q((f"{name}__{operator}", value))
     if len(names) == 1:

@@ -1,4 +1,4 @@
-"""Reading request bodies."""
+"""Parsers of request bodies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rest_framework.parsers import JSONParser
 
 
 class StrictJSONParser(JSONParser):
-    """JSON that the rest of the program can carry: finite numbers, whole characters, nesting that Python can follow."""
+    """Strict JSON: finite numbers, no lone surrogates, limited nesting."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
@@ -22,7 +22,7 @@ class StrictJSONParser(JSONParser):
         body = stream.read()
         try:
             data = super().parse(io.BytesIO(body), media_type, parser_context)
-            # A half of a character or an infinite number can be written in JSON, but not be stored or sent back.
+            # Lone surrogates and infinite numbers can be parsed, but neither stored nor returned.
             json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
         except RecursionError as error:
             raise ParseError(_("The JSON is nested too deeply.")) from error

@@ -1,4 +1,4 @@
-"""What a token's scopes allow; what its owner may do is asked besides."""
+"""Permission check of token scopes; the owner's permissions are checked separately."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rest_framework.request import Request
 
 from headline.api.models import ApiToken
 
-if TYPE_CHECKING:  # its module asks for the default permissions, and so for this one, while it is imported
+if TYPE_CHECKING:  # importing it loads the default permissions, and so this module
     from rest_framework.views import APIView
 
 
 class InScope(BasePermission):
-    """A token has the scope of the view, `scope`, which is the newsroom unless the view says otherwise."""
+    """Requires the scope of the view (`scope`, default: the newsroom) from requests with a token."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """Whether it has, or the request comes without a token. Raises `PermissionDenied`, which names the scope."""

@@ -1,4 +1,4 @@
-"""What ends the tokens of a person."""
+"""Revokes the tokens of a user whose account changes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ from headline.api.tokens import revoke
 
 @receiver(locked_out, sender=User)
 def revoke_all(user: User, **kwargs: Any) -> None:
-    """A new password, or a deactivated account, ends all tokens."""
+    """Revoke all tokens after a new password or a deactivation."""
     for token in ApiToken.objects.filter(user=user).select_related("user"):
         revoke(token)

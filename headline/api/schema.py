@@ -1,4 +1,4 @@
-"""What every operation has in common in the OpenAPI document: its errors and the `Idempotency-Key` header."""
+"""OpenAPI schema: the errors and headers that all operations share."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from headline.api.models import KEY_LENGTH
 
 
 class ErrorSerializer(serializers.Serializer[Any]):
-    """Why a request was refused. An invalid field is named by a key of its own, with a list of messages."""
+    """An error. Each invalid field is a key of its own, with a list of messages."""
 
     code = serializers.CharField(help_text=_("For programs: stays the same in every language."))
-    detail = serializers.CharField(required=False, help_text=_("For people, unless single fields are to blame."))
+    detail = serializers.CharField(required=False, help_text=_("For users, unless the error concerns single fields."))
 
 
 NOT_MODIFIED = _("`If-None-Match` or `If-Modified-Since` names the present version; there is no body.")
 
 DESCRIPTIONS = {
     "400": _("The request cannot be understood, or a value in it is invalid."),
-    "401": _("Nobody is signed in."),
+    "401": _("The request is not authenticated."),
     "403": _("The signed-in user may not do this."),
     "404": _("There is no such thing, or not for you."),
     "409": _("The present state does not allow this, or a request with the same Idempotency-Key is running."),
@@ -41,7 +41,7 @@ DESCRIPTIONS = {
 
 
 def name_numbers(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
-    """Say what the numbers of an enumeration are called, and use it wherever it is meant: for generated clients."""
+    """Name the numbers of enumerations, and reference the enumerations in parameters: for generated clients."""
     schemas, shared = result["components"]["schemas"], {}
     for name, path in spectacular_settings.ENUM_NAME_OVERRIDES.items():
         kind = deep_import_string(path)
@@ -53,7 +53,7 @@ def name_numbers(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
             default = {key: schema[key] for key in ("default",) if key in schema}
             schema.clear()
             schema |= reference | default
-    # Beside its code, a refusal names each field with its messages; those of what is nested are nested.
+    # Besides its code, an error has a key for each field with its messages, nested like the data.
     schemas["Error"]["additionalProperties"] = {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}]}
     return result
 
@@ -67,7 +67,7 @@ def _parameter_schemas(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 class Schema(AutoSchema):
-    """drf-spectacular's description of an operation, completed with what the project does to all of them."""
+    """drf-spectacular's schema of an operation, with the project's common errors and headers."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """The operation with its error responses; those that a view documents itself stay as they are."""
@@ -76,22 +76,22 @@ class Schema(AutoSchema):
             error = {"application/json": {"schema": self.resolve_serializer(ErrorSerializer, "response").ref}}
             if self.method == "GET" and not self.view.get_authenticators():
                 operation["responses"]["304"] = {"description": str(NOT_MODIFIED)}
-            for status in self._refusals(operation):
+            for status in self._error_statuses(operation):
                 operation["responses"].setdefault(status, {"description": str(DESCRIPTIONS[status]), "content": error})
         return operation
 
     def get_override_parameters(self) -> list[Any]:
-        """The headers that say for which version, and that once is enough."""
+        """The headers `Idempotency-Key` and `If-Match`."""
         headers = []
         if self.method == "POST" and self.view.get_authenticators():
             description = (
                 "Any text chosen by the sender, at most 255 characters. Sent again with the same request within 24 "
-                "hours, it brings back the first answer and has no further effect."
+                "hours, it returns the first response and has no further effect."
             )
             schema = {"type": "string", "maxLength": KEY_LENGTH}
             headers.append(OpenApiParameter(HEADER, schema, OpenApiParameter.HEADER, description=description))
         if self._changes_a_version():
-            text = "The `ETag` of the version that is meant; if there is another by now, nothing is changed."
+            text = "The `ETag` of the version to change; if it is outdated, nothing is changed."
             headers.append(OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description=text))
         return headers
 
@@ -99,13 +99,13 @@ class Schema(AutoSchema):
         is_versioned = getattr(self.view, "is_versioned", False) and getattr(self.view, "detail", False)
         return bool(is_versioned and self.method != "GET")
 
-    def _refusals(self, operation: dict[str, Any]) -> Iterator[str]:
+    def _error_statuses(self, operation: dict[str, Any]) -> Iterator[str]:
         is_private, parameters = bool(self.view.get_authenticators()), operation.get("parameters", [])
-        places = {parameter["in"] for parameter in parameters}
+        locations = {parameter["in"] for parameter in parameters}
         yield "400"
         if is_private:
             yield from ("401", "403")
-        if "path" in places or "cursor" in {parameter["name"] for parameter in parameters}:
+        if "path" in locations or "cursor" in {parameter["name"] for parameter in parameters}:
             yield "404"
         if "requestBody" in operation:
             yield from ("413", "415")

@@ -1,4 +1,4 @@
-"""Who asks, for addresses that people and programs share."""
+"""The authenticated user of a request by session or token, for plain Django views."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from headline.api.models import ApiToken, Scope
 
 
 def requesting_user(request: HttpRequest) -> Any:
-    """Who is signed in by session, or by a token that may read the newsroom; somebody anonymous otherwise."""
+    """The user by session, or by a token that may read the newsroom; otherwise an anonymous user."""
     before = request.user
-    asked = Request(request, authenticators=[kind() for kind in APIView.authentication_classes])
+    api_request = Request(request, authenticators=[kind() for kind in APIView.authentication_classes])
     try:
-        user, token = asked.user, asked.auth
+        user, token = api_request.user, api_request.auth
     except APIException:
         return AnonymousUser()
     finally:
-        request.user = before  # DRF writes its finding there
+        request.user = before  # DRF sets it
     return AnonymousUser() if isinstance(token, ApiToken) and Scope.DESK_READ not in token.scopes else user

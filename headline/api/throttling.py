@@ -1,4 +1,4 @@
-"""How much of what is costly an address may ask for: counted in this process's memory, where pages push nothing out."""
+"""Rate limit for anonymous requests by client address, counted in this process's memory."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from headline.accounts.address import address_of
 
 
 class AddressThrottle(SimpleRateThrottle):
-    """So many requests of strangers in each minute. One step counts and asks, whichever threads ask at
-    once; it asks no server, so it holds while Redis is away or full.
+    """Limits anonymous requests per window and address.
+
+    One atomic increment counts and checks a request, without a server, so it works while Redis is away or full.
     """
 
     scope = "anon"
@@ -22,20 +23,20 @@ class AddressThrottle(SimpleRateThrottle):
     duration: int | None  #: seconds
 
     def get_cache_key(self, request: Request, view: Any) -> str | None:
-        """The address; who is signed in is not counted."""
+        """The key of the address; None for authenticated users, who are not counted."""
         if request.user and request.user.is_authenticated:
             return None
         return self.cache_format % {"scope": self.scope, "ident": address_of(request._request)}
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        """Whether this request is within the rate; it counts either way."""
+        """Whether this request is within the limit; it counts in any case."""
         key = self.get_cache_key(request, view)
         if key is None or self.num_requests is None or self.duration is None:
             return True
         window, self.now = divmod(time.monotonic(), self.duration)
-        place, counters = f"{key}:{window:.0f}", caches["throttles"]
-        counters.add(place, 0, timeout=self.duration)
-        count: int = counters.incr(place)
+        counter, counters = f"{key}:{window:.0f}", caches["throttles"]
+        counters.add(counter, 0, timeout=self.duration)
+        count: int = counters.incr(counter)
         return count <= self.num_requests
 
     def wait(self) -> float:

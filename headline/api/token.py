@@ -1,4 +1,4 @@
-"""A token for a name and a password."""
+"""API endpoint that issues a token for a user name and password."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from headline.accounts.login_throttle import TooManyTries
+from headline.accounts.login_throttle import TooManyAttempts
 from headline.api.models import Scope
 from headline.api.parsers import StrictJSONParser
 from headline.api.tokens import issue
@@ -22,18 +22,18 @@ from scheduling.unknown_fields import Strict, refuse_unknown_parameters
 
 
 class Locked(APIException):
-    """No password is checked now."""
+    """Too many log-in attempts."""
 
     status_code = 429
     default_code = "throttled"
 
-    def __init__(self, refusal: TooManyTries) -> None:
+    def __init__(self, refusal: TooManyAttempts) -> None:
         super().__init__(refusal.messages[0])
-        self.wait = refusal.wait  # DRF makes the header Retry-After of it
+        self.wait = refusal.wait  # DRF's `Retry-After` header
 
 
 class CredentialsSerializer(Strict):
-    """A staff member's name and password; every wrong pair gets the same answer."""
+    """A staff member's name and password; every wrong pair gets the same error."""
 
     username = serializers.CharField(max_length=150, write_only=True)
     password = serializers.CharField(max_length=128, trim_whitespace=False, write_only=True)
@@ -52,7 +52,7 @@ class CredentialsSerializer(Strict):
         """Add the user. Raises `ValidationError`, which does not say what was wrong, and `Locked`."""
         try:
             user = authenticate(self.context["request"], username=attrs["username"], password=attrs["password"])
-        except TooManyTries as refusal:
+        except TooManyAttempts as refusal:
             raise Locked(refusal) from refusal
         if user is None or not getattr(user, "is_staff", False):
             message = _("No staff member has this name and password.")
@@ -68,7 +68,7 @@ class TokenSerializer(serializers.Serializer[Any]):
 
 
 class TokenView(APIView):
-    """Gives staff a token with which programs sign in as them. It is shown once, and ends with the password."""
+    """Issues a token with which programs act as the user. It is shown once, and revoked when the password changes."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -78,10 +78,10 @@ class TokenView(APIView):
         operation_id="token_create", tags=["token"], request=CredentialsSerializer, responses=TokenSerializer
     )
     def post(self, request: Request) -> Response:
-        """Trade a name and a password for a token."""
+        """Issue a token for a name and a password."""
         refuse_unknown_parameters(request.query_params, ())
         credentials = CredentialsSerializer(data=request.data, context={"request": request})
         credentials.is_valid(raise_exception=True)
-        asked = credentials.validated_data
-        token, secret = issue(asked["user"], by=asked["user"], name=asked["name"], scopes=asked["scopes"])
+        values = credentials.validated_data
+        token, secret = issue(values["user"], by=values["user"], name=values["name"], scopes=values["scopes"])
         return Response(TokenSerializer({"token": secret, "expires_at": token.expires_at}).data)

@@ -1,4 +1,4 @@
-"""Issuing and revoking the tokens of programs; both stand in the audit log."""
+"""Issue and revoke API tokens, with audit entries."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from articles.audit import ADD_TOKEN, REVOKE_TOKEN, Actor, record_beside
 from headline.api.models import ApiToken, Scope
 from scheduling.services import retried
 
-MOST = 50
-"""Tokens of one person; a program that asks for a new one each time it starts loses the one used longest ago."""
+MAX_TOKENS = 50
+"""Tokens of one user; issuing more revokes those that were not used for longest."""
 
 
 @retried
 def issue(
     user: User, *, by: Actor, name: str, scopes: Collection[str] = tuple(Scope), expires_at: datetime | None = None
 ) -> tuple[ApiToken, str]:
-    """A token with which programs act as `user`, and its secret, which nobody can read again."""
+    """A token with which programs act as `user`, and its secret, which is not stored."""
     expires_at = expires_at or timezone.now() + settings.API_TOKEN_LIFETIME
     token, secret = ApiToken.objects.issue(user, name=name, scopes=scopes, expires_at=expires_at)
     _record(ADD_TOKEN, token, by=by, scopes=token.scopes, until=expires_at.isoformat())
     others = ApiToken.objects.filter(user=user).exclude(pk=token.pk).select_related("user")
-    for old in sorted(others, key=_last_sign, reverse=True)[MOST - 1 :]:
+    for old in sorted(others, key=_last_activity, reverse=True)[MAX_TOKENS - 1 :]:
         revoke(old, by=by)
     return token, secret
 
 
 @retried
 def revoke(token: ApiToken, *, by: Actor | None = None) -> None:
-    """It signs nobody in any more; `by` None: because of what happened to its owner."""
+    """Revoke a token; `by` None means because of a change of its owner's account."""
     _record(REVOKE_TOKEN, token, by=by)
     token.delete()
 
@@ -43,5 +43,5 @@ def _record(action: str, token: ApiToken, *, by: Actor | None, **details: Any) -
     record_beside(action, title=token.name, by=by, owner=token.user.get_username(), **details)
 
 
-def _last_sign(token: ApiToken) -> datetime:
+def _last_activity(token: ApiToken) -> datetime:
     return token.last_used_at or token.created_at

@@ -1,4 +1,4 @@
-"""Addresses of what belongs to no single app: the token, the schema and its page."""
+"""URLs of the token endpoint, the OpenAPI schema and its documentation page."""
 
 from __future__ import annotations
 

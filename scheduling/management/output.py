@@ -1,4 +1,4 @@
-"""Tasks on a terminal: a table for people, JSON for programs."""
+"""Output of the `tasks` command: a table for users, JSON for programs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scheduling.services.finding import FoundTask
 _ERROR_LENGTH = 60  # characters of an error in a table
 
 
-def described(found: FoundTask) -> dict[str, Any]:
-    """A task as JSON says it; the id is a text because JavaScript's numbers are exact to 53 bits only."""
+def as_dict(found: FoundTask) -> dict[str, Any]:
+    """A task for JSON; the id is a string because JavaScript's numbers are exact to 53 bits only."""
     log = found.log
     return {
         "task_id": str(log.task_id),
@@ -36,8 +36,8 @@ def described(found: FoundTask) -> dict[str, Any]:
     }
 
 
-def summarised(found: FoundTask) -> list[object]:
-    """The same as a line of the table under `HEADINGS`."""
+def as_row(found: FoundTask) -> list[object]:
+    """A task as a row of the table under `HEADINGS`."""
     log = found.log
     late = None if log.lateness_ms is None else f"{log.lateness_ms:.1f}"
     error = log.error.strip().rpartition("\n")[2][:_ERROR_LENGTH]
@@ -61,7 +61,7 @@ class _Encoder(DjangoJSONEncoder):
 
 
 def as_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Columns as wide as they must be."""
+    """A table with aligned columns."""
     lines = [list(headings), *([_cell(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
@@ -70,7 +70,7 @@ def as_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def as_list(values: Mapping[str, object]) -> str:
-    """One `name: value` a line; an error keeps its lines."""
+    """One `name: value` a line; an error keeps its line breaks."""
     width = max(map(len, values))
     return "\n".join(f"{name.ljust(width)}  {_lines(value, width + 2)}" for name, value in values.items())
 
@@ -89,5 +89,5 @@ def _cell(value: object) -> str:
 
 
 def _printable(text: str) -> str:
-    """Keys and errors come from outside: control characters would command the terminal."""
+    """Replace control characters: keys and errors are untrusted and could control the terminal."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

@@ -1,4 +1,4 @@
-"""Where due tasks are found: in Redis, with the database in reserve, or in the database alone."""
+"""The delay queue: Redis with the database as fallback, or the database alone."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _queues: dict[tuple[int, str], DelayQueue] = {}
 
 
 def make_queue(url: str) -> DelayQueue:
-    """A fresh queue for a Redis URL; the database queue for an empty one."""
+    """A new queue for a Redis URL; the database queue for an empty one."""
     return FallbackQueue(RedisQueue(url), DatabaseQueue()) if url else DatabaseQueue()
 
 
 def get_queue() -> DelayQueue:
-    """This process's queue; a child made by fork gets its own, because no connection may cross a fork.
+    """This process's queue. A forked child gets its own, because no connection may cross a fork.
 
-    All methods may be used by several threads at once, except `wait`, which belongs to one.
+    All methods are thread-safe except `wait`.
     """
-    mark = os.getpid(), conf.REDIS_URL
-    if mark not in _queues:
-        _queues[mark] = make_queue(conf.REDIS_URL)
-    return _queues[mark]
+    key = os.getpid(), conf.REDIS_URL
+    if key not in _queues:
+        _queues[key] = make_queue(conf.REDIS_URL)
+    return _queues[key]

@@ -1,4 +1,4 @@
-"""Addresses of several servers behind one set of credentials, as Sentinel and Cluster have them."""
+"""Parses the addresses of Sentinel and Cluster URLs: one set of credentials, several servers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 
 def parse(authority: str, default_port: int) -> tuple[dict[str, Any], list[tuple[str, int]]]:
-    """Credentials, where there are any, and addresses."""
+    """The credentials, if any, and the addresses."""
     user, _, hosts = authority.rpartition("@")
     name, _, password = user.partition(":")
     credentials = {"username": unquote(name), "password": unquote(password)}

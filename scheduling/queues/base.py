@@ -1,7 +1,7 @@
-"""What a queue owes the engine, said once.
+"""The interface of delay queues.
 
-A queue holds *hints*: "task 42 is due at this millisecond". It may lose them or give one out twice, since the row
-in SQL decides; it must never block a caller for long. All instants are epoch milliseconds by the database's clock.
+A queue holds *hints*: "task 42 is due at this millisecond". It may lose hints or return one twice, since the row in SQL
+decides; it must never block a caller for long. All times are epoch milliseconds of the database's clock.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Topic = tuple[str, int]
 
 
 def to_milliseconds(moment: datetime) -> int:
-    """Epoch milliseconds, rounded up, so that a hint never comes before its task is due."""
+    """Epoch milliseconds, rounded up, so that a hint is never ready before its task is due."""
     return math.ceil(moment.timestamp() * 1000)
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Where to look and when: everything a queue knows of a task."""
+    """What a queue stores of a task: its id, topic and due time."""
 
     task_id: int
     topic: Topic
@@ -33,7 +33,7 @@ class Hint:
 
     @classmethod
     def of(cls, task: TaskInfo) -> Hint:
-        """The hint that stands for `task`."""
+        """The hint of `task`."""
         return cls(task.task_id, task.topic, to_milliseconds(task.execute_time))
 
 
@@ -50,66 +50,66 @@ class Popped:
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """How many hints were new to the queue, and how many of all it holds became ready."""
+    """How many hints were new to the queue, and how many hints in it became ready."""
 
     added: int = 0
     promoted: int = 0
 
 
 class DelayQueue(ABC):
-    """The contract of every queue; one suite of tests runs against all of them.
+    """The contract of every queue; one test suite runs against all of them.
 
-    Every method may raise `QueueUnavailable`, and then has done nothing or part of its work; both are harmless.
+    Every method may raise `QueueUnavailable`, and may then have done part of its work, which is harmless.
     """
 
     name: str
 
     @abstractmethod
     def push(self, hints: Sequence[Hint], *, now_ms: int) -> Pushed:
-        """Take hints in, make the due ones ready, wake the workers if one is now the earliest. Additive."""
+        """Add hints, promote the due ones, and wake the workers if one is now the earliest. Additive."""
 
     @abstractmethod
     def discard(self, hints: Iterable[Hint]) -> None:
-        """Forget hints that still wait for their time; those already ready are dropped by the row check."""
+        """Remove hints that are not due yet; the row check drops those that are ready."""
 
     @abstractmethod
     def pop(self, task_types: Collection[str], limit: int, *, now_ms: int) -> Popped:
-        """Give out up to `limit` due hints for each topic of these types, making due ones ready first."""
+        """Remove and return up to `limit` due hints of each topic of these types; promotes first."""
 
     @abstractmethod
     def promote(self, *, now_ms: int) -> int:
-        """Make everything due ready, in bounded steps; returns how many were moved."""
+        """Make all due hints ready, in bounded steps; returns their number."""
 
     @abstractmethod
     def ready(self, topics: Collection[Topic], limit: int) -> dict[Topic, list[int]]:
-        """The first `limit` ids that each of `topics` gives out next; one whose hints are not known is left out."""
+        """The next `limit` ready ids of each of `topics`; topics whose hints cannot be read are left out."""
 
     @abstractmethod
     def requeue(self, topic: Topic, task_ids: Sequence[int]) -> None:
-        """Give these ids out before all others of their topic, in their order, and wake the workers."""
+        """Put these ids at the front of their topic's ready list, in their order, and wake the workers."""
 
     @abstractmethod
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
-        """Sleep, but return early when a hint due before `before_ms` (None: any) arrives."""
+        """Sleep; return early when a hint due before `before_ms` (None: any) arrives."""
 
     @abstractmethod
     def passes(self, name: str) -> int | None:
-        """How often all nodes have done a periodic work; None when that was forgotten, -1 where nobody counts."""
+        """How often all nodes together did a periodic work; None if the count was lost, -1 if the queue has none."""
 
     @abstractmethod
     def count_pass(self, name: str) -> None:
-        """Tell all nodes that it was done once more."""
+        """Count one more pass, for all nodes."""
 
     @abstractmethod
     def acquire(self, seconds: float) -> str | None:
         """Take the refresh lock for `seconds` at most: a token, or None while another node holds it.
 
-        A holder that this node has seen for longer is overtaken, whatever the server's clock says.
+        A lock that this node has seen for longer is taken over, independent of the server's clock.
         """
 
     @abstractmethod
     def release(self, token: str) -> bool:
-        """Give the refresh lock back; False, and nothing done, when `token` does not hold it any more."""
+        """Release the refresh lock; False if `token` does not hold it any more."""
 
     @abstractmethod
     def ping(self) -> None:
@@ -117,8 +117,8 @@ class DelayQueue(ABC):
 
     @abstractmethod
     def server_info(self) -> dict[str, str]:
-        """What the system checks want to know of the server, such as its version; empty where there is none."""
+        """Facts about the server for the system checks, such as its version; empty without a server."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give connections back."""
+        """Close the connections."""

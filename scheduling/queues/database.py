@@ -1,6 +1,6 @@
-"""The queue without Redis: the due index of `taskinfo` itself.
+"""The queue without Redis: reads the due index of `taskinfo`.
 
-Nothing is pushed anywhere and nothing wakes a worker, so workers look every `DATABASE_POLL_INTERVAL`.
+It has no wake-ups, so workers poll every `DATABASE_POLL_INTERVAL`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic, to_m
 
 
 class DatabaseQueue(DelayQueue):
-    """Reads what is due from SQL, passing over rows that another worker has locked."""
+    """Reads due tasks from SQL, skipping locked rows."""
 
     name = "database"
 
@@ -33,7 +33,7 @@ class DatabaseQueue(DelayQueue):
         topics = [row for row in topics_with_tasks() if row[0] in task_types]
         for task_type, priority, first in sorted(topics, key=lambda row: row[1]):
             first_ms = to_milliseconds(first)
-            may_be_due = first_ms <= now_ms + 1  # both are rounded; SQL knows the microsecond
+            may_be_due = first_ms <= now_ms + 1  # both are rounded; SQL compares microseconds
             ids = may_be_due and TaskInfo.objects.overdue_ids(task_type, priority, now=database_now(), limit=limit)
             if ids:
                 popped.ids[task_type, priority] = ids

@@ -1,4 +1,4 @@
-"""Redis when it answers, the database when it does not."""
+"""A queue that falls back to the database while Redis is unavailable."""
 
 from __future__ import annotations
 
@@ -13,83 +13,83 @@ from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 
 logger = logging.getLogger(__name__)
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class FallbackQueue(DelayQueue):
-    """Asks `preferred`; after a failure lets `reserve` serve for `REDIS_RETRY_INTERVAL`, then tries again.
+    """Uses `primary`; after a failure uses `fallback` for `REDIS_RETRY_INTERVAL`, then tries `primary` again.
 
-    So nobody hangs: an unreachable Redis costs one short timeout a second, and none of the callers see it.
+    So an unreachable Redis costs one short timeout per interval, and callers see no error.
     """
 
-    def __init__(self, preferred: DelayQueue, reserve: DelayQueue) -> None:
-        self.preferred = preferred
-        self.reserve = reserve
+    def __init__(self, primary: DelayQueue, fallback: DelayQueue) -> None:
+        self.primary = primary
+        self.fallback = fallback
         self._down_until: float | None = None
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """The queue that serves at the moment."""
-        return self.preferred.name if self._down_until is None else self.reserve.name
+        """The name of the queue in use."""
+        return self.primary.name if self._down_until is None else self.fallback.name
 
     def push(self, hints: Sequence[Hint], *, now_ms: int) -> Pushed:
-        return self._ask(lambda queue: queue.push(hints, now_ms=now_ms))
+        return self._call(lambda queue: queue.push(hints, now_ms=now_ms))
 
     def discard(self, hints: Iterable[Hint]) -> None:
-        kept = list(hints)
-        self._ask(lambda queue: queue.discard(kept))
+        hint_list = list(hints)
+        self._call(lambda queue: queue.discard(hint_list))
 
     def pop(self, task_types: Collection[str], limit: int, *, now_ms: int) -> Popped:
-        return self._ask(lambda queue: queue.pop(task_types, limit, now_ms=now_ms))
+        return self._call(lambda queue: queue.pop(task_types, limit, now_ms=now_ms))
 
     def promote(self, *, now_ms: int) -> int:
-        return self._ask(lambda queue: queue.promote(now_ms=now_ms))
+        return self._call(lambda queue: queue.promote(now_ms=now_ms))
 
     def ready(self, topics: Collection[Topic], limit: int) -> dict[Topic, list[int]]:
-        return self._ask(lambda queue: queue.ready(topics, limit))
+        return self._call(lambda queue: queue.ready(topics, limit))
 
     def requeue(self, topic: Topic, task_ids: Sequence[int]) -> None:
-        self._ask(lambda queue: queue.requeue(topic, task_ids))
+        self._call(lambda queue: queue.requeue(topic, task_ids))
 
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
-        self._ask(lambda queue: queue.wait(seconds, before_ms=before_ms))
+        self._call(lambda queue: queue.wait(seconds, before_ms=before_ms))
 
     def passes(self, name: str) -> int | None:
-        return self._ask(lambda queue: queue.passes(name))
+        return self._call(lambda queue: queue.passes(name))
 
     def count_pass(self, name: str) -> None:
-        self._ask(lambda queue: queue.count_pass(name))
+        self._call(lambda queue: queue.count_pass(name))
 
     def acquire(self, seconds: float) -> str | None:
-        return self._ask(lambda queue: queue.acquire(seconds))
+        return self._call(lambda queue: queue.acquire(seconds))
 
     def release(self, token: str) -> bool:
-        return self._ask(lambda queue: queue.release(token))
+        return self._call(lambda queue: queue.release(token))
 
     def ping(self) -> None:
-        self.preferred.ping()
+        self.primary.ping()
 
     def server_info(self) -> dict[str, str]:
-        return self.preferred.server_info()
+        return self.primary.server_info()
 
     def close(self) -> None:
-        self.preferred.close()
-        self.reserve.close()
+        self.primary.close()
+        self.fallback.close()
 
-    def _ask(self, question: Callable[[DelayQueue], Answer]) -> Answer:
-        down_until = self._down_until  # read once: another thread may find Redis serving again
+    def _call(self, operation: Callable[[DelayQueue], Result]) -> Result:
+        down_until = self._down_until  # read once: another thread may change it
         if down_until is not None and time.monotonic() < down_until:
-            return question(self.reserve)
+            return operation(self.fallback)
         try:
             if down_until is not None:
-                self.preferred.ping()  # fails sooner than a question, for which a worker may wait
-            answer = question(self.preferred)
+                self.primary.ping()  # fails sooner than an operation, which may block
+            result = operation(self.primary)
         except QueueUnavailable as error:
             if self._down_until is None:
                 logger.warning("%s; tasks are taken from the database until it is back", error)
             self._down_until = time.monotonic() + conf.REDIS_RETRY_INTERVAL
-            return question(self.reserve)
+            return operation(self.fallback)
         if self._down_until is not None:
             logger.warning("Redis serves again")
             self._down_until = None
-        return answer
+        return result

@@ -1,7 +1,7 @@
-"""Other installations on the same Redis. Their keys are apart from ours; that they are there, somebody should know.
+"""Detects other installations on the same Redis. Their keys are separate; operators are warned.
 
 sched:installations            SET of prefixes
-sched:installation:<prefix>    STRING, where its database is; lives for some minutes after its last refresh
+sched:installation:<prefix>    STRING, location of its database; expires minutes after its last refresh
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from scheduling.identity import key_prefix, place
+from scheduling.identity import database_location, key_prefix
 
 logger = logging.getLogger(__name__)
 
 _LIFETIME = 300  # seconds
 _ALL = "sched:installations"
 
-_named: set[str] = set()
+_logged: set[str] = set()
 
 
-def sign(client: Any) -> None:
-    """Say that we are here, and name in the log who is here as well, once."""
+def register(client: Any) -> None:
+    """Register this installation, and log each other one once."""
     client.sadd(_ALL, key_prefix())
-    client.set(_key(key_prefix()), place(), ex=_LIFETIME)
+    client.set(_key(key_prefix()), database_location(), ex=_LIFETIME)
     for other in others(client):
-        if other not in _named:
-            _named.add(other)
-            logger.warning("%s", sentence(other))
+        if other not in _logged:
+            _logged.add(other)
+            logger.warning("%s", describe(other))
 
 
 def others(client: Any) -> list[str]:
-    """Where the databases of the other installations are that refreshed lately."""
+    """Database locations of the other installations that refreshed lately."""
     members = {member.decode() for member in client.smembers(_ALL)} - {key_prefix()}
     found = {member: client.get(_key(member)) for member in sorted(members)}
     if gone := [member for member, name in found.items() if name is None]:
@@ -38,11 +38,11 @@ def others(client: Any) -> list[str]:
     return [name.decode() for name in found.values() if name is not None]
 
 
-def sentence(other: str) -> str:
-    """What it means that another installation is here, and what to do."""
+def describe(other: str) -> str:
+    """The warning about another installation, with the remedy."""
     return (
-        f"This Redis serves {other} as well as {place()}: their keys are kept apart. Give each a Redis of its own, or, "
-        "if both are one database behind several servers, set REDIS_KEY_PREFIX to the same name for all processes."
+        f"This Redis serves {other} as well as {database_location()}: their keys are separate. Give each its own "
+        "Redis, or, if both are one database behind several servers, set REDIS_KEY_PREFIX to the same name for all."
     )
 
 

@@ -1,4 +1,4 @@
-"""How topics and ids are written in Redis."""
+"""Encoding of topics and ids in Redis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def encode(topic: Topic) -> str:
 
 
 def decode(text: bytes | str) -> Topic | None:
-    """The topic written as `text`, or None when it is no topic of ours."""
+    """The topic encoded as `text`, or None if it is none."""
     try:
         task_type, _, priority = (text.decode() if isinstance(text, bytes) else text).rpartition(":")
         return (unquote(task_type), int(priority)) if task_type else None
@@ -29,7 +29,7 @@ def decode(text: bytes | str) -> Topic | None:
 
 
 def decode_ids(topic: Topic, members: Iterable[bytes]) -> Iterator[int]:
-    """The task ids among `members` of a ready list; what is none is passed over, with a warning."""
+    """The task ids among `members` of a ready list; anything else is skipped with a warning."""
     for member in members:
         if member.isdigit() and len(member) < 20:
             yield int(member)

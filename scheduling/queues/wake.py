@@ -1,4 +1,4 @@
-"""Listening for wake-ups on a publish/subscribe channel, and noticing when nobody speaks any more."""
+"""Wake-ups on a Redis publish/subscribe channel, with detection of dead connections."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ PING_INTERVAL = 5.0  # seconds; a half-open connection shows no error, only sile
 
 
 def message(topic: Topic, due_ms: int) -> str:
-    """The wake-up that says "something of `topic` is due at `due_ms`"."""
+    """A wake-up message: a task of `topic` is due at `due_ms`."""
     return f"{due_ms} {encode(topic)}"
 
 
 class WakeUps:
-    """One subscription. Whoever holds it reconnects by making a new one when a method raises."""
+    """One subscription. When a method raises, the owner replaces it by a new one."""
 
     def __init__(self, pubsub: Any, channel: str) -> None:
         self._pubsub = pubsub
         self._pubsub.subscribe(channel)
-        self._pinged_at = self._heard_at = time.monotonic()
+        self._pinged_at = self._received_at = time.monotonic()
 
     def read(self, timeout: float) -> tuple[Topic, int] | None:
-        """The next wake-up as `(topic, due_ms)`, or None after `timeout` seconds. Raises when the line is dead."""
+        """The next wake-up as `(topic, due_ms)`, or None after `timeout` seconds. Raises if the connection is dead."""
         deadline = time.monotonic() + timeout
         while (left := deadline - time.monotonic()) >= 0:
-            self._check_line()
+            self._check_connection()
             received = self._pubsub.get_message(timeout=left)
             if received is not None:
-                self._heard_at = time.monotonic()
+                self._received_at = time.monotonic()
                 if wake := _parse(received):
                     return wake
         return None
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         self._pubsub.close()
 
-    def _check_line(self) -> None:
+    def _check_connection(self) -> None:
         now = time.monotonic()
-        if now - self._heard_at > 2 * PING_INTERVAL:
+        if now - self._received_at > 2 * PING_INTERVAL:
             raise ConnectionError("the wake-up channel has been silent for too long")
         if now - self._pinged_at > PING_INTERVAL:
             self._pinged_at = now

@@ -1,6 +1,6 @@
-"""What other code may ask of the engine: add, change, lease, run and refresh tasks.
+"""The engine's public functions: add, change, lease, run and refresh tasks.
 
-Every function works in the caller's transaction or opens one; the queue only hears of it after the commit.
+Each runs in the caller's transaction or opens one; the queue is updated after the commit.
 """
 
 from scheduling.clock import database_now, read_database_clock

@@ -1,4 +1,4 @@
-"""Adding tasks: the rows first, in the caller's transaction; the queue after the commit."""
+"""Add tasks: rows in the caller's transaction, hints to the queue after the commit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask
 from scheduling.ids import new_task_id
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services.announcing import announce_on_commit
+from scheduling.services.hints import push_hints_on_commit
 from scheduling.validation import checked_key, checked_parameters, checked_priority, checked_task_type, checked_time
 
 _ROWS_PER_STATEMENT = 1000
-_COLLISIONS = 5  # tries, when another process made the same id or added the same key in the same instant
+_MAX_COLLISIONS = 5  # attempts, when another process makes the same id or adds the same key at the same time
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class Draft:
 def add_task(
     task_type: str, *, execute_time: datetime, parameters: Any, priority: int = 0, key: str | None = None
 ) -> TaskInfo:
-    """Store a task that becomes due at `execute_time`; due now or earlier means at once.
+    """Store a task that becomes due at `execute_time`; a time in the past means now.
 
-    With a `key` that is pending already for this type, that task is moved instead (same id, `version` + 1), so that
-    there is at most one pending task for each subject and action. Stored in the caller's transaction, hence gone if
-    that rolls back. Raises `InvalidTask` (or its child `NaiveTime`, `TimeOutOfRange`) and database errors.
+    If a task with this type and `key` is pending, that one is changed instead (same id, `version` + 1), so that there
+    is at most one pending task per subject and action. It is stored in the caller's transaction, and gone if that
+    rolls back. Raises `InvalidTask` (or its child `NaiveTime`, `TimeOutOfRange`) and database errors.
     """
     draft = Draft.checked(task_type, execute_time=execute_time, parameters=parameters, priority=priority, key=key)
     return _add([draft])[0]
@@ -84,34 +84,34 @@ def _refuse_repeated_keys(drafts: Sequence[Draft]) -> None:
 
 
 def _add(drafts: Sequence[Draft]) -> list[TaskInfo]:
-    for tries_left in reversed(range(_COLLISIONS)):
+    for attempts_left in reversed(range(_MAX_COLLISIONS)):
         try:
             with transaction.atomic():
                 now = read_database_clock()
                 tasks, changed = _store(drafts, now=now)
-                announce_on_commit(changed, now=now)
+                push_hints_on_commit(changed, now=now)
             return tasks
         except IntegrityError:
-            if not tries_left:
+            if not attempts_left:
                 raise
     raise AssertionError("unreachable")
 
 
 def _store(drafts: Sequence[Draft], *, now: datetime) -> tuple[list[TaskInfo], list[TaskInfo]]:
-    """Write the rows; returns a task for each draft, and those of them that are new or moved."""
+    """Write the rows; returns a task for each draft, and those of them that are new or changed."""
     pending = _pending_by_key(drafts)
-    tasks, moved, created = [], [], []
+    tasks, changed, created = [], [], []
     for draft in drafts:
         task = pending.get((draft.task_type, draft.key))
         if task is None:
             task = _new_task(draft, now)
             created.append(task)
         elif _apply(draft, task, now):
-            moved.append(task)
+            changed.append(task)
         tasks.append(task)
-    update_rows(moved, now)
+    update_rows(changed, now)
     insert_rows(created, now)
-    return tasks, moved + created
+    return tasks, changed + created
 
 
 def _pending_by_key(drafts: Sequence[Draft]) -> dict[tuple[str, str | None], TaskInfo]:
@@ -142,16 +142,16 @@ def _new_task(draft: Draft, now: datetime) -> TaskInfo:
 
 
 def _apply(draft: Draft, task: TaskInfo, now: datetime) -> bool:
-    """Make a pending task say what the draft says; False when it does already."""
+    """Copy the draft's values to a pending task; False if it has them already."""
     wanted = {"execute_time": draft.execute_time, "parameters": draft.parameters, "priority": draft.priority}
     if all(getattr(task, name) == value for name, value in wanted.items()) and not task.attempts:
         return False
-    move(task, now=now, **wanted)
+    reset_task(task, now=now, **wanted)
     return True
 
 
-def move(task: TaskInfo, *, now: datetime, **changes: Any) -> None:
-    """Set new values on a task in memory; it starts afresh, and whoever had leased it has lost it."""
+def reset_task(task: TaskInfo, *, now: datetime, **changes: Any) -> None:
+    """Set new values on a task in memory; its attempts start over, and a lease is lost."""
     for name, value in changes.items():
         setattr(task, name, value)
     task.promised_at = now
@@ -160,19 +160,19 @@ def move(task: TaskInfo, *, now: datetime, **changes: Any) -> None:
     task.leased_until, task.lease_token = None, ""
 
 
-_MOVED = ["execute_time", "parameters", "priority", "version", "attempts", "promised_at"]
+_RESET_FIELDS = ["execute_time", "parameters", "priority", "version", "attempts", "promised_at"]
 
 
 def update_rows(tasks: Sequence[TaskInfo], now: datetime) -> None:
-    """Write tasks that `move` changed, whose rows the caller has locked, and their records."""
+    """Write tasks that `reset_task` changed, whose rows the caller has locked, and their records."""
     if not tasks:
         return
     # `bulk_update` would write a CASE with a branch for each row, whose cost grows with the square of their number.
     target = ["task_id"] if connection.features.supports_update_conflicts_with_target else None
     upsert: dict[str, Any] = {"batch_size": _ROWS_PER_STATEMENT, "update_conflicts": True, "unique_fields": target}
-    TaskInfo.objects.bulk_create(tasks, update_fields=[*_MOVED, "leased_until", "lease_token"], **upsert)
+    TaskInfo.objects.bulk_create(tasks, update_fields=[*_RESET_FIELDS, "leased_until", "lease_token"], **upsert)
     logs = [_log_of(task, now) for task in tasks]
-    TaskInfoLog.objects.bulk_create(logs, update_fields=[*_MOVED, "updated_at", "error"], **upsert)
+    TaskInfoLog.objects.bulk_create(logs, update_fields=[*_RESET_FIELDS, "updated_at", "error"], **upsert)
 
 
 def insert_rows(tasks: Sequence[TaskInfo], now: datetime) -> None:

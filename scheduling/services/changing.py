@@ -1,4 +1,4 @@
-"""Cancelling, moving and retrying tasks: a race with the worker has one winner, and the caller is told which."""
+"""Cancel, reschedule and retry tasks. A race with a worker has one winner, and the return value says which."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask, TaskNotPending
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, delete_by_ids
-from scheduling.services.adding import move, update_rows
-from scheduling.services.announcing import announce_on_commit, remove_hints_on_commit
+from scheduling.services.adding import reset_task, update_rows
+from scheduling.services.hints import discard_hints_on_commit, push_hints_on_commit
 from scheduling.transactions import retried
 from scheduling.validation import checked_key, checked_task_type, checked_time
 
 Status = TaskInfoLog.Status
-_REARMED = 1000  # tasks in one pass
+_REOPEN_LIMIT = 1000  # tasks per refresh
 
 
 def cancel_task(task_id: int) -> bool:
-    """Take a pending task back. True if it will not run; False if it has run, failed or been cancelled before.
+    """Cancel a pending task. True if it will not run; False if it has run, failed or been cancelled before.
 
-    A worker that has the task in hand is waited for, so the answer is always the truth.
+    Waits for a worker that is running the task, so the result is definite.
     """
     return cancel_tasks([task_id]) == 1
 
 
 def cancel_tasks(task_ids: Collection[int], *, reason: str = "") -> int:
-    """Take many back; returns how many were still pending."""
+    """Cancel many tasks; returns how many were still pending."""
     return _cancel(by_ids(task_ids), reason)
 
 
 def cancel_key(task_type: str, key: str) -> bool:
-    """Take back the pending task of this type and key; True if there was one."""
+    """Cancel the pending task of this type and key; True if there was one."""
     return cancel_keys(task_type, [key]) == 1
 
 
 def cancel_keys(task_type: str, keys: Collection[str], *, reason: str = "") -> int:
-    """Take back the pending tasks of this type with any of these keys; returns how many there were."""
+    """Cancel the pending tasks of this type with any of these keys; returns how many there were."""
     wanted = [checked_key(key) for key in keys]
     return _cancel(TaskInfo.objects.filter(task_type=checked_task_type(task_type), key__in=wanted), reason)
 
@@ -53,13 +53,13 @@ def _cancel(tasks: TaskInfoQuerySet, reason: str) -> int:
         delete_by_ids(ids)
         open_logs = TaskInfoLog.objects.filter(task_id__in=ids)
         open_logs.change(now=read_database_clock(), status=TaskInfoLog.Status.CANCELLED, error=reason)
-        remove_hints_on_commit(pending)
+        discard_hints_on_commit(pending)
     return len(pending)
 
 
 @retried
 def reschedule_task(task_id: int, execute_time: datetime) -> TaskInfo:
-    """Move a pending task to another time; a program that had leased it loses the lease.
+    """Change the due time of a pending task; a program that had leased it loses the lease.
 
     Raises `TaskNotPending`, `NaiveTime` and `TimeOutOfRange`.
     """
@@ -68,23 +68,23 @@ def reschedule_task(task_id: int, execute_time: datetime) -> TaskInfo:
     if task is None:
         raise TaskNotPending
     now = read_database_clock()
-    move(task, now=now, execute_time=moment)
+    reset_task(task, now=now, execute_time=moment)
     update_rows([task], now)
-    announce_on_commit([task], now=now)
+    push_hints_on_commit([task], now=now)
     return task
 
 
 @retried
 def retry_task(task_id: int) -> TaskInfo:
-    """Give a task that failed, or was cancelled, another full set of attempts, starting at once.
+    """Give a failed or cancelled task a full set of attempts again, starting at once.
 
-    It keeps its id and record. Raises `TaskNotPending` when it was executed, waits for its first attempt or is unknown,
+    It keeps its id and record. Raises `TaskNotPending` when it was executed, has not been tried yet or is unknown,
     and `InvalidTask` when another pending task has its key by now.
     """
     closed = TaskInfoLog.objects.filter(status__in=[Status.FAILED, Status.CANCELLED])
     log = closed.select_for_update().filter(task_id=task_id).first()
     if log is None:
-        return _hurry(task_id)
+        return _retry_now(task_id)
     if _is_superseded(log):
         raise InvalidTask(
             _("Another task for %(type)r with key %(key)r is pending already.")
@@ -94,8 +94,8 @@ def retry_task(task_id: int) -> TaskInfo:
     return _reopen(log, now=now, execute_time=now, promised_at=now)
 
 
-def _hurry(task_id: int) -> TaskInfo:
-    """Make a task that waits for another attempt due now; how late it is still counts from when it was due."""
+def _retry_now(task_id: int) -> TaskInfo:
+    """Make a task that waits for its next attempt due now; its lateness still counts from its due time."""
     failing = by_ids([task_id]).failing().filter(lease_token="")
     task = failing.select_for_update(skip_locked=True).first()
     if task is None:
@@ -104,18 +104,18 @@ def _hurry(task_id: int) -> TaskInfo:
     task.execute_time, task.attempts, task.leased_until = now, 0, None
     task.save(update_fields=["execute_time", "attempts", "leased_until"])
     TaskInfoLog.objects.filter(task_id=task_id).update(attempts=0)
-    announce_on_commit([task], now=now)
+    push_hints_on_commit([task], now=now)
     return task
 
 
-def rearm() -> int:
-    """Make recoverable tasks pending again that were given up when that was still possible; returns how many."""
+def reopen_recoverable() -> int:
+    """Reopen recoverable tasks that failed before their type was recoverable; returns how many."""
     failed = TaskInfoLog.objects.filter(status=Status.FAILED, task_type__in=registry.recoverable_types())
-    return sum(_rearm(task_id) for task_id in list(failed.values_list("task_id", flat=True)[:_REARMED]))
+    return sum(_reopen_failed(task_id) for task_id in list(failed.values_list("task_id", flat=True)[:_REOPEN_LIMIT]))
 
 
 @retried
-def _rearm(task_id: int) -> bool:
+def _reopen_failed(task_id: int) -> bool:
     failed = TaskInfoLog.objects.filter(status=Status.FAILED, task_id=task_id)
     log = failed.select_for_update(skip_locked=True).first()
     if log is None:
@@ -137,10 +137,10 @@ def _is_superseded(log: TaskInfoLog) -> bool:
 def _reopen(log: TaskInfoLog, *, now: datetime, execute_time: datetime, promised_at: datetime) -> TaskInfo:
     """Make the task of a locked, closed record pending again."""
     task = TaskInfo(**{field.attname: getattr(log, field.attname) for field in TaskInfoLog.identity_fields()})
-    move(task, now=promised_at, execute_time=execute_time)
+    reset_task(task, now=promised_at, execute_time=execute_time)
     task.save(force_insert=True)
     TaskInfoLog.objects.filter(task_id=log.task_id).update(
         status=Status.SCHEDULED, version=task.version, attempts=0, promised_at=promised_at, updated_at=now
     )
-    announce_on_commit([task], now=now)
+    push_hints_on_commit([task], now=now)
     return task

@@ -1,4 +1,4 @@
-"""Finding tasks for people, in the order in which they matter, without reading a million rows."""
+"""Find tasks by status, type and key for the `tasks` command and the dashboard, without reading a million rows."""
 
 from __future__ import annotations
 
@@ -30,54 +30,54 @@ class FoundTask:
 
     @property
     def status(self) -> str:
-        """One of `STATUSES` but "overdue", "failing" and "all"."""
+        """One of `STATUSES` except "overdue", "failing" and "all"."""
         return next((name for name, status in CLOSED.items() if status == self.log.status), PENDING)
 
     @property
     def next_attempt(self) -> datetime | None:
-        """When a pending task runs: later than it was due if it failed or the database refused it."""
+        """When a pending task runs: after its due time if it failed or the database refused it."""
         if self.task is None or self.task.leased_until is None or self.task.lease_token:
             return self.task.execute_time if self.task else None
         return max(self.task.execute_time, self.task.leased_until)
 
 
 def find_task(task_id: int) -> FoundTask | None:
-    """The task with this id, or None: there never was one, or its record was pruned."""
-    return next(iter(_found(TaskInfoLog.objects.filter(task_id=task_id))), None)
+    """The task with this id; None if it never existed or its record was pruned."""
+    return next(iter(_with_tasks(TaskInfoLog.objects.filter(task_id=task_id))), None)
 
 
 def find_tasks(status: str = PENDING, *, task_type: str = "", key: str = "", limit: int) -> list[FoundTask]:
     """Up to `limit` tasks of a status: pending ones soonest first, closed ones latest first, all newest first.
 
-    Failing ones are pending still after an attempt that failed; those that failed most often come first.
+    Failing ones are still pending after a failed attempt; those with most attempts come first.
     """
     if status == FAILING:
         return _failing(task_type, key)[:limit]
     if status in (PENDING, OVERDUE):
         before = overdue_before(read_database_clock()) if status == OVERDUE else None
         ids = [task.task_id for task in _soonest(task_type, key, before, limit)]
-        found = {item.log.task_id: item for item in _found(TaskInfoLog.objects.filter(task_id__in=ids))}
+        found = {item.log.task_id: item for item in _with_tasks(TaskInfoLog.objects.filter(task_id__in=ids))}
         return [found[task_id] for task_id in ids if task_id in found]
     logs = TaskInfoLog.objects.order_by("-task_id")
     if status != ALL:
         logs = logs.filter(status=CLOSED[status]).order_by("-updated_at", "-task_id")
-    return _found(_narrowed(logs, task_type, key)[:limit])
+    return _with_tasks(_filtered(logs, task_type, key)[:limit])
 
 
 def _failing(task_type: str, key: str) -> list[FoundTask]:
-    tried = {task.task_id: task for task in TaskInfo.objects.failing().order_by("-attempts", "task_id")[:COUNT_LIMIT]}
-    logs = _narrowed(TaskInfoLog.objects.filter(task_id__in=tried).exclude(error=""), task_type, key)
-    found = [FoundTask(log, tried[log.task_id]) for log in logs] if tried else []
+    failing = {task.task_id: task for task in TaskInfo.objects.failing().order_by("-attempts", "task_id")[:COUNT_LIMIT]}
+    logs = _filtered(TaskInfoLog.objects.filter(task_id__in=failing).exclude(error=""), task_type, key)
+    found = [FoundTask(log, failing[log.task_id]) for log in logs] if failing else []
     return sorted(found, key=lambda item: (-item.log.attempts, item.log.task_id))
 
 
-def _narrowed(logs: TaskInfoLogQuerySet, task_type: str, key: str) -> TaskInfoLogQuerySet:
+def _filtered(logs: TaskInfoLogQuerySet, task_type: str, key: str) -> TaskInfoLogQuerySet:
     wanted = {"task_type": task_type, "key": key}
     return logs.filter(**{name: value for name, value in wanted.items() if value})
 
 
 def _soonest(task_type: str, key: str, before: datetime | None, limit: int) -> Iterable[TaskInfo]:
-    """Merges the heads of the topics, because the due index is sorted within a topic only."""
+    """Merge the heads of the topics: the due index is sorted within a topic only."""
     heads = []
     for found_type, priority, _ in topics_with_tasks():
         tasks = TaskInfo.objects.topic(found_type, priority)
@@ -88,8 +88,8 @@ def _soonest(task_type: str, key: str, before: datetime | None, limit: int) -> I
     return islice(heapq.merge(*heads, key=lambda task: (task.execute_time, task.task_id)), limit)
 
 
-def _found(logs: Iterable[TaskInfoLog]) -> list[FoundTask]:
-    kept: Sequence[TaskInfoLog] = list(logs)
-    pending: Collection[int] = [log.task_id for log in kept if log.status == TaskInfoLog.Status.SCHEDULED]
+def _with_tasks(logs: Iterable[TaskInfoLog]) -> list[FoundTask]:
+    found: Sequence[TaskInfoLog] = list(logs)
+    pending: Collection[int] = [log.task_id for log in found if log.status == TaskInfoLog.Status.SCHEDULED]
     tasks = {task.task_id: task for task in by_ids(pending)}
-    return [FoundTask(log, tasks.get(log.task_id)) for log in kept]
+    return [FoundTask(log, tasks.get(log.task_id)) for log in found]

@@ -1,6 +1,6 @@
-"""Tasks for programs outside: a committed claim with a token, given back by completing or failing.
+"""Lease tasks to external programs: a committed claim with a token, ended by completing or failing the task.
 
-The oldest due task is handed out first, which only SQL can promise; the queue's hints for it are merely spent.
+The oldest due task comes first, which only SQL can guarantee; its hint in the queue is popped and ignored.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MAX_POLL = 1000  # tasks leased by one call at most
 def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None = None) -> list[TaskInfo]:
     """Lease up to `limit` due tasks of a topic, oldest due first, for `lease` seconds (default: `LEASE`).
 
-    Each comes with `lease_token` and `leased_until`; unless it is completed or failed by then, it is due again.
-    An empty queue gives an empty list. A task may thus be worked on twice: use its id as idempotency key.
+    Each has a `lease_token` and `leased_until`; unless it is completed or failed by then, it is due again, so a task
+    may run twice: use its id as idempotency key. Without due tasks the list is empty.
     """
     topic = checked_task_type(task_type), checked_priority(priority)
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_POLL:
@@ -38,12 +38,12 @@ def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None 
             % {"name": "limit", "least": 1, "most": MAX_POLL, "value": limit}
         )
     seconds = checked_seconds(conf.LEASE if lease is None else lease, what="lease", most=conf.MAX_LEASE)
-    _spend_hints(topic[0], limit)
-    return _take(*topic, limit, seconds)
+    _pop_hints(topic[0], limit)
+    return _lease_due(*topic, limit, seconds)
 
 
-def _spend_hints(task_type: str, limit: int) -> None:
-    """Keep the ready list from growing: what is leased from SQL needs its hint no more."""
+def _pop_hints(task_type: str, limit: int) -> None:
+    """Pop the hints of tasks that are leased from SQL, so that the ready list does not grow."""
     clock.measure_if_stale()
     try:
         get_queue().pop([task_type], limit, now_ms=int(clock.timestamp() * 1000))
@@ -52,7 +52,7 @@ def _spend_hints(task_type: str, limit: int) -> None:
 
 
 @retried
-def _take(task_type: str, priority: int, limit: int, seconds: float) -> list[TaskInfo]:
+def _lease_due(task_type: str, priority: int, limit: int, seconds: float) -> list[TaskInfo]:
     due = TaskInfo.objects.topic(task_type, priority).due(database_now()).free(database_now())
     tasks = list(due.oldest_first()[:limit].select_for_update(skip_locked=True))
     if tasks:
@@ -65,14 +65,14 @@ def _take(task_type: str, priority: int, limit: int, seconds: float) -> list[Tas
 
 
 def renew_lease(task: TaskInfo) -> bool:
-    """Hold a leased task for another `LEASE`; False if it has been given on, moved, cancelled or closed meanwhile."""
+    """Extend a lease by `LEASE`; False if the task was leased again, rescheduled, cancelled or closed."""
     until = read_database_clock() + timedelta(seconds=conf.LEASE)
     return bool(by_ids([task.task_id]).filter(lease_token=task.lease_token).update(leased_until=until))
 
 
 @retried
 def complete_task(task_id: int, *, lease_token: str) -> None:
-    """Report a leased task as done. Raises `LeaseLost` when it has been given on, moved, cancelled or closed."""
+    """Close a leased task as executed. Raises `LeaseLost` if it was leased again, rescheduled, cancelled or closed."""
     task = _leased(task_id, lease_token)
     TaskInfoLog.objects.filter(task_id=task_id).executed(
         now=read_database_clock(), attempts=task.attempts, worker="outside"
@@ -82,7 +82,7 @@ def complete_task(task_id: int, *, lease_token: str) -> None:
 
 @retried
 def fail_task(task_id: int, *, lease_token: str, error: str) -> bool:
-    """Report that a leased task could not be done; True if it will be tried again, after a backoff.
+    """Record that a leased task failed; True if it will be retried after a backoff.
 
     Raises `LeaseLost` as `complete_task` does.
     """
@@ -91,7 +91,7 @@ def fail_task(task_id: int, *, lease_token: str, error: str) -> bool:
 
 @retried
 def postpone_task(task_id: int, *, lease_token: str, seconds: float) -> None:
-    """Give a leased task back that trouble kept from running: nobody takes it up for some seconds, no attempt counts.
+    """Release a leased task that trouble kept from running: it is free after `seconds`, and no attempt counts.
 
     Raises `LeaseLost` as `complete_task` does.
     """
@@ -102,7 +102,7 @@ def postpone_task(task_id: int, *, lease_token: str, seconds: float) -> None:
 
 def _leased(task_id: int, lease_token: str) -> TaskInfo:
     task = by_ids([task_id]).select_for_update().first()
-    # An expired lease that nobody else has taken up yet still counts: the work is done, and only once.
+    # An expired lease still counts until another program leases the task: the work was done, and only once.
     if task is None or not task.lease_token or not secrets.compare_digest(task.lease_token, str(lease_token)):
         raise LeaseLost
     return task

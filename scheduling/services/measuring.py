@@ -1,7 +1,7 @@
-"""Figures about the engine for people and monitors, cheap enough to ask for every few seconds at a million tasks.
+"""Figures about the engine for the dashboard and monitors: counts, lateness, refused work, workers.
 
-Counts stop at `COUNT_LIMIT` and lateness is taken from the latest `SAMPLE` tasks, so no figure costs more than
-some milliseconds, whatever is in the tables.
+Counts stop at `COUNT_LIMIT` and lateness is sampled from the latest `SAMPLE` tasks, so that each figure takes a few
+milliseconds even with a million tasks.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from scheduling.conf import conf
 from scheduling.failures import Trouble
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, WorkerHeartbeat, topics_with_tasks
 
-COUNT_LIMIT = 10_000  #: where counting stops: more than that is "very many" to a monitor
-SAMPLE = 5_000  #: tasks whose lateness is looked at
-_SIGNS_MISSED = 3  # heartbeats a worker may miss before it is taken for dead
+COUNT_LIMIT = 10_000  #: where counting stops
+SAMPLE = 5_000  #: latest tasks whose lateness is read
+_MISSED_HEARTBEATS = 3  # heartbeats a worker may miss before it counts as dead
 
 Topic = tuple[str, int]
 
@@ -37,7 +37,7 @@ class Lateness:
 
     @classmethod
     def of(cls, values: Iterable[timedelta]) -> Lateness:
-        """The figures of these; percentiles are values that occurred (nearest rank)."""
+        """The figures of `values`; percentiles by nearest rank."""
         sizes = sorted(value / timedelta(milliseconds=1) for value in values)
         return cls(len(sizes), _percentile(sizes, 50), _percentile(sizes, 99), _percentile(sizes, 100))
 
@@ -70,11 +70,11 @@ def _latest_runs(now: datetime, minutes: float) -> list[tuple[str, timedelta]]:
 
 @dataclass(frozen=True, slots=True)
 class LateHours:
-    """How late tasks ran in some hours: altogether, and in each, oldest first, by the instant at which it began."""
+    """How late tasks ran in some hours: in total, and per hour by its start, oldest first."""
 
     total: Lateness
     hours: list[tuple[datetime, Lateness]]
-    is_sample: bool  #: whether the earliest runs were too many to be looked at
+    is_sample: bool  #: whether the earliest runs were left out because of `SAMPLE`
 
 
 def lateness_by_hour(now: datetime, hours: int, task_types: Collection[str]) -> LateHours:
@@ -107,7 +107,7 @@ def overdue_by_topic(now: datetime) -> Counter[Topic]:
 
 
 def overdue_tasks(now: datetime) -> TaskInfoQuerySet:
-    """The tasks that `overdue_by_topic` counts; says the topics, so that the due index serves."""
+    """The tasks that `overdue_by_topic` counts; filters by topic, so that the due index is used."""
     before = overdue_before(now)
     topics = [Q(task_type=task_type, priority=priority) for (task_type, priority), _ in _due(before)]
     if not topics:
@@ -116,7 +116,7 @@ def overdue_tasks(now: datetime) -> TaskInfoQuerySet:
 
 
 def overdue_before(now: datetime) -> datetime:
-    """What was due before this and is still pending is overdue."""
+    """Pending tasks that were due before this are overdue."""
     return now - timedelta(seconds=conf.OVERDUE_ALARM)
 
 
@@ -129,30 +129,30 @@ def _due(before: datetime) -> list[tuple[Topic, TaskInfoQuerySet]]:
 
 
 def failed_by_type() -> Counter[str]:
-    """How many tasks of each type have failed for good and wait for a person; `COUNT_LIMIT` in all at most."""
+    """How many tasks of each type are dead, until a person retries them; `COUNT_LIMIT` in total at most."""
     failed = TaskInfoLog.objects.filter(status=TaskInfoLog.Status.FAILED)
     return Counter(failed.values_list("task_type", flat=True)[:COUNT_LIMIT])
 
 
 def failing_by_type() -> Counter[str]:
-    """How many pending tasks of each type have failed at least once; `COUNT_LIMIT` in all at most."""
-    tried = list(TaskInfo.objects.failing().values_list("task_id", flat=True)[:COUNT_LIMIT])
-    logs = TaskInfoLog.objects.filter(task_id__in=tried).exclude(error="") if tried else TaskInfoLog.objects.none()
+    """How many pending tasks of each type have failed at least once; `COUNT_LIMIT` in total at most."""
+    failing = list(TaskInfo.objects.failing().values_list("task_id", flat=True)[:COUNT_LIMIT])
+    logs = TaskInfoLog.objects.filter(task_id__in=failing).exclude(error="") if failing else TaskInfoLog.objects.none()
     return Counter(logs.values_list("task_type", flat=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What the database, or a worker's machine, refuses at this moment."""
+    """Work that the database, or a worker's machine, refuses at present."""
 
     trouble: Trouble
-    task_types: frozenset[str]  #: what cannot run; empty: nothing can
+    task_types: frozenset[str]  #: the types that cannot run; empty: all
     since: datetime | None
-    error: str  #: the database's own words, which may name tables and values
+    error: str  #: the database's error, which may name tables and values
 
 
 def refused_work(now: datetime) -> list[Refused]:
-    """What is refused, by the heartbeats of the workers that live; also by a database that can only be read."""
+    """Work refused according to the heartbeats of live workers, and by a read-only database."""
     found: defaultdict[Trouble, list[dict[str, str]]] = defaultdict(list)
     for rows in WorkerHeartbeat.objects.filter(seen_at__gte=alive_since(now)).values_list("refused", flat=True):
         for row in rows or ():
@@ -164,7 +164,7 @@ def refused_work(now: datetime) -> list[Refused]:
 
 
 def _trouble(value: str) -> Trouble:
-    """A worker of another version may know more kinds."""
+    """The trouble of this value; a worker of a newer version may report an unknown one."""
     return Trouble(value) if value in Trouble.values else Trouble.REFUSED
 
 
@@ -176,16 +176,16 @@ def _refused(trouble: Trouble, rows: Sequence[dict[str, str]]) -> Refused:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The workers that have given a sign of life lately."""
+    """The live workers."""
 
     count: int
-    task_types: frozenset[str]  #: what they run
-    queues: frozenset[str]  #: where they find it: "redis", or "database" while Redis is away or not used
-    last_sign: float | None  #: seconds since any worker, also one that died since, was seen; None: never
+    task_types: frozenset[str]  #: the types they run
+    queues: frozenset[str]  #: their queues: "redis", or "database" while Redis is away or not used
+    last_sign: float | None  #: seconds since the last heartbeat, also of a dead worker; None: never
 
 
 def workers(now: datetime) -> Workers:
-    """Who works at this moment."""
+    """The workers that are alive at `now`."""
     known = list(WorkerHeartbeat.objects.order_by("-seen_at"))
     alive = [worker for worker in known if worker.seen_at >= alive_since(now)]
     return Workers(
@@ -197,10 +197,10 @@ def workers(now: datetime) -> Workers:
 
 
 def works_without_redis(alive: Workers) -> bool:
-    """Whether these workers should get their tasks from Redis and do not reach it."""
+    """Whether some of these workers use the database queue although Redis is configured."""
     return bool(conf.REDIS_URL) and "database" in alive.queues
 
 
 def alive_since(now: datetime) -> datetime:
-    """A worker that was last seen before this is taken for dead."""
-    return now - timedelta(seconds=_SIGNS_MISSED * conf.HEARTBEAT_INTERVAL)
+    """A worker that was last seen before this counts as dead."""
+    return now - timedelta(seconds=_MISSED_HEARTBEATS * conf.HEARTBEAT_INTERVAL)

@@ -1,4 +1,4 @@
-"""Forgetting the records of tasks that ended long ago. Pending tasks are never touched, however old."""
+"""Prune the records of tasks that ended long ago. Pending tasks are never touched."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from datetime import datetime
 
 from scheduling.models import TaskInfoLog
 
-BATCH = 1000  #: rows deleted by one statement, so that nobody waits for its locks
+BATCH = 1000  #: rows deleted by one statement, to keep its locks short
 
 _CLOSED = (TaskInfoLog.Status.EXECUTED, TaskInfoLog.Status.CANCELLED, TaskInfoLog.Status.FAILED)
 
 
 def prune(cutoff: datetime) -> Iterator[int]:
-    """Delete the records of tasks closed before `cutoff`: a batch of each status in turn, so that none waits for all of
-    another's to be gone. Yields how many each turn removed.
+    """Delete the records of tasks closed before `cutoff`, in turns: a batch of each status, so that no status waits for
+    another. Yields how many records each turn deleted.
     """
     while removed := sum(_prune(status, cutoff) for status in _CLOSED):
         yield removed
@@ -23,5 +23,5 @@ def prune(cutoff: datetime) -> Iterator[int]:
 def _prune(status: TaskInfoLog.Status, cutoff: datetime) -> int:
     old = TaskInfoLog.objects.filter(status=status, updated_at__lt=cutoff)
     ids = list(old.order_by("updated_at").values_list("task_id", flat=True)[:BATCH])
-    # Said again, because a task may have been retried since the ids were read.
+    # Filtered again, because a task may have been retried since the ids were read.
     return old.filter(task_id__in=ids).delete()[0] if ids else 0

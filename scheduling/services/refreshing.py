@@ -1,6 +1,6 @@
-"""Keeping the queue in step with SQL: loading the coming window, and giving lost hints out again.
+"""Refresh and sweep: load the coming window into the queue and requeue lost hints.
 
-Everything here is additive and may be done twice: no key is emptied first, and the row check drops what is stale.
+Everything here is additive and idempotent: no key is emptied first, and the row check drops stale hints.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from scheduling.exceptions import ReconcilersFailed
 from scheduling.failures import trouble_of
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
 from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
-from scheduling.services.changing import rearm
+from scheduling.services.changing import reopen_recoverable
 from scheduling.services.retry import max_attempts, record_failure
 from scheduling.transactions import log_failure, retried
 
 logger = logging.getLogger(__name__)
 
-_LOOKED_AT = 100  # ready ids of which one at least should still be pending
-_SAME_INSTANT = 100_000  # rows read at once: MariaDB reads an instant from its beginning for each page of it
-_OUT_OF_TURN = timedelta(seconds=1)  # a worker may have in hand what is due so much earlier than what comes next
+_READY_SAMPLE = 100  # ready ids read per topic; at least one of them should still be pending
+_SAME_INSTANT_PAGE = 100_000  # rows per page: for each page, MariaDB scans an instant from its beginning
+_OUT_OF_ORDER = timedelta(seconds=1)  # a worker may be running tasks due this much before the next ready one
 
 
 @dataclass(slots=True)
 class RefreshReport:
-    """What one pass did."""
+    """Counts of one refresh pass."""
 
-    loaded: int = 0  #: hints that Redis did not have
+    loaded: int = 0  #: hints that were missing in Redis
     promoted: int = 0  #: hints that became ready
-    requeued: int = 0  #: overdue tasks given out again, and expired leases freed
-    healed: int = 0  #: repaired by the reconcilers of other apps
-    skipped: bool = False  #: another node holds the lock and is at it
+    requeued: int = 0  #: overdue tasks requeued, and expired leases released
+    reconciled: int = 0  #: rows repaired by the reconcilers
+    skipped: bool = False  #: another node holds the refresh lock
 
 
 def refresh() -> RefreshReport:
     """One pass: load the window, promote what is due, free expired leases, sweep, reconcile.
 
-    Only the holder of the refresh lock does it; who does not get the lock returns at once with `skipped`.
-    Raises when the database fails; without Redis it reconciles and frees leases all the same. Reconcilers that raise
-    keep nothing else from being done: `ReconcilersFailed` names them at the end, with the report.
+    Only the holder of the refresh lock runs it; any other caller returns at once with `skipped`. Raises when the
+    database fails; without Redis it still reconciles and frees leases. A reconciler that raises does not stop the
+    pass: `ReconcilersFailed` names it at the end, with the report.
     """
     queue = get_queue()
     token = queue.acquire(conf.REFRESH_LOCK)
@@ -61,10 +61,10 @@ def refresh() -> RefreshReport:
 
 def _pass(queue: DelayQueue) -> RefreshReport:
     report = RefreshReport()
-    report.healed += rearm()
+    report.reconciled += reopen_recoverable()
     failed = [name for reconcile in registry.reconcilers() if (name := _reconcile(reconcile, report))]
     report.requeued += sum(_free_expired_leases(topic) for topic in _topics_due_before(clock.now()))
-    for page in _pages_of_the_window(clock.now()):
+    for page in _window_pages(clock.now()):
         pushed = queue.push(page, now_ms=_now_ms())
         report.loaded += pushed.added
         report.promoted += pushed.promoted
@@ -78,32 +78,32 @@ def _pass(queue: DelayQueue) -> RefreshReport:
 def _reconcile(reconcile: registry.Reconciler, report: RefreshReport) -> str:
     """Run one reconciler; returns its name if it failed."""
     try:
-        report.healed += reconcile()
+        report.reconciled += reconcile()
     except Exception as error:
         trouble = trouble_of(error)
         if trouble and trouble.ends_connection:
             raise
         name = f"{reconcile.__module__}.{getattr(reconcile, '__qualname__', reconcile)}"
-        log_failure(logger, f"{name} failed; everything else goes on", error)
+        log_failure(logger, f"{name} failed; the pass continues", error)
         return name
     return ""
 
 
 def sweep(queue: DelayQueue | None = None, *, grace: float | None = None) -> int:
-    """Give out again what is overdue by `grace` seconds (default: `SWEEP_GRACE`) and that nobody is running.
+    """Requeue tasks that are overdue by `grace` seconds (default: `SWEEP_GRACE`) and not running. Returns their number.
 
-    This bounds every lost hint: a failed push, a lost pop, a dead worker, an emptied Redis. Where something is ready,
-    only what should have come before it is given out, so that a backlog is not queued twice. What has no handler here
-    is left to processes that have one; programs outside need no hints. Returns how many hints were given out.
+    This bounds the delay of every lost hint: a failed push, a lost pop, a dead worker, an emptied Redis. In a topic
+    with ready hints, only tasks due before those are requeued, so that a backlog is not queued twice. Task types
+    without a handler here are left to processes that have one; external programs need no hints.
     """
     queue = queue or get_queue()
     before = read_database_clock() - timedelta(seconds=conf.SWEEP_GRACE if grace is None else grace)
     handled = registry.task_types()
     overdue = [topic for topic in _topics_due_before(before) if topic[0] in handled]
     requeued = 0
-    for topic, ready in queue.ready(overdue, _LOOKED_AT).items() if overdue else ():
+    for topic, ready in queue.ready(overdue, _READY_SAMPLE).items() if overdue else ():
         if ready:
-            ids = _passed_over(topic, ready)
+            ids = _out_of_order_ids(topic, ready)
         else:
             ids = TaskInfo.objects.overdue_ids(*topic, now=before, limit=conf.SWEEP_LIMIT)
         if ids:
@@ -112,15 +112,15 @@ def sweep(queue: DelayQueue | None = None, *, grace: float | None = None) -> int
     return requeued
 
 
-def _passed_over(topic: Topic, ready: Sequence[int]) -> list[int]:
-    """The oldest tasks that were due well before those that are given out next, and that nobody is running.
+def _out_of_order_ids(topic: Topic, ready: Sequence[int]) -> list[int]:
+    """Ids of the oldest tasks that were due well before the next ready ones and are not running.
 
-    Tasks become ready in the order in which they are due, or were promised if that was later, so their hints are lost.
+    Tasks become ready in the order of their due time (or promise, if later), so the hints of these are lost.
     """
     first = min((task.due for task in by_ids(ready)), default=None)
     if first is None:
-        return []  # none of them is pending any more; the next look finds others
-    before = first - _OUT_OF_TURN
+        return []  # none of them is pending any more; the next sweep reads others
+    before = first - _OUT_OF_ORDER
     oldest = TaskInfo.objects.topic(*topic).due(before).free(database_now()).oldest_first()[: conf.BATCH_SIZE]
     ids = [task_id for task_id, promised in oldest.values_list("task_id", "promised_at") if promised <= before]
     with transaction.atomic():
@@ -136,18 +136,18 @@ def _topics_due_before(moment: datetime) -> list[Topic]:
     return [(task_type, priority) for task_type, priority, first in topics_with_tasks() if first <= moment]
 
 
-def _pages_of_the_window(now: datetime) -> Iterator[list[Hint]]:
-    """Hints of all tasks due within the window, in keyset pages; what is overdue is the sweep's business."""
+def _window_pages(now: datetime) -> Iterator[list[Hint]]:
+    """Hints of all tasks due within the window, in keyset pages; overdue tasks are left to the sweep."""
     start = now - timedelta(seconds=conf.SWEEP_GRACE)
     end = now + timedelta(seconds=conf.PRELOAD_WINDOW)
     for task_type, priority, first in topics_with_tasks():
         if first <= end:
-            yield from _pages_of_topic((task_type, priority), start, end)
+            yield from _topic_pages((task_type, priority), start, end)
 
 
-def _pages_of_topic(topic: Topic, start: datetime, end: datetime) -> Iterator[list[Hint]]:
+def _topic_pages(topic: Topic, start: datetime, end: datetime) -> Iterator[list[Hint]]:
     window = TaskInfo.objects.topic(*topic).filter(execute_time__lte=end).oldest_first()
-    hints = window.values_list("task_id", "execute_time")  # all of it is in the due index
+    hints = window.values_list("task_id", "execute_time")  # covered by the due index
     size = conf.PAGE_SIZE
     rows = list(hints.filter(execute_time__gte=start)[:size])
     while rows:
@@ -155,13 +155,13 @@ def _pages_of_topic(topic: Topic, start: datetime, end: datetime) -> Iterator[li
             yield [Hint(task_id, topic, to_milliseconds(due)) for task_id, due in rows[first : first + size]]
         last_id, start = rows[-1]
         rest_of_instant = hints.filter(execute_time=start, task_id__gt=last_id)
-        rows = list(rest_of_instant[:_SAME_INSTANT]) or list(hints.filter(execute_time__gt=start)[:size])
+        rows = list(rest_of_instant[:_SAME_INSTANT_PAGE]) or list(hints.filter(execute_time__gt=start)[:size])
 
 
 def _free_expired_leases(topic: Topic) -> int:
-    """Take expired leases back; a task whose every attempt ended so is given up."""
+    """Release expired leases; a task whose attempts all ended like that is dead."""
     expired = TaskInfo.objects.topic(*topic).due(database_now()).filter(leased_until__lte=database_now())
-    expired = expired.exclude(lease_token="")  # without one, no program has it: it waited, which needs no end
+    expired = expired.exclude(lease_token="")  # without a token it was deferred, not leased
     return sum(1 for task_id in expired.values_list("task_id", flat=True) if _free_lease(task_id))
 
 

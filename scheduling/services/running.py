@@ -1,12 +1,12 @@
-"""Running what is due: pop hints, then one transaction that locks the rows, does the effect and closes the tasks.
+"""Run due tasks: pop hints, then lock the rows, run the handlers and close the tasks in one transaction.
 
-The row lock is the lease. A worker that dies loses its locks with its connection, and the sweep gives the tasks
-on. A task is first run on trust. One that is well overdue, or has been tried before, may be the one that killed
-its worker: then the attempt is committed before it runs, and from the second attempt on it runs alone.
+The row lock is the lease. A worker that dies loses its locks with its connection, and the sweep requeues the tasks.
+A task that is well overdue, or has been tried before, is a suspect: it may have killed its worker. Then the attempt is
+committed before it runs, and from the second attempt on it runs alone (quarantine).
 
-What counts as a failure, `scheduling.failures` says. A batch that fails by a task's own fault is halved until that
-task is alone. What the database refuses is left as it was for a few seconds; whether it refuses everything, the next
-few tasks of the batch show.
+`scheduling.failures` defines what counts as a failure. A batch in which a task fails by its own fault is halved until
+that task is alone. Tasks that the database refuses are deferred for a few seconds; running a few of the batch alone
+shows whether it refuses all of them.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from scheduling.transactions import retried
 
 logger = logging.getLogger(__name__)
 
-_BEGINS_WITHIN = timedelta(seconds=1)  # from the moment an attempt was counted; afterwards its worker may be dead
-_GLANCES, _GLANCE = 5, 0.005  # how often a claimed row that is locked is tried again, and seconds between
-_SAMPLE = 3  # tasks of a refused batch that are tried alone before all of it is left for later
+_STARTS_WITHIN = timedelta(seconds=1)  # after an attempt was counted; later its worker counts as dead
+_LOCK_CHECKS, _LOCK_CHECK_PAUSE = 5, 0.005  # retries for a claimed row that is locked, and seconds between them
+_SAMPLE = 3  # tasks of a refused batch that run alone before all of it is deferred
 
 
 @dataclass(slots=True)
 class RunReport:
-    """What one round, or several added up, has done."""
+    """Counts of one round, or of several added up."""
 
     executed: int = 0
     failed: int = 0  #: attempts that raised
-    dropped: int = 0  #: tasks that had become void
-    refused: int = 0  #: tasks that the database refused to run; they are as they were
+    dropped: int = 0  #: tasks that their handler dropped
+    refused: int = 0  #: tasks that the database refused; they are unchanged
     late_max: timedelta = field(default_factory=timedelta)
     popped: int = 0  #: hints taken from the queue
     next_due_ms: int | None = None  #: when the next hint becomes due, as far as the queue knows
@@ -66,7 +66,7 @@ class RunReport:
 
     @property
     def handled(self) -> int:
-        """Tasks on which something was decided."""
+        """Tasks that were executed, failed or dropped."""
         return self.executed + self.failed + self.dropped
 
 
@@ -85,14 +85,13 @@ def run_once(
     breakers: Breakers | None = None,
     beat: Callable[[], None] = lambda: None,
 ) -> RunReport:
-    """One round, with what it did. `task_types` narrows it to some of the types that have a handler.
+    """Run one round and return its report. `task_types` limits it to some of the types that have a handler.
 
-    `now_ms` is by the database's clock; without it this process's own, corrected, saves the question. `breakers` are
-    what a worker knows of earlier refusals; types that rest are left alone. `beat` is called before each transaction.
-    Raises when the connection is lost.
+    `now_ms` is the database's time; the default is this process's corrected clock, which needs no query. Types whose
+    breaker is open are left out. `beat` is called before each transaction. Raises when the connection is lost.
     """
     queue, breakers = queue or get_queue(), breakers or Breakers()
-    _uncount(breakers)
+    _uncount_attempts(breakers)
     types = registry.task_types() if task_types is None else registry.task_types() & set(task_types)
     popped = queue.pop(breakers.closed(types), limit, now_ms=now_ms or int(clock.timestamp() * 1000))
     report = RunReport(next_due_ms=popped.next_due_ms)
@@ -111,7 +110,7 @@ def _urgent_and_short_first(popped: tuple[Topic, list[int]]) -> tuple[int, int]:
 
 
 class Round:
-    """The work on one batch of popped ids."""
+    """Runs one batch of popped ids."""
 
     def __init__(
         self,
@@ -127,28 +126,28 @@ class Round:
         self.task_type = task_type
         self.beat = beat
         self.report = RunReport()
-        self.versions: dict[int, int] = {}  # of the tasks that were locked
+        self.versions: dict[int, int] = {}  # of locked tasks, by id
         self.refusals: list[tuple[Trouble, BaseException]] = []
         self.refused: set[int] = set()
 
     def run(self, ids: Sequence[int]) -> RunReport:
-        """Run the tasks behind `ids`, fresh ones as one batch, suspects apart."""
-        suspects = self._run_together(ids, trusted=True)
+        """Run the tasks with these ids: fresh ones as one batch, suspects alone."""
+        suspects = self._run_batch(ids, trusted=True)
         self._run_counted([task_id for task_id, counted in suspects.items() if counted])
         for task_id in [task_id for task_id, counted in suspects.items() if not counted]:
-            self._run_counted(list(self._run_together([task_id], trusted=True)))
-        self._conclude()
+            self._run_counted(list(self._run_batch([task_id], trusted=True)))
+        self._finish()
         return self.report
 
     def _run_counted(self, ids: Sequence[int]) -> None:
-        """Run tasks whose attempt is counted already; what of them is refused will be uncounted."""
+        """Run tasks whose attempt is already counted; those that are refused will be uncounted."""
         self.breakers.uncounted.update(ids)
-        self._run_together(ids, trusted=False)
+        self._run_batch(ids, trusted=False)
 
-    def _run_together(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
-        """Run a batch, and less of it if that fails. Returns the suspects found, and whether they may run now.
+    def _run_batch(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
+        """Run a batch, and parts of it if that fails. Returns the suspects, and whether they may run now.
 
-        The parts run outside the `except` block: what they raise has nothing to do with the first error.
+        The parts run outside the `except` block, so that their errors are not chained to the first one.
         """
         if not ids:
             return {}
@@ -162,15 +161,15 @@ class Round:
             return suspects
         trouble = trouble_of(error)
         if trouble is None:
-            return self._blame(ids, error, trusted=trusted)
+            return self._isolate_failure(ids, error, trusted=trusted)
         if trouble.ends_connection:
             raise error
-        return self._bear(ids, trouble, error, trusted=trusted)
+        return self._handle_trouble(ids, trouble, error, trusted=trusted)
 
-    def _blame(self, ids: Sequence[int], error: BaseException, *, trusted: bool) -> dict[int, bool]:
-        """One of these tasks raised by its own fault: find it by halves, and count its attempt."""
+    def _isolate_failure(self, ids: Sequence[int], error: BaseException, *, trusted: bool) -> dict[int, bool]:
+        """Find the task that raised by its own fault, by halves, and count its attempt."""
         if len(ids) > 1:
-            logger.warning("a batch of %d failed (%s); its halves are run apart", len(ids), error)
+            logger.warning("a batch of %d failed (%s); its halves are run separately", len(ids), error)
             return self._run_halves(ids, trusted=trusted)
         text = "".join(traceback.format_exception(error))
         try:
@@ -180,7 +179,7 @@ class Round:
             trouble = trouble_of(refusal)
             if trouble is None or trouble.ends_connection:
                 raise
-            return self._bear(ids, trouble, refusal, trusted=trusted)
+            return self._handle_trouble(ids, trouble, refusal, trusted=trusted)
         self.breakers.uncounted.discard(ids[0])
         return {}
 
@@ -188,13 +187,13 @@ class Round:
         middle = len(ids) // 2
         halves = ids[:middle], ids[middle:]
         return {
-            task_id: counted
-            for half in halves
-            for task_id, counted in self._run_together(half, trusted=trusted).items()
+            task_id: counted for half in halves for task_id, counted in self._run_batch(half, trusted=trusted).items()
         }
 
-    def _bear(self, ids: Sequence[int], trouble: Trouble, error: BaseException, *, trusted: bool) -> dict[int, bool]:
-        """The database refused these tasks. If one of a few runs alone, so may others; else all are left for later."""
+    def _handle_trouble(
+        self, ids: Sequence[int], trouble: Trouble, error: BaseException, *, trusted: bool
+    ) -> dict[int, bool]:
+        """Run a few of the refused tasks alone; if one succeeds, run the rest in halves, else defer all."""
         self.refusals.append((trouble, error))
         self.refused.update(ids)
         left, suspects = list(ids), dict[int, bool]()
@@ -202,49 +201,49 @@ class Round:
             handled = self.report.handled
             left.remove(task_id)
             self.refused.discard(task_id)
-            suspects |= self._run_together([task_id], trusted=trusted)
+            suspects |= self._run_batch([task_id], trusted=trusted)
             if self.report.handled > handled:
                 self.refused.difference_update(left)
                 return suspects | self._run_halves(left, trusted=trusted)
         return suspects
 
-    def _conclude(self) -> None:
-        """Leave what was refused for later, and let the breaker know."""
+    def _finish(self) -> None:
+        """Defer refused tasks, and update the breaker."""
         self.report.refused = len(self.refused)
         if not self.refusals:
             if self.report.handled and (closed := self.breakers.succeeded(self.task_type)):
                 logger.warning(
-                    "%s: runs again; it was refused since %s", self.task_type, f"{closed.since:%H:%M:%S} UTC"
+                    "%s: runs again; it had been refused since %s", self.task_type, f"{closed.since:%H:%M:%S} UTC"
                 )
             return
         trouble, error = self.refusals[-1]
         some_ran = self.report.handled > 0
         pause = self.breakers.refused(self.task_type, trouble, error, times=len(self.refusals), some_ran=some_ran)
         logger.error(
-            "%s: %d tasks were refused and are tried again in %.1f s. %s (%s)",
+            "%s: %d tasks were refused and are retried in %.1f s. %s (%s)",
             self.task_type, len(self.refused), pause, trouble.label, error,
         )  # fmt: skip
         try:
-            _leave_for_later(self.refused, pause)
-            _uncount(self.breakers)
+            _defer(self.refused, pause)
+            _uncount_attempts(self.breakers)
         except DatabaseError as refusal:
-            logger.error("nor could that be noted: %s", refusal)
+            logger.error("the refused tasks could not be deferred: %s", refusal)
 
     def _attempt(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
         outcome = _run_transaction(ids, trusted, self.worker, self.versions)
         self.report += outcome.report
-        for _ in range(0 if trusted else _GLANCES):  # what we have claimed, others lock only to look at it
+        for _ in range(0 if trusted else _LOCK_CHECKS):  # others lock a claimed row only briefly
             if not outcome.missing:
                 break
-            time.sleep(_GLANCE)
+            time.sleep(_LOCK_CHECK_PAUSE)
             outcome = _run_transaction(sorted(outcome.missing), trusted, self.worker, self.versions)
             self.report += outcome.report
         if outcome.missing:
-            self._give_back(outcome.missing)
+            self._push_back(outcome.missing)
         return outcome.suspects
 
-    def _give_back(self, ids: Collection[int]) -> None:
-        """A hint that came before its task was due, because that was moved or a clock is wrong, is put back."""
+    def _push_back(self, ids: Collection[int]) -> None:
+        """Push the hints of tasks that are not due yet, because they were rescheduled or a clock is wrong."""
         waiting = by_ids(ids).filter(execute_time__gt=database_now())
         if hints := [Hint.of(task) for task in waiting]:
             self.queue.push(hints, now_ms=int(clock.timestamp() * 1000))
@@ -252,18 +251,18 @@ class Round:
 
 @dataclass(slots=True)
 class Outcome:
-    """What one transaction did."""
+    """The result of one transaction."""
 
     report: RunReport = field(default_factory=RunReport)
     missing: set[int] = field(default_factory=set)  #: ids that were gone, locked or not due
-    suspects: dict[int, bool] = field(default_factory=dict)  #: ids set apart; True: the attempt is counted
+    suspects: dict[int, bool] = field(default_factory=dict)  #: ids in quarantine; True: the attempt is counted
 
 
 @retried
 def _run_transaction(ids: Sequence[int], trusted: bool, worker: str, versions: dict[int, int]) -> Outcome:
-    """Lock, drop what is gone or not due, do the effect, close the log, delete the rows: all or nothing.
+    """Lock the rows that are due, run the handlers, close the records and delete the rows: all or nothing.
 
-    `versions` gets those of the tasks that were locked, also when the effect fails.
+    `versions` receives the versions of the locked tasks, also when a handler raises.
     """
     due = by_ids(ids).due(database_now())
     tasks = list((due.free(database_now()) if trusted else due).locked())
@@ -277,56 +276,56 @@ def _run_transaction(ids: Sequence[int], trusted: bool, worker: str, versions: d
         by_type[task.task_type].append(task)
     for task_type, batch in by_type.items():
         if found := registry.get(task_type):
-            _settle(batch, found.function(batch) or {}, outcome.report, worker, counted=not trusted)
+            _close_tasks(batch, found.function(batch) or {}, outcome.report, worker, counted=not trusted)
     return outcome
 
 
 def _quarantine_suspects(tasks: Sequence[TaskInfo], report: RunReport, worker: str) -> dict[int, bool]:
-    """Count an attempt of tasks that may have killed a worker before, and record those that did so too often.
+    """Count an attempt of each suspect, and record a failure of those that killed too many workers.
 
-    Until the attempt begins nobody else may count it as his: that would look like one worker dying after the other.
-    What was counted before is counted again only when it is alone, immediately before it runs.
+    A short lease keeps other workers from counting the same attempt, which would look like another crash. A task that
+    was counted before is counted again only when it is alone, immediately before it runs.
     """
     now = clock.now()
-    suspicious = timedelta(seconds=conf.SUSPECT_AFTER)
-    suspects = [task for task in tasks if task.attempts or now - task.due > suspicious]
-    deaths = _deaths([task for task in suspects if task.attempts >= max_attempts(task.task_type)])
+    suspect_after = timedelta(seconds=conf.SUSPECT_AFTER)
+    suspects = [task for task in tasks if task.attempts or now - task.due > suspect_after]
+    crashes = _crash_counts([task for task in suspects if task.attempts >= max_attempts(task.task_type)])
     counted: set[int] = set()
     for task in suspects:
-        if dead := deaths.get(task.task_id):
-            times = "once" if dead == 1 else f"{dead} times"
+        if count := crashes.get(task.task_id):
+            times = "once" if count == 1 else f"{count} times"
             record_failure(task, f"Its worker died {times} while running it.", worker=worker)
             report.failed += 1
         elif not task.attempts or len(tasks) == 1:
             counted.add(task.task_id)
-    by_ids(counted).update(attempts=F("attempts") + 1, leased_until=now + _BEGINS_WITHIN)
+    by_ids(counted).update(attempts=F("attempts") + 1, leased_until=now + _STARTS_WITHIN)
     return {task.task_id: task.task_id in counted for task in suspects}
 
 
-def _deaths(tasks: Sequence[TaskInfo]) -> dict[int, int]:
-    """How many attempts of each task were counted since the last one of which the record tells: those were crashes."""
+def _crash_counts(tasks: Sequence[TaskInfo]) -> dict[int, int]:
+    """How many attempts of each task were counted after the last recorded one: those were crashes."""
     ids = [task.task_id for task in tasks]
     recorded = dict(TaskInfoLog.objects.filter(task_id__in=ids).values_list("task_id", "attempts")) if ids else {}
     return {task.task_id: task.attempts - recorded.get(task.task_id, 0) for task in tasks}
 
 
-def _settle(
+def _close_tasks(
     tasks: Sequence[TaskInfo], verdicts: Mapping[int, Verdict], report: RunReport, worker: str, *, counted: bool
 ) -> None:
-    """Close what was executed or dropped; what was postponed stays as it is."""
+    """Close executed and dropped tasks; postponed ones stay pending."""
     now = read_database_clock()
     done = [task for task in tasks if task.task_id not in verdicts]
     for attempts in {task.attempts for task in done}:
         ids = [task.task_id for task in done if task.attempts == attempts]
-        made = attempts if counted else attempts + 1
-        TaskInfoLog.objects.filter(task_id__in=ids).executed(now=now, attempts=made, worker=worker)
+        total = attempts if counted else attempts + 1
+        TaskInfoLog.objects.filter(task_id__in=ids).executed(now=now, attempts=total, worker=worker)
     dropped = {task_id: verdict for task_id, verdict in verdicts.items() if isinstance(verdict, Drop)}
     for reason in {verdict.reason for verdict in dropped.values()}:
         ids = [task_id for task_id, verdict in dropped.items() if verdict.reason == reason]
         logs = TaskInfoLog.objects.filter(task_id__in=ids)
         logs.change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker)
     delete_by_ids([task.task_id for task in done] + list(dropped))
-    if counted:  # before it ran, because it might have killed its worker; it was not even begun
+    if counted:  # before it ran; a postponed task has not begun
         postponed = [task_id for task_id, verdict in verdicts.items() if isinstance(verdict, Postpone)]
         by_ids(postponed).update(attempts=F("attempts") - 1, leased_until=None)
     report.executed += len(done)
@@ -336,9 +335,9 @@ def _settle(
 
 @retried
 def _record_failure(task_id: int, version: int | None, error: str, trusted: bool, worker: str) -> int:
-    """Write a failed attempt down unless the task was moved, taken or cancelled meanwhile; 1 if it was written.
+    """Record a failed attempt unless the task was rescheduled, locked or cancelled meanwhile; 1 if it was recorded.
 
-    What was moved may be due again already, and has done nothing wrong.
+    A task that was rescheduled may be due again already, but has another version.
     """
     task = by_ids([task_id]).at_version(version).due(database_now()).locked().first()
     if task is None:
@@ -349,21 +348,21 @@ def _record_failure(task_id: int, version: int | None, error: str, trusted: bool
 
 
 @retried
-def _leave_for_later(ids: Collection[int], seconds: float) -> None:
-    """Nobody takes up what was refused before that; when it was due, and so how late it is, stays as it was."""
+def _defer(ids: Collection[int], seconds: float) -> None:
+    """Keep refused tasks from running for `seconds`; their due time, and so their lateness, does not change."""
     free = [task.task_id for task in by_ids(ids).filter(lease_token="").locked()]
     by_ids(free).update(leased_until=read_database_clock() + timedelta(seconds=seconds))
 
 
-def _uncount(breakers: Breakers) -> None:
-    """Take attempts back that were counted beforehand and came to nothing because the database was in trouble."""
+def _uncount_attempts(breakers: Breakers) -> None:
+    """Undo counted attempts that never ran because of trouble with the database."""
     if breakers.uncounted:
-        breakers.uncounted = _uncount_free(breakers.uncounted)
+        breakers.uncounted = _uncount_unlocked(breakers.uncounted)
 
 
 @retried
-def _uncount_free(ids: Collection[int]) -> set[int]:
-    """Returns those that another worker has in hand, for the next time."""
+def _uncount_unlocked(ids: Collection[int]) -> set[int]:
+    """Uncount the unlocked tasks; returns the ids that another worker has locked, for the next round."""
     free = {task.task_id for task in by_ids(ids).locked()}
     by_ids(free).update(attempts=Greatest(F("attempts"), 1) - 1)
     return set(by_ids(set(ids) - free).values_list("task_id", flat=True))

@@ -1,6 +1,6 @@
-"""Child process: moves and cancels tasks, and gives hints out early, until SIGTERM.
+"""Child process: reschedules and cancels tasks, and pushes hints early, until SIGTERM.
 
-Then it prints the ids of the tasks that it moved, as JSON.
+Then it prints the ids of the rescheduled tasks as JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ moved: set[int] = set()
 
 
 def main() -> None:
-    """Change something, again and again, whatever the database says."""
+    """Change tasks repeatedly, ignoring database errors."""
     with stop_on_signals() as stopping:
         while not stopping.wait(PAUSE):
             try:
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def pick(task_type: str) -> TaskInfo | None:
-    """One of the tasks that are due next; each once, and none that a fault waits for."""
+    """One of the tasks that are due next; each once, except those that a fault waits for."""
     pending = next_due(task_type, but=moved)
     return random.choice(pending) if pending else None
 
@@ -53,21 +53,21 @@ def next_due(task_type: str, *, but: Collection[int] = ()) -> list[TaskInfo]:
 
 
 def move_note() -> None:
-    """Also what a worker has in hand at this moment."""
+    """Also one that a worker is running."""
     if task := pick("probe.note"):
         moved.add(task.task_id)
         reschedule_task(task.task_id, read_database_clock() + timedelta(seconds=random.uniform(0, FURTHEST)))
 
 
 def cancel_note() -> None:
-    """So that its effect must not be there."""
+    """Cancel a task, which must have no effect."""
     if task := pick("probe.note"):
         moved.add(task.task_id)  # the answer may get lost with the connection
         cancel_task(task.task_id)
 
 
 def move_article() -> None:
-    """By its own time, as an editor would; what is published meanwhile stays as it is."""
+    """Reschedule an article by its time, as an editor would; a published one stays."""
     if task := pick("articles.publish"):
         moved.add(task.task_id)
         with transaction.atomic():
@@ -78,7 +78,7 @@ def move_article() -> None:
 
 
 def offer_notes() -> None:
-    """Before they are due, and also what a worker has in hand."""
+    """Push hints before tasks are due, and of running ones."""
     if tasks := next_due("probe.note"):
         get_queue().requeue(tasks[0].topic, [task.task_id for task in tasks])
 

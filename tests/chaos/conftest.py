@@ -1,4 +1,4 @@
-"""A stand for the fault proof, whose servers are nobody else's and may be killed, and the table it ends with."""
+"""Fixtures of the chaos tests: servers that may be killed, and the table of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child process: an editor who does one thing after the other with articles that others have in hand, too.
+"""Child process: an editor who changes articles that other editors change, too.
 
 `python -m tests.chaos.editors '{"name": "bob", "operations": 50}'`, or `"seconds"` instead of `"operations"`, prints
 what came of it as JSON: how much was done, refused, run again after a collision, and which errors reached the editor.
@@ -39,7 +39,7 @@ APART = 1.5  # seconds within which everything is scheduled
 
 
 class Editor:
-    """One person with a log-in of his own, and a random number of things to do."""
+    """A logged-in user who runs random operations."""
 
     def __init__(self, name: str) -> None:
         self.random = random.Random(name)
@@ -50,7 +50,7 @@ class Editor:
         self.errors: Counter[str] = Counter()
 
     def work(self, *, operations: float = float("inf"), seconds: float = float("inf")) -> None:
-        """Do so many things, or as many as the time allows."""
+        """Run a number of operations, or as many as the time allows."""
         end = time.monotonic() + seconds
         while self.did.total() < operations and time.monotonic() < end:
             act = self.random.choice(ACTS)
@@ -64,7 +64,7 @@ class Editor:
                 self.errors[f"{act.__name__}: {type(error).__name__}: {error}"[:300]] += 1
 
     def some(self, most: int) -> list[Article]:
-        """Articles in no order at all."""
+        """Articles in random order."""
         ids = list(Article.objects.values_list("pk", flat=True))
         return [Article(pk=pk) for pk in self.random.sample(ids, min(most, len(ids)))]
 
@@ -75,7 +75,7 @@ class Editor:
         return soon(seconds=self.random.uniform(-APART, APART))
 
     def post(self, path: str, **values: Any) -> None:
-        """Ask the API. Raises `Refused`, and what a view raises."""
+        """Call the API. Raises `Refused`, and exceptions of the view."""
         self.send(self.client.post, path, values)
 
     def patch(self, path: str, **values: Any) -> None:
@@ -90,7 +90,7 @@ class Editor:
 
 
 class Refused(Exception):
-    """The API said no."""
+    """The API returned an error."""
 
 
 def schedule_many(editor: Editor) -> None:
@@ -109,7 +109,7 @@ def edit(editor: Editor) -> None:
 
 
 def take(editor: Editor) -> None:
-    """Steps that take an article round."""
+    """Transitions that lead an article back to its first status."""
     transition = editor.random.choice(
         (publishing.submit, publishing.publish_now, publishing.unpublish, publishing.republish, publishing.unschedule)
     )
@@ -158,7 +158,7 @@ def end_release(editor: Editor) -> None:
 
 
 def bring_in(editor: Editor) -> None:
-    """The file of a program that keeps sending the same articles."""
+    """Import a file with the same articles again."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "news.jsonl"
         lines = (
@@ -174,7 +174,7 @@ def bring_in(editor: Editor) -> None:
 
 
 def replace(editor: Editor) -> None:
-    """An article goes, another one comes."""
+    """Delete an article and create another one."""
     Article.objects.filter(pk=editor.one().pk).delete()
     Article.objects.create(title="New", status=APPROVED, publish_at=editor.moment(), author=editor.user)
 
@@ -191,7 +191,7 @@ ACTS: Sequence[Callable[[Editor], None]] = (
 
 
 class Collisions(logging.Handler):
-    """Counts the transactions that were run again."""
+    """Counts the retried transactions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -202,7 +202,7 @@ class Collisions(logging.Handler):
 
 
 def found(articles: int, editors: Sequence[str]) -> None:
-    """Set the stage."""
+    """Create the data."""
     now = read_database_clock()
     channel, users = make_channel(), [make_editor(name) for name in editors]
     for number in range(5):
@@ -213,7 +213,7 @@ def found(articles: int, editors: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Set the stage, or play a part."""
+    """Create the data, or run an editor."""
     wanted = json.loads(sys.argv[1])
     if "articles" in wanted:
         found(**wanted)

@@ -1,4 +1,4 @@
-"""What can go wrong. Each fault is done to a `Trial` and returns when it is over."""
+"""Faults. Each is applied to a `Trial` and returns when it is over."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OUTAGE = 3.0  # seconds a server or worker is away, unless the fault says otherw
 
 
 def empty_redis(trial: Trial) -> None:
-    """Somebody types FLUSHALL."""
+    """An operator runs FLUSHALL."""
     trial.stand.queue().flushall()
 
 
@@ -35,13 +35,13 @@ def kill_worker(trial: Trial) -> None:
 
 
 def kill_supervisor(trial: Trial) -> None:
-    """The parent of the workers is killed; somebody starts another one."""
+    """The supervisor is killed, and another one is started."""
     trial.workers.kill()
     trial.start_workers()
 
 
 def freeze_worker(trial: Trial) -> None:
-    """A worker stands still in the middle of a batch, and goes on long after its tasks were due."""
+    """A worker is stopped in the middle of a batch, and continues long after its tasks were due."""
     process, task_id = _begin(trial, "probe.slow", seconds=2)
     with _stopped([process]):
         _offer(trial, "probe.slow", [task_id])
@@ -50,7 +50,7 @@ def freeze_worker(trial: Trial) -> None:
 
 
 def _another_runs(trial: Trial, in_hand: int) -> None:
-    """Nobody waits for the row in the hands of the worker that stands still, although it was given out again."""
+    """No worker waits for the row that the stopped worker has locked, although its hint was requeued."""
     task_id = trial.insert("probe.note")
     locks = "SELECT lock_trx_id, lock_mode FROM information_schema.innodb_locks WHERE lock_data = %s"
 
@@ -77,7 +77,7 @@ def stop_redis_for_ten_seconds(trial: Trial) -> None:
 
 
 def black_hole_redis(trial: Trial) -> None:
-    """Redis accepts what is sent to it and never answers."""
+    """Redis accepts commands and never responds."""
     with _frozen(trial.stand.redis):
         time.sleep(OUTAGE)
 
@@ -91,7 +91,7 @@ def fill_redis(trial: Trial) -> None:
 
 
 def demote_redis(trial: Trial) -> None:
-    """A failover leaves the workers with a replica, which can only be read."""
+    """A failover leaves the workers with a replica, which is read-only."""
     redis = trial.stand.queue()
     redis.replicaof("127.0.0.1", "1")
     time.sleep(OUTAGE)
@@ -99,25 +99,25 @@ def demote_redis(trial: Trial) -> None:
 
 
 def kill_mariadb(trial: Trial) -> None:
-    """MariaDB dies of SIGKILL and is started again."""
+    """MariaDB is killed and restarted."""
     trial.stand.mariadb.kill()
     trial.stand.mariadb.start()
 
 
 def freeze_mariadb(trial: Trial) -> None:
-    """MariaDB stands still for a while."""
+    """MariaDB is stopped for a while."""
     with _frozen(trial.stand.mariadb):
         time.sleep(OUTAGE)
 
 
 def refresh_twice_at_once(trial: Trial) -> None:
-    """Two people run refresh by hand, at the same moment and beside the workers' own."""
+    """Two operators run refresh at the same time as the workers."""
     passes = [trial.stand.start("manage.py", "refresh") for _ in range(2)]
     assert [process.wait() for process in passes] == [0, 0]
 
 
 def offer_early_hints(trial: Trial) -> None:
-    """Hints of tasks that are not due are given out."""
+    """Hints of tasks that are not due are made ready."""
     for task_type in ("probe.note", "articles.publish"):
         later = "execute_time > UTC_TIMESTAMP(6) + INTERVAL 1 SECOND ORDER BY execute_time LIMIT 100"
         rows = trial.stand.rows(f"SELECT task_id FROM taskinfo WHERE task_type = '{task_type}' AND {later}")
@@ -126,21 +126,21 @@ def offer_early_hints(trial: Trial) -> None:
 
 
 def set_clocks(trial: Trial) -> None:
-    """The workers believe in another time, both earlier and later, and Redis' clock is set back by an hour."""
+    """The workers' clocks are set earlier and later, and Redis' clock is set back by an hour."""
     for seconds in (5, -10):
         trial.add("probe.clock", 4, parameters={"seconds": seconds})
         set_redis_back(trial.stand.queue())
 
 
 def set_redis_back(client: Redis) -> None:
-    """What expires does so an hour later than it should."""
+    """Keys expire an hour late."""
     for key in client.scan_iter():
         if client.pttl(key) >= 0:
             client.pexpire(key, 3_600_000)
 
 
 def correct_what_fails(trial: Trial) -> None:
-    """Somebody corrects a task while it fails for the last time; then it is another one, and due at once."""
+    """A task is corrected during its last failing attempt; then it has another version, and is due at once."""
     process, task_id = _begin(trial, "probe.broken", seconds=1)
     with _stopped(trial.workers.children() - {process}):  # or they would run it before its failure is noted
         trial.correct(task_id)
@@ -148,7 +148,7 @@ def correct_what_fails(trial: Trial) -> None:
 
 
 def write_garbage(trial: Trial) -> None:
-    """Another program uses our keys."""
+    """Another program writes to the queue's keys."""
     redis = trial.stand.queue()
     with suppress(RedisError):
         redis.zadd("sched:future:{probe.note:0}", {"not a task": 0, "": 1})
@@ -157,12 +157,12 @@ def write_garbage(trial: Trial) -> None:
 
 
 def _offer(trial: Trial, task_type: str, ids: Sequence[int]) -> None:
-    """Give hints out, and wait until workers have taken them."""
+    """Make hints ready, and wait until workers have popped them."""
     redis, key = trial.stand.queue(), f"sched:ready:{{{task_type}:0}}"
     hints = {str(task_id).encode() for task_id in ids}
     redis.sadd("sched:topics", f"{task_type}:0")  # a Redis that came back empty may not know it
     redis.lpush(key, *hints)
-    eventually(lambda: hints.isdisjoint(redis.lrange(key, 0, -1)), 30, "nobody takes hints")
+    eventually(lambda: hints.isdisjoint(redis.lrange(key, 0, -1)), 30, "no worker pops hints")
 
 
 def _is_closed(trial: Trial, task_id: int) -> bool:
@@ -194,7 +194,7 @@ def _begin(trial: Trial, task_type: str, *, seconds: float) -> tuple[int, int]:
     """The process id of a worker that has just begun a task that takes some seconds, and the task's id."""
     seen = len(_begun(trial, task_type))
     task_id = trial.insert(task_type, parameters={"seconds": seconds})
-    eventually(lambda: len(_begun(trial, task_type)) > seen, 30, "nobody runs a task without a hint")
+    eventually(lambda: len(_begun(trial, task_type)) > seen, 30, "no worker runs a task without a hint")
     return _begun(trial, task_type)[-1], task_id
 
 

@@ -25,7 +25,7 @@ from scheduling.services import add_tasks  # noqa: E402
 
 
 def main() -> None:
-    """Store each kind."""
+    """Store the tasks of each kind."""
     kinds, now = json.loads(sys.argv[1]), time.time()
     for kind in kinds:
         if kind["task_type"] == "articles.publish":
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def store_articles(dues: Iterable[datetime]) -> None:
-    """With their tasks, in the time that one takes otherwise."""
+    """Store articles and their tasks in bulk."""
     approved = Article.Status.APPROVED
     with transaction.atomic():
         stored = Article.objects.bulk_create(Article(title="News", status=approved, publish_at=due) for due in dues)

@@ -1,4 +1,4 @@
-"""A man in the middle between the workers and a server, who can lose a reply of Redis or swallow what is connected."""
+"""A proxy between the workers and a server, which can drop a reply of Redis or all data of its connections."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Proxy:
         self._swallowed: set[socket.socket] = set()  # ends of connections through which nothing passes any more
 
     def lose_next_ids(self) -> None:
-        """Drop the next answer that gives ids out, and with it the connection; `lost` is set when it happened."""
+        """Drop the next reply with ids, and the connection; sets `lost` when it happened."""
         self._armed.set()
 
     def swallow(self) -> None:
-        """Pass nothing more on of what is connected by now, as a firewall does that has forgotten it."""
+        """Forward no more data on the current connections, like a firewall that dropped them."""
         self._swallowed.update(self._ends)
 
     def swallow_on(self, word: bytes) -> None:
-        """Do that as soon as somebody sends this word."""
+        """Do that as soon as a client sends this word."""
         self._word = word
 
     def __enter__(self) -> Proxy:
@@ -81,7 +81,7 @@ class Proxy:
 
 
 def _close(end: socket.socket) -> None:
-    """Also for the thread that reads from it."""
+    """Shut down, which also ends the thread that reads from it."""
     with suppress(OSError):
         end.shutdown(socket.SHUT_RDWR)
     end.close()

@@ -1,4 +1,4 @@
-"""A minute of refused audit entries while articles, an update and a release become due; then somebody repairs it."""
+"""A minute of refused audit entries while articles, an update and a release become due; then it is repaired."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OUTAGE = 60.0
 def test_everything_is_out_within_15_seconds_of_the_repair(
     start_manage: StartManage, queue: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """E1: with the engine's own waits; nobody presses anything, and the dashboard names the trouble in 5 seconds."""
+    """E1: with the engine's own waits; no one does anything, and the dashboard names the trouble in 5 seconds."""
     work = Work.plan(articles=200)
     start_manage("poll", "--forever", "--processes", "2", env={"REDIS_URL": ""} if queue == "database" else None)
     eventually(lambda: WorkerHeartbeat.objects.count() == 2, 30)

@@ -44,7 +44,7 @@ GUST = [
 UNMASKED = {
     "due": r"early=[1-9]",
     "skip_locked": "a worker waits for one that stands still",
-    "sweep": "nobody runs a task without a hint",
+    "sweep": "no worker runs a task without a hint",
     "version": r"lost=1,",
 }
 """How the storm fails without each condition."""
@@ -106,7 +106,7 @@ def test_a_handler_that_raises_is_undone_and_tried_again_and_the_others_run(stan
 
 
 def test_a_task_whose_long_transaction_commits_after_its_time_runs_at_once(stand: Stand) -> None:
-    """R2.5: nobody tells the workers of it, the sweep finds it."""
+    """R2.5: without a hint, the sweep finds it."""
     trial = Trial(stand, tasks=2, seconds=1)
     trial.run([_commit_late])
     report = trial.report()

@@ -1,4 +1,4 @@
-"""One experiment: supervised workers, tasks that become due one after the other, and a fault in the middle of it."""
+"""One experiment: supervised workers, tasks that become due one by one, and faults meanwhile."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PUBLISHED = 9
 
 @dataclass(frozen=True)
 class Report:
-    """What became of the tasks; times are in milliseconds, lateness the most of those due in that span."""
+    """Results of the tasks; times are in milliseconds, lateness is the maximum of a span."""
 
     tasks: int
     lost: int  #: still pending, or without their effect
@@ -46,7 +46,7 @@ class Trial:
     """A run of some seconds on a stand; use `run`, then `report`."""
 
     def __init__(self, stand: Stand, *, tasks: int, seconds: float, env: dict[str, str] | None = None) -> None:
-        """`env` is what the workers find different in their environment."""
+        """`env` has further environment variables of the workers."""
         self.stand = stand
         self.env = env or {}
         self.tasks = tasks
@@ -60,7 +60,7 @@ class Trial:
     def run(self, faults: Sequence[Fault], *, changing: bool = False) -> None:
         """Empty the stores, let the tasks become due, do the faults one after the other, wait for the end.
 
-        With `changing`, somebody moves and cancels tasks while the faults are done.
+        With `changing`, a child process reschedules and cancels tasks meanwhile.
         """
         self.reset()
         with self._processes:  # so that none lives on in the next trial
@@ -103,7 +103,7 @@ class Trial:
         return task_id
 
     def correct(self, task_id: int) -> None:
-        """Give a task empty parameters, as rescheduling it would; waits for the worker that has it in hand."""
+        """Give a task empty parameters, as rescheduling it would; waits for the worker that runs it."""
         values = "parameters = '{}', version = version + 1, attempts = 0, execute_time = UTC_TIMESTAMP(6)"
         self.changed.add(task_id)
         self._commit(
@@ -130,7 +130,7 @@ class Trial:
         return self._processes.enter_context(self.stand.start(*command, env=self.env))
 
     def report(self) -> Report:
-        """Ask the database what happened."""
+        """Read the results from the database."""
         (tasks,) = self._row("SELECT COUNT(*) FROM taskinfo_logs")
         before, during, after = self._lateness()
         return Report(tasks, self._lost(), self._doubled(), self._early(), before, during, after, self._in_hand())

@@ -1,4 +1,4 @@
-"""What the tests, the fault proof and the benchmarks stand on: real servers and real processes."""
+"""Real servers and processes for tests, chaos tests and benchmarks."""
 
 from tests.harness.processes import Process, base_dir, python
 from tests.harness.servers import Server, free_port, start_mariadb, start_redis, start_varnish

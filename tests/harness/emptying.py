@@ -23,7 +23,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def empty_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every test that commits clean up in this way; call it while the database is new."""
+    """Make every test that commits clean up like this; call it while the database is new."""
     state = _state()
 
     def clean_up(_case: TransactionTestCase) -> None:

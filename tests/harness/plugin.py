@@ -1,6 +1,6 @@
 """Starts the servers once per run, before Django reads its settings; loaded by `-p` in pyproject.toml.
 
-The process you start (xdist calls it the controller) owns MariaDB and tells the workers where it is through the
+The process you start (xdist calls it the controller) owns MariaDB and passes their addresses to the workers through the
 environment; each worker has its own Redis. `TEST_DATABASE=sqlite` needs no server at all, but the database queue.
 """
 
@@ -37,7 +37,7 @@ def pytest_unconfigure() -> None:
 def _start_servers() -> None:
     directory = _resources.enter_context(Workspace()).path
     os.environ["TEST_DIRECTORY"] = str(directory)
-    # The last one would have each of the hundreds of processes that tests start compile the project anew.
+    # The last one would make each of the hundreds of processes that tests start recompile the project.
     for name in ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "PYTHONDONTWRITEBYTECODE"):
         os.environ.pop(name, None)
     if os.environ.get("TEST_DATABASE") == "sqlite":
@@ -49,8 +49,9 @@ def _start_servers() -> None:
 
 
 def _configure_worker(worker: str) -> None:
-    """Own files and an own Redis for each worker, since a wake-up is heard in all databases of a server; Django adds
-    the worker to the name of its database.
+    """Give each worker its own files and Redis, since wake-ups reach all databases of a server.
+
+    Django adds the worker to the name of its database.
     """
     directory = Path(os.environ.get("TEST_DIRECTORY", "/nonexistent")) / worker
     os.environ |= {

@@ -84,17 +84,17 @@ class Process:
         return self.wait(timeout)
 
     def kill(self) -> None:
-        """End it at once, as a power cut would; harmless when it has ended."""
+        """Kill it; harmless if it has ended."""
         self.popen.kill()
         self.wait()
 
     def children(self) -> set[int]:
-        """The processes that it has started itself."""
+        """Its child processes."""
         found = subprocess.run(["pgrep", "--parent", str(self.pid)], capture_output=True, text=True, check=False)
         return set(map(int, found.stdout.split()))
 
     def kill_children(self) -> None:
-        """End at once the processes that it has started itself, and return when they are gone."""
+        """Kill its child processes, and return when they are gone."""
         killed = self.children()
         for child in killed:
             os.kill(child, signal.SIGKILL)

@@ -19,7 +19,7 @@ HOST = "127.0.0.1"
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on at this moment."""
+    """A free TCP port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
@@ -55,12 +55,12 @@ class Server:
         return not response.startswith(b"-LOADING")
 
     def stop(self) -> None:
-        """Shut it down in good order; harmless when it is not running."""
+        """Shut it down; harmless if it is not running."""
         if self.process is not None and self.process.alive():
             self.process.stop(timeout=60)
 
     def kill(self) -> None:
-        """End it as a power cut would; harmless when it is not running."""
+        """Kill it; harmless if it is not running."""
         if self.process is not None:
             self.process.kill()
 
@@ -107,7 +107,7 @@ GRANT ALL ON *.* TO headline@'%';
 
 
 def _as_root() -> list[str]:
-    """MariaDB refuses to run as root unless told so; for anybody else the option is of no account."""
+    """MariaDB refuses to run as root unless asked to; for other users the option has no effect."""
     return ["--user=root"] if Path("/proc/self").stat().st_uid == 0 else []
 
 

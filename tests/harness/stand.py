@@ -1,4 +1,4 @@
-"""Servers with Headline's tables on them, for experiments that shake the servers themselves, and for benchmarks."""
+"""Servers with Headline's tables on them, for chaos tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Stand:
         return done.stdout
 
     def connect(self) -> Any:
-        """An autocommitting connection to MariaDB that owes nothing to Django."""
+        """An autocommitting connection to MariaDB without Django."""
         return connect(self.mariadb.url)
 
     def rows(self, sql: str, *arguments: object) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""The harness keeps what it promises."""
+"""Tests of the test harness."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ def test_a_redis_can_be_stopped_and_started_again(tmp_path: Path) -> None:
     server = start_redis(tmp_path, "--appendonly", "yes", "--appendfsync", "always")
     try:
         with redis.Redis.from_url(server.url) as client:
-            client.set("kept", "yes")
+            client.set("key", "yes")
         server.kill()
         server.start()
         with redis.Redis.from_url(server.url) as client:
-            assert client.get("kept") == b"yes"
+            assert client.get("key") == b"yes"
     finally:
         server.kill()
 

@@ -1,4 +1,4 @@
-"""The project's application, warm: each test is served by a copy of the process that imported this."""
+"""The project's application, preloaded: each test is served by a fork of the process that imported this."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WANTED = ("admin", "articles", "registration", "unfold")
 
 
 def compile_templates() -> None:
-    """Or the first page of each test would take a quarter of a second longer."""
+    """Compile templates beforehand: otherwise the first page of each test takes 0.25 s longer."""
     for folder in (settings.BASE_DIR / "templates", *get_app_template_dirs("templates")):
         for file in folder.rglob("*.html"):
             name = file.relative_to(folder)

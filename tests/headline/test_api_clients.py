@@ -1,4 +1,4 @@
-"""Clients that two generators make of the OpenAPI document: they are whole, and one of them runs a newsroom."""
+"""Clients that two generators make from the OpenAPI document: both are complete, and one runs a newsroom."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.harness import python
 
 
 def generate(command: str, *options: str, cwd: Path) -> None:
-    """Run a generator, which is installed beside our Python."""
+    """Run a generator from the virtual environment."""
     whole = [str(Path(python).parent / command), *options]
     done = subprocess.run(whole, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -40,7 +40,7 @@ def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: None) -> str:
 
 @pytest.fixture
 def client(document: str, tmp_path: Path) -> ModuleType:
-    """The client of openapi-python-client; nothing of the document was left out."""
+    """The client of openapi-python-client; generated without warnings."""
     (tmp_path / "config.yml").write_text("post_hooks: []\n")
     options = ("--path", document, "--meta", "none", "--output-path", "headline_client", "--config", "config.yml")
     generate("openapi-python-client", "generate", "--fail-on-warning", *options, cwd=tmp_path)
@@ -50,7 +50,7 @@ def client(document: str, tmp_path: Path) -> ModuleType:
 
 
 @pytest.mark.once
-def test_models_are_made_of_the_document(document: str, tmp_path: Path) -> None:
+def test_models_are_generated_from_the_document(document: str, tmp_path: Path) -> None:
     """A4"""
     kinds = ("--input-file-type", "openapi", "--output-model-type", "pydantic_v2.BaseModel", "--formatters", "builtin")
     generate("datamodel-codegen", "--input", document, "--output", "headline_models.py", *kinds, cwd=tmp_path)
@@ -101,7 +101,7 @@ class Newsroom:
         self._client = client
 
     def __call__(self, operation: str, *, body: str = "", **values: Any) -> Any:
-        """What the operation answers; with a `body`, the values that are no id are of that model."""
+        """The response of the operation; with a `body`, values that are no id are of that model."""
         module = importlib.import_module(f"headline_client.api.{self._group(operation)}.{operation}")
         path = {name: values.pop(name) for name in ("id", "task_id") if name in values}
         if body:

@@ -1,4 +1,4 @@
-"""Whatever is sent to any operation, the answer is documented: garbage is refused and nothing breaks."""
+"""Fuzzing: for any input, every operation responds as documented, without server errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def admin() -> APIClient:
 
 @pytest.fixture
 def targets() -> dict[str, int]:
-    """Something real for each kind of address with an id."""
+    """A real object for each kind of URL with an id."""
     make_channel()
     task = add_task("mail.send", execute_time=read_database_clock(), parameters={})
     return {"{id}": make_article().pk, "{task_id}": task.task_id}

@@ -34,7 +34,7 @@ def user() -> User:
 
 
 def sign_in(user: User) -> APIClient:
-    """A client with a session, since the middleware meets the request before the view does."""
+    """A client with a session, since the middleware runs before the view."""
     client = APIClient()
     client.force_login(user)
     return client
@@ -44,7 +44,7 @@ def post(client: APIClient, key: str, body: Any = None, url: str = URL) -> Any:
     return client.post(url, BODY if body is None else body, headers={HEADER: key})
 
 
-def test_the_same_request_sent_again_brings_back_the_first_answer(user: User) -> None:
+def test_the_same_request_sent_again_returns_the_first_response(user: User) -> None:
     client = sign_in(user)
     first, second = post(client, "k"), post(client, "k")
     assert (first.status_code, second.status_code) == (201, 201)
@@ -89,7 +89,7 @@ def test_a_key_that_cannot_be_stored_is_refused(user: User, key: str) -> None:
     assert not TaskInfo.objects.exists()
 
 
-def test_a_key_opens_no_door_to_strangers(user: User) -> None:
+def test_a_key_gives_anonymous_clients_no_access(user: User) -> None:
     post(sign_in(user), "k")
     assert post(APIClient(), "k").status_code == 401
     forger = APIClient(enforce_csrf_checks=True)
@@ -98,7 +98,7 @@ def test_a_key_opens_no_door_to_strangers(user: User) -> None:
 
 
 def test_a_browsers_session_has_keys_too(user: User) -> None:
-    """With its proof against forgery, which the other tests do not ask for."""
+    """With the CSRF check, which the other tests disable."""
     browser = APIClient(enforce_csrf_checks=True)
     browser.force_login(user)
     browser.get("/admin/articles/article/add/")
@@ -125,7 +125,7 @@ def test_programs_with_a_token_have_the_same_keys_as_their_user(user: User) -> N
     assert post(client, "k").content == first.content
 
 
-def test_an_earlier_answer_is_for_who_may_still_ask(user: User) -> None:
+def test_a_stored_response_is_only_for_users_who_still_have_access(user: User) -> None:
     body = {"title": "Mayor resigns"}
     _token, secret = issue(user, by=user, name="wide")
     _token, narrow = issue(user, by=user, name="narrow", scopes=[Scope.TASKS_READ, Scope.TASKS_WRITE])
@@ -153,7 +153,7 @@ def test_an_article_is_created_once(user: User) -> None:
     assert Article.objects.count() == 1
 
 
-def test_rivals_with_the_same_key_have_one_effect_and_one_answer(user: User) -> None:
+def test_concurrent_requests_with_a_key_have_one_effect_and_one_response(user: User) -> None:
     clients = [sign_in(user) for _ in range(6)]
     gate, responses = threading.Barrier(len(clients)), list[Response]()
 
@@ -171,7 +171,7 @@ def test_rivals_with_the_same_key_have_one_effect_and_one_answer(user: User) -> 
     assert len({response.content for response in responses}) == TaskInfo.objects.count() == 1
 
 
-def test_an_effect_that_is_not_committed_leaves_no_memory_of_it(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_effect_that_is_not_committed_stores_no_response(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the process died between the effect and the commit."""
 
     def die(**values: Any) -> None:
@@ -187,7 +187,7 @@ def test_an_effect_that_is_not_committed_leaves_no_memory_of_it(user: User, monk
     assert post(client, "k").status_code == 201
 
 
-def test_refresh_forgets_requests_after_a_day(user: User) -> None:
+def test_refresh_prunes_idempotent_requests_after_a_day(user: User) -> None:
     client = sign_in(user)
     for key in ("old", "new"):
         post(client, key)

@@ -1,4 +1,4 @@
-"""The OpenAPI document tells the truth: every operation is called, and every answer is what the document says."""
+"""The OpenAPI document is correct: every operation is called, and every response matches the document."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Operation = dict[str, Any]
 NOON = "2100-01-01T12:00:00Z"
 REVIEWS = {
     f"desk_articles_{transition}" for transition in ("claim", "unclaim", "reject", "approve")
-}  # of what others wrote
+}  # of other packages
 UPLOADS = {"desk_images_create"}  # their bodies are forms with a file
 OPEN_COMPONENTS = {"Error"}  # may hold more than is listed: the fields in question
 
@@ -68,14 +68,14 @@ def filled(path: str, parameter: int | str | None) -> str:
 
 
 def complaints(document: dict[str, Any], content: dict[str, Any], value: Any) -> list[str]:
-    """Where `value` differs from what the document says about it."""
+    """The differences between `value` and its schema."""
     schema = content["application/json"]["schema"] | {"components": document["components"]}
     validator = Draft202012Validator(schema, format_checker=FormatChecker())
     return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
 
 
 def check_response(document: dict[str, Any], operation: Operation, response: Any) -> None:
-    """The status is documented, and the body is of the documented shape."""
+    """The status is documented, and the body matches its schema."""
     described = operation["responses"].get(str(response.status_code))
     assert described, f"{operation['operationId']} answered {response.status_code}, which is not documented"
     if "content" in described:
@@ -192,7 +192,7 @@ def task_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "tasks_poll", None, {"task_type": "mail.send", "limit": 5, "lease": 10}, 200
 
 
-def test_every_operation_answers_as_documented(admin: APIClient, document: dict[str, Any]) -> None:
+def test_every_operation_responds_as_documented(admin: APIClient, document: dict[str, Any]) -> None:
     """R1.21"""
     documented, called = operations(document), set()
     reviewer = APIClient()
@@ -210,7 +210,7 @@ def test_every_operation_answers_as_documented(admin: APIClient, document: dict[
     assert called == documented.keys()
 
 
-def test_what_readers_have_already_and_what_is_gone_is_documented(document: dict[str, Any]) -> None:
+def test_not_modified_and_not_found_are_documented(document: dict[str, Any]) -> None:
     """A4"""
     client, documented = APIClient(), operations(document)
     live = make_article(status=Status.PUBLISHED, publish_at=soon(minutes=-1))
@@ -263,7 +263,7 @@ def test_an_id_of_a_task_is_text_everywhere(document: dict[str, Any]) -> None:
     assert set(found) == {"string"}
 
 
-def test_every_refusal_is_as_documented(admin: APIClient, document: dict[str, Any]) -> None:
+def test_every_error_is_as_documented(admin: APIClient, document: dict[str, Any]) -> None:
     stranger, reader = APIClient(), APIClient()
     reader.force_login(User.objects.create_user("reader"))
     for path, method, operation in operations(document).values():
@@ -278,13 +278,13 @@ def test_every_refusal_is_as_documented(admin: APIClient, document: dict[str, An
             assert [response.status_code for response in responses[:2]] == [401, 403]
 
 
-def test_the_document_is_valid_and_made_without_warnings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_is_valid_and_generated_without_warnings(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("spectacular", "--validate", "--fail-on-warn")
     assert capsys.readouterr().err == ""
 
 
 def test_every_address_of_the_api_is_documented(document: dict[str, Any]) -> None:
-    """Nothing lives below /api/v1/ that the document does not mention."""
+    """Every URL below /api/v1/ is in the document."""
     shapes = {re.sub(r"\{\w+\}", "<>", path) for path in document["paths"]}
     found = {
         re.sub(r"<[^>]*>", "<>", address) for address in addresses(get_resolver()) if address.startswith("/api/v1/")

@@ -1,4 +1,4 @@
-"""Unknown input is refused by name at every address of the API: a typing error must not silently do nothing."""
+"""Unknown input is an error in every operation of the API: a typing error must not go unnoticed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def documented() -> dict[str, tuple[str, str, dict[str, Any]]]:
 
 @pytest.fixture
 def ids(admin: APIClient) -> dict[str, str]:
-    """What there is at the addresses that begin so."""
+    """A real object for each prefix of URLs."""
     editor = make_editor()
     live = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), channel=make_channel())
     admin.post("/api/v1/desk/images/", {"file": sent(image_bytes()), "alt": "Ships"}, format="multipart")
@@ -61,9 +61,7 @@ def addresses(documented: Any, ids: dict[str, str], *methods: str) -> list[tuple
     ]
 
 
-def test_every_operation_refuses_a_parameter_that_nobody_knows(
-    admin: APIClient, documented: Any, ids: dict[str, str]
-) -> None:
+def test_every_operation_refuses_an_unknown_parameter(admin: APIClient, documented: Any, ids: dict[str, str]) -> None:
     """A3"""
     asked = addresses(documented, ids, "get", "post", "patch", "delete")
     assert len(asked) == len(documented)
@@ -73,9 +71,7 @@ def test_every_operation_refuses_a_parameter_that_nobody_knows(
         assert "“chanel”" in response.json()["chanel"][0]
 
 
-def test_every_operation_refuses_a_field_that_nobody_knows(
-    admin: APIClient, documented: Any, ids: dict[str, str]
-) -> None:
+def test_every_operation_refuses_an_unknown_field(admin: APIClient, documented: Any, ids: dict[str, str]) -> None:
     """A3"""
     for name, address, method in addresses(documented, ids, "post", "patch"):
         form = {"format": "multipart"} if name == "desk_images_create" else {"format": "json"}
@@ -84,15 +80,15 @@ def test_every_operation_refuses_a_field_that_nobody_knows(
         assert "“embargo_untill”" in response.json()["embargo_untill"][0]
 
 
-def test_a_refusal_names_what_is_known_and_everything_else_that_is_wrong(admin: APIClient) -> None:
+def test_an_error_names_the_known_fields_and_all_other_errors(admin: APIClient) -> None:
     response = admin.post(DESK, {"titel": "Budget", "embargo_untill": "2100-01-01T00:00:00Z", "code": 1}).json()
     assert {"titel", "embargo_untill", "title", "non_field_errors"} <= response.keys()
     assert "embargo_until" in response["embargo_untill"][0]
-    assert "status_reason" not in response["embargo_untill"][0], "what cannot be written helps nobody"
+    assert "status_reason" not in response["embargo_untill"][0], "read-only fields are not suggested"
     assert not Article.objects.exists()
 
 
-def test_what_is_only_read_may_be_sent_back(admin: APIClient) -> None:
+def test_read_only_fields_may_be_sent_back(admin: APIClient) -> None:
     article = make_article("Old")
     shown = admin.get(f"{DESK}{article.pk}/").json()
     response = admin.patch(f"{DESK}{article.pk}/", {**shown, "title": "New"}, format="json")
@@ -107,8 +103,8 @@ def test_a_body_is_refused_where_none_is_taken(admin: APIClient) -> None:
 
 
 @pytest.mark.parametrize("field", ["channel", "tag", "author"])
-def test_readers_hear_that_a_filter_names_nothing(field: str) -> None:
-    """A3. What no live article names does not exist, whatever a draft says."""
+def test_readers_get_an_error_for_a_filter_without_a_match(field: str) -> None:
+    """A3. Values that only drafts use do not exist for readers."""
     author = User.objects.create_user("ada", first_name="Ada")
     article = make_article(channel=make_channel(), author=author, publish_at=soon(hours=-1))
     article.tags.add(Tag.objects.create(name="Rain"))
@@ -120,7 +116,7 @@ def test_readers_hear_that_a_filter_names_nothing(field: str) -> None:
         assert "politics" in responses[0].json()[field][0]
 
 
-def test_readers_filter_by_what_is_there() -> None:
+def test_readers_filter_by_existing_values() -> None:
     author, tag = User.objects.create_user("ada", first_name="Ada"), Tag.objects.create(name="Rain")
     channel = make_channel()
     article = make_article(channel=channel, author=author, status=Status.PUBLISHED, publish_at=soon(hours=-1))
@@ -137,13 +133,13 @@ def test_a_disabled_channel_is_known_to_the_newsroom_alone(admin: APIClient) -> 
 
 
 @pytest.mark.parametrize("query", [{"channel": "x"}, {"tag": "x"}, {"author": "987654321"}, {"status": "77"}])
-def test_the_newsroom_hears_it_too(admin: APIClient, query: dict[str, str]) -> None:
+def test_the_newsroom_gets_the_same_filter_errors(admin: APIClient, query: dict[str, str]) -> None:
     (field,) = query
     response = admin.get(DESK, query)
     assert (response.status_code, list(response.json())) == (400, [field, "code"])
 
 
-def test_invented_parameters_are_never_kept(admin: APIClient) -> None:
+def test_unknown_parameters_are_never_cached(admin: APIClient) -> None:
     before = len(getattr(cache, "_cache", ()))
     for number in range(5):
         for address in (LIVE, "/api/v1/channels/"):
@@ -167,9 +163,9 @@ def test_a_version_is_changed_once(admin: APIClient) -> None:
     assert Article.objects.get().title == "Newest"
 
 
-def test_every_answer_tells_the_version_that_the_next_step_may_ask_for(admin: APIClient) -> None:
+def test_every_response_has_the_version_for_the_next_request(admin: APIClient) -> None:
     article = Article(title="Bridge")
-    publishing.create(article, by=make_editor())  # whose text another person approves
+    publishing.create(article, by=make_editor())  # whose text another user approves
     address, version = f"{DESK}{article.pk}/", admin.get(f"{DESK}{article.pk}/")["ETag"]
     later = soon(hours=1).isoformat()
     for transition, body in (
@@ -186,7 +182,7 @@ def test_every_answer_tells_the_version_that_the_next_step_may_ask_for(admin: AP
         assert version == admin.get(address)["ETag"]
 
 
-def test_a_stamp_of_the_worker_is_another_version(admin: APIClient) -> None:
+def test_a_change_by_the_worker_is_another_version(admin: APIClient) -> None:
     article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
     version = admin.get(f"{DESK}{article.pk}/")["ETag"]
     publishing.publish_due([article.pk])

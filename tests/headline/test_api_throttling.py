@@ -1,4 +1,4 @@
-"""What an address may ask for: counted once for each request, whatever else is asked for and whoever is away."""
+"""Rate limit by address: each request counts once, whatever else is cached and whichever server is away."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_of_forty_parallel_requests_ten_pass() -> None:
         assert list(threads.map(ask, range(40))).count(True) == 10
 
 
-def test_whatever_else_is_kept_pushes_no_counter_out() -> None:
+def test_other_cache_entries_evict_no_counter() -> None:
     """S12: three hundred pages did."""
     for _number in range(10):
         assert AddressThrottle().allow_request(request(), APIView())
@@ -66,7 +66,7 @@ def test_it_holds_while_redis_is_away(settings: Any) -> None:
     assert statuses == [200] * 10 + [429] * 2
 
 
-def test_the_next_window_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_window_starts_at_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     for _number in range(10):
         AddressThrottle().allow_request(request(), APIView())
     throttle = AddressThrottle()

@@ -1,4 +1,4 @@
-"""Tokens of programs: for a name and a password or on a screen, hashed, with scope and end, revocable."""
+"""API tokens: issued by API or admin, hashed, with scopes and expiry, revocable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 
 from articles.models import AuditEntry
 from headline.api.models import ApiToken, Scope
-from headline.api.tokens import MOST, issue
+from headline.api.tokens import MAX_TOKENS, issue
 from tests.articles.factories import make_article, make_editor, make_user
 
 URL = "/api/v1/token/"
@@ -65,14 +65,14 @@ def test_staff_get_a_token_that_signs_them_in(alice: User) -> None:
     assert signs_in(first) and signs_in(second)
 
 
-def test_a_form_will_do_as_curl_sends_it(client: Client, alice: User) -> None:
+def test_a_form_is_accepted_as_curl_sends_it(client: Client, alice: User) -> None:
     body = f"username=alice&password={PASSWORD}"
     response = client.post(URL, body, content_type="application/x-www-form-urlencoded")
     assert response.json().keys() == ask().json().keys()
     assert signs_in(response.json()["token"])
 
 
-def test_every_wrong_pair_gets_the_same_answer(alice: User) -> None:
+def test_every_wrong_pair_gets_the_same_error(alice: User) -> None:
     User.objects.create_user("reader", password=PASSWORD)
     User.objects.create_user("gone", password=PASSWORD, is_staff=True, is_active=False)
     responses = [ask(password="wrong"), ask("nobody"), ask("reader"), ask("gone")]  # noqa: S106
@@ -81,12 +81,12 @@ def test_every_wrong_pair_gets_the_same_answer(alice: User) -> None:
 
 
 @pytest.mark.parametrize("username", [None, "", "x" * 1000, ["alice"], {"a": 1}, "a\0b", 7])
-def test_garbage_for_a_name_is_refused(alice: User, username: Any) -> None:
+def test_a_malformed_name_is_refused(alice: User, username: Any) -> None:
     assert ask(username).status_code == 400
 
 
 @pytest.mark.parametrize("more", [{"scopes": ["admin"]}, {"scopes": "desk:read"}, {"name": "x" * 81}, {"name": ""}])
-def test_garbage_for_a_token_is_refused(alice: User, more: Any) -> None:
+def test_a_malformed_token_request_is_refused(alice: User, more: Any) -> None:
     assert ask(**more).status_code == 400
     assert not ApiToken.objects.exists()
 
@@ -107,7 +107,7 @@ def test_an_unknown_token_is_refused() -> None:
 @pytest.mark.parametrize(
     "header", ["Token", "Token ", "Token a b", "Token ü", "token x", "Bearer x", "Token " + "x" * 9000]
 )
-def test_garbage_for_a_token_signs_nobody_in(alice: User, header: str) -> None:
+def test_a_malformed_token_authenticates_no_one(alice: User, header: str) -> None:
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=header)
     assert client.get(DESK).status_code == 401
@@ -145,8 +145,8 @@ def test_a_password_that_an_administrator_sets_ends_them_too(token: str) -> None
     assert not signs_in(token)
 
 
-def test_hashing_the_same_password_anew_ends_nothing(token: str, settings: Any) -> None:
-    """As Django does at a log-in after its release raised the effort."""
+def test_rehashing_the_same_password_revokes_nothing(token: str, settings: Any) -> None:
+    """As Django does at a log-in after an upgrade raised the iterations."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher", *settings.PASSWORD_HASHERS]
     before = User.objects.get().password
     assert ask().status_code == 200
@@ -164,7 +164,7 @@ def test_deactivation_ends_them_for_good(alice: User, token: str) -> None:
     assert not signs_in(token)
 
 
-def test_a_deactivation_that_nobody_heard_of_counts_too(token: str) -> None:
+def test_a_deactivation_without_a_signal_counts_too(token: str) -> None:
     User.objects.update(is_active=False)
     assert not signs_in(token)
 
@@ -187,7 +187,7 @@ def test_a_token_does_only_what_its_scope_says(alice: User, scope: str, allowed:
         assert is_refused == ((method, address) not in allowed), (method, address, response.content)
 
 
-def test_no_step_of_an_article_is_taken_with_a_token_that_reads(alice: User) -> None:
+def test_a_read_only_token_allows_no_transition(alice: User) -> None:
     article = make_article(author=alice)
     client = program(ask(scopes=["desk:read", "tasks:write"]).json()["token"])
     for transition in ("submit", "approve", "publish", "retract"):
@@ -210,7 +210,7 @@ def test_programs_need_staff_an_active_account_and_the_permission_for_tasks(lost
     assert client.post(TASKS, {"task_type": "x", "execute_time": timezone.now()}).status_code in {401, 403}
 
 
-def test_its_last_use_is_known(token: str) -> None:
+def test_its_last_use_is_recorded(token: str) -> None:
     assert ApiToken.objects.get().last_used_at is None
     signs_in(token)
     used = ApiToken.objects.get().last_used_at
@@ -239,7 +239,7 @@ def test_a_token_is_issued_on_its_screen_shown_once_and_revoked() -> None:
     assert secret[1] not in str(list(AuditEntry.objects.values()))
 
 
-def test_nobody_issues_sees_or_revokes_tokens_of_others(token: str) -> None:
+def test_users_cannot_issue_see_or_revoke_tokens_of_others(token: str) -> None:
     bob, alice = make_user("bob"), User.objects.get(username="alice")
     desk, pk = desk_of(bob), ApiToken.objects.get().pk
     assert "probe" not in desk.get(TOKENS).text
@@ -262,18 +262,18 @@ def test_an_administrator_issues_for_a_program_s_account_and_revokes_all(alice: 
     assert AuditEntry.objects.filter(action="revoke_token", user_name="alice").exists()
 
 
-def test_a_program_that_asks_at_each_start_keeps_its_latest(alice: User) -> None:
-    kept = issue(alice, by=alice, name="used")[1]
+def test_a_program_that_requests_a_token_at_each_start_keeps_its_latest(alice: User) -> None:
+    latest = issue(alice, by=alice, name="used")[1]
     ApiToken.objects.update(created_at=timezone.now() - timedelta(days=3))
-    for _ in range(MOST + 1):
+    for _ in range(MAX_TOKENS + 1):
         ApiToken.objects.filter(name="used").update(last_used_at=timezone.now())
         last = ask().json()["token"]
-    assert ApiToken.objects.count() == MOST
-    assert signs_in(last) and signs_in(kept)
+    assert ApiToken.objects.count() == MAX_TOKENS
+    assert signs_in(last) and signs_in(latest)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_plain_tokens_of_before_are_hashed_and_go_on_working(alice: User) -> None:
+def test_earlier_plain_tokens_are_hashed_and_still_work(alice: User) -> None:
     """S11"""
     plain = "9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b"
     migrations = MigrationLoader(None).disk_migrations

@@ -1,4 +1,4 @@
-"""Programs get JSON from every address below `/api/`, also from one that does not exist."""
+"""Every URL below `/api/` returns JSON, also one that does not exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize(
     "address", ["/api/", "/api/v1/", "/api/v1/articles/first/", "/api/v1/desk/articles/1/fly/", "/api/v2/tasks/x"]
 )
-def test_an_unknown_address_is_answered_in_json(client: Client, address: str, method: str, debug: bool) -> None:
+def test_an_unknown_url_gets_a_json_response(client: Client, address: str, method: str, debug: bool) -> None:
     with override_settings(DEBUG=debug):
         response = getattr(client, method)(address)
     assert (response.status_code, response["Content-Type"]) == (404, "application/json")
@@ -21,7 +21,7 @@ def test_an_unknown_address_is_answered_in_json(client: Client, address: str, me
 
 
 @pytest.mark.parametrize("debug", [True, False])
-def test_a_forgotten_slash_loses_no_body(debug: bool) -> None:
+def test_a_missing_slash_loses_no_body(debug: bool) -> None:
     client = Client(enforce_csrf_checks=True)
     with override_settings(DEBUG=debug):
         response = client.post("/api/v1/token?x=1", {"username": "alice", "password": "secret"})
@@ -33,7 +33,7 @@ def test_a_forgotten_slash_loses_no_body(debug: bool) -> None:
 
 
 @pytest.mark.parametrize("address", ["/api/docs", "/api/v1/articles?q=tram"])
-def test_a_forgotten_slash_is_added_for_who_reads(client: Client, address: str) -> None:
+def test_a_missing_slash_redirects_reads(client: Client, address: str) -> None:
     path, mark, query = address.partition("?")
     response = client.get(address)
     assert (response.status_code, response["Location"]) == (301, f"{path}/{mark}{query}")

@@ -1,4 +1,4 @@
-"""The benchmarks' own tools, so that the next one finds them working."""
+"""Tools of the benchmarks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.articles.factories import make_article
 
 
 @pytest.mark.django_db
-def test_rows_are_multiplied_whatever_columns_their_table_has() -> None:
+def test_rows_are_copied_whatever_columns_their_table_has() -> None:
     made = make_article("One", body="<p>Text</p>", status=Article.Status.APPROVED)
     with connection.cursor() as cursor:
         multiply(cursor, "articles_article", 3, title="CONCAT('Copy ', seq)", status="ELT(seq, 8, 9, 9)")

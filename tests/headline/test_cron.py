@@ -1,4 +1,4 @@
-"""The jobs that `manage.py crontab add` installs work where cron runs them: in an empty environment."""
+"""The jobs that `manage.py crontab add` installs work in cron's empty environment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OTHER_JOB = "5 4 * * * /usr/bin/backup  # not ours\n"
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """The file that holds the lines of the crontab, among them somebody else's job."""
+    """The file that holds the lines of the crontab, among them an unrelated job."""
     program = tmp_path / "crontab"
     program.write_text(FAKE_CRONTAB)
     program.chmod(0o755)
@@ -74,7 +74,7 @@ def test_both_jobs_are_installed_for_each_minute_and_removed(crontab: Crontab, i
     assert not settings.CRON_ENVIRONMENT.exists()
 
 
-def test_secrets_are_for_the_owners_eyes_alone(crontab: Crontab, installed: Path) -> None:
+def test_secrets_are_readable_for_the_owner_only(crontab: Crontab, installed: Path) -> None:
     settings.CRON_ENVIRONMENT.touch(mode=0o644)
     crontab("add")
     assert "DATABASE_URL" in settings.CRON_ENVIRONMENT.read_text()
@@ -83,7 +83,7 @@ def test_secrets_are_for_the_owners_eyes_alone(crontab: Crontab, installed: Path
     assert "mysql" not in installed.read_text()
 
 
-def test_rotated_secrets_are_named_until_they_are_installed(crontab: Crontab, manage: Manage) -> None:
+def test_rotated_secrets_are_reported_until_they_are_installed(crontab: Crontab, manage: Manage) -> None:
     """O3"""
     crontab("add")
     assert "headline.W002" not in manage("check").stderr
@@ -108,7 +108,7 @@ def test_the_jobs_read_the_file_that_holds_the_environment(installed: Path, mana
     assert file.exists()
 
 
-def test_an_installed_job_publishes_what_is_due(crontab: Crontab, installed: Path) -> None:
+def test_an_installed_job_publishes_due_articles(crontab: Crontab, installed: Path) -> None:
     """R3.2: cron runs the lines, the due task is executed and then removed."""
     article = make_article(status=Article.Status.APPROVED, publish_at=soon(seconds=1))
     crontab("add")
@@ -118,7 +118,7 @@ def test_an_installed_job_publishes_what_is_due(crontab: Crontab, installed: Pat
     assert TaskInfoLog.objects.get().status == TaskInfoLog.Status.EXECUTED
 
 
-def test_the_installed_refresh_ends_well_and_leaves_its_report(crontab: Crontab, installed: Path) -> None:
+def test_the_installed_refresh_succeeds_and_logs_its_report(crontab: Crontab, installed: Path) -> None:
     """R3.2"""
     settings.CRON_LOG.unlink(missing_ok=True)
     crontab("add")

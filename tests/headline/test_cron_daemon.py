@@ -1,4 +1,4 @@
-"""A cron-only installation: Debian's own cron, no worker, and an article out at its second."""
+"""A cron-only installation: Debian's cron, no worker, and an article goes live on time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RESTORE = 'cat > /dev/null; if [ -s "$1" ]; then crontab "$1"; else crontab -r;
 
 @pytest.fixture
 def own_crontab(tmp_path: Path) -> Iterator[None]:
-    """This user's real crontab, which gets its lines back however the test ends."""
+    """This user's real crontab, which is restored after the test."""
     saved = tmp_path / "saved"
     saved.write_text(subprocess.run(["crontab", "-l"], capture_output=True, text=True, check=False).stdout)
     command = ["sh", "-c", _RESTORE, "sh", str(saved)]
@@ -37,7 +37,7 @@ def own_crontab(tmp_path: Path) -> Iterator[None]:
 
 @pytest.fixture
 def cron(own_crontab: None) -> Iterator[None]:
-    """The daemon, unless this machine runs one already, which then does our jobs too."""
+    """The daemon, unless this machine already runs one."""
     with Process(["cron", "-f"]) as daemon:
         yield
         assert daemon.alive() or "can't lock" in daemon.output, daemon.output
@@ -64,12 +64,12 @@ def _jobs() -> list[int]:
 def _environment(process: Path) -> bytes:
     try:
         return (process / "environ").read_bytes()
-    except OSError:  # ended meanwhile, or somebody else's
+    except OSError:  # ended meanwhile, or of another user
         return b""
 
 
 @pytest.mark.long
-def test_cron_alone_publishes_an_article_at_its_second(installed: None) -> None:
+def test_cron_alone_publishes_an_article_on_time(installed: None) -> None:
     """R3.2, R3.5"""
     minute = read_database_clock().replace(second=0, microsecond=0) + timedelta(minutes=1, seconds=15)
     article = make_article(status=Article.Status.APPROVED, publish_at=minute)

@@ -1,4 +1,4 @@
-"""What all screens have around them: the sidebar and the way to a history."""
+"""The sidebar of the admin and its history links."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def sidebar(*permissions: str, is_superuser: bool = False, name: str = "bob") ->
     return [str(group["title"]) for group in groups]
 
 
-def test_screens_stand_together_by_what_people_do_there() -> None:
-    assert sidebar(is_superuser=True) == ["", "Write", "Review", "Publish", "Engine", "People"]
+def test_the_sidebar_groups_pages_by_purpose() -> None:
+    assert sidebar(is_superuser=True) == ["", "Write", "Review", "Publish", "System", "Users"]
 
 
-def test_nobody_sees_what_they_may_not_open() -> None:
+def test_the_sidebar_hides_forbidden_pages() -> None:
     assert sidebar("view_article") == ["", "Write", "Publish"]
     assert sidebar("view_channel", name="carol") == ["", "Publish"]
 

@@ -1,4 +1,4 @@
-"""Every wrong value of the environment is refused with a sentence that says which and why."""
+"""Every invalid environment variable is refused with a message that says which and why."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
         ("ENV_FILE", "/no/such/file", "cannot be read"),
     ],
 )
-def test_a_wrong_value_stops_the_start_with_one_sentence(name: str, value: str, fault: str) -> None:
+def test_an_invalid_value_stops_the_start_with_one_message(name: str, value: str, fault: str) -> None:
     done = _manage_check({name: value})
     assert done.returncode == 1
     (sentence,) = done.stderr.splitlines()
@@ -94,7 +94,7 @@ def test_a_wrong_value_stops_the_start_with_one_sentence(name: str, value: str, 
 
 
 def _manage_check(variables: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
-    """`manage.py check` with these variables alone: what a person sees who starts Headline with them."""
+    """`manage.py check` with these variables alone: the output at a start with them."""
     environment = {"PATH": os.environ["PATH"], **variables}
     if "DJANGO_SECRET_KEY" not in variables and not STARTS_AS_IT_IS & variables.keys():
         environment |= {"DJANGO_DEBUG": "on"}
@@ -102,7 +102,7 @@ def _manage_check(variables: dict[str, str], *options: str) -> subprocess.Comple
     return subprocess.run(command, env=environment, cwd=base_dir, capture_output=True, text=True, check=False)
 
 
-def test_trying_out_needs_one_variable_alone() -> None:
+def test_debug_mode_needs_only_one_variable() -> None:
     assert _manage_check({"DJANGO_DEBUG": "on"}).returncode == 0
 
 
@@ -127,8 +127,8 @@ PUBLIC = {"SITE_URL": "https://news.example.org"}
         ),
     ],
 )
-def test_nothing_public_starts_open(variables: dict[str, str], fault: str) -> None:
-    """S13: who said neither, or both, is told what to set."""
+def test_a_public_host_does_not_start_in_debug_mode(variables: dict[str, str], fault: str) -> None:
+    """S13: with neither, or both, the message says what to set."""
     done = _manage_check(variables)
     assert done.returncode == 1
     (sentence,) = done.stderr.splitlines()
@@ -140,12 +140,12 @@ def test_nothing_public_starts_open(variables: dict[str, str], fault: str) -> No
 @pytest.mark.parametrize(
     "host", ["http://127.0.0.1:9000", "http://192.168.1.5:8000", "http://[::1]:8000", "http://web:80"]
 )
-def test_headline_may_be_tried_out_in_one_s_own_network(host: str) -> None:
+def test_debug_mode_is_allowed_in_a_private_network(host: str) -> None:
     assert _manage_check({"DJANGO_DEBUG": "on", "SITE_URL": host}).returncode == 0
 
 
-def test_a_server_that_nobody_set_up_does_not_start() -> None:
-    """S13: by another door than manage.py."""
+def test_an_unconfigured_server_does_not_start() -> None:
+    """S13: by another entry point than manage.py."""
     environment = {"PATH": os.environ["PATH"], "SITE_URL": "https://news.example.org"}
     command = [python, "-c", "import headline.wsgi"]
     done = subprocess.run(command, env=environment, cwd=base_dir, capture_output=True, text=True, check=False)
@@ -153,7 +153,7 @@ def test_a_server_that_nobody_set_up_does_not_start() -> None:
     assert "DJANGO_SECRET_KEY is missing" in done.stderr
 
 
-def test_keys_of_before_still_count(given: Given) -> None:
+def test_fallback_keys_are_still_valid(given: Given) -> None:
     """O3"""
     given(DJANGO_SECRET_KEY="new", DJANGO_SECRET_KEY_FALLBACKS="old, older")
     assert debug_mode.secret_keys(debug=False) == ("new", ["old", "older"])
@@ -202,7 +202,7 @@ def test_an_empty_value_counts_as_unset(given: Given) -> None:
     assert env.text("TEXT", default="default") == "default"
 
 
-def test_a_list_forgives_blanks(given: Given) -> None:
+def test_a_list_ignores_blanks(given: Given) -> None:
     given(HOSTS=" a.example.org , .b.example.org,[::1], ")
     assert env.hosts("HOSTS", default=[]) == ["a.example.org", ".b.example.org", "[::1]"]
 
@@ -303,7 +303,7 @@ def test_variables_may_stand_in_a_file_and_the_real_environment_wins(tmp_path: P
     assert done.stdout == "Asia/Shanghai en\n"
 
 
-def test_a_line_of_the_file_that_is_no_assignment_is_named(tmp_path: Path) -> None:
+def test_a_line_of_the_file_that_is_no_assignment_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "env"
     file.write_text("export TIME_ZONE=UTC\n")
     done = _manage_check({"ENV_FILE": str(file)})
@@ -319,7 +319,7 @@ def test_debug_is_off_as_soon_as_there_is_a_secret_key() -> None:
 
 
 @pytest.mark.parametrize("url", ["sqlite:///{}/new.sqlite3", "mysql://nobody:hunter2@127.0.0.1:1/headline"])
-def test_a_database_that_is_away_or_empty_is_told_in_one_sentence(url: str, tmp_path: Path) -> None:
+def test_an_unreachable_or_empty_database_gives_one_message(url: str, tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "DJANGO_DEBUG": "on", "DATA_DIR": str(tmp_path)}
     environment["DATABASE_URL"] = url.format(tmp_path)
     command = [python, "manage.py", "audit", "list"]
@@ -329,7 +329,7 @@ def test_a_database_that_is_away_or_empty_is_told_in_one_sentence(url: str, tmp_
     assert "manage.py migrate" in sentence and "hunter2" not in sentence
 
 
-def test_a_proxy_that_nobody_counts_is_warned_of() -> None:
+def test_a_proxy_that_is_not_counted_gives_a_warning() -> None:
     """O3: https says that there is one."""
     done = _manage_check({**DEPLOYED, "PROXY_COUNT": "0"}, "--deploy", "--fail-level", "WARNING")
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""What probes are told: while the process lives, whether it should get traffic, and what is amiss."""
+"""Health probes: liveness, readiness and problems."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add(seconds: float, task_type: str = "probe.note") -> TaskInfo:
 
 @pytest.fixture
 def worker(transactional_db: None) -> WorkerHeartbeat:
-    """A worker that has just been seen."""
+    """A worker with a recent heartbeat."""
     now = read_database_clock()
     queue = "redis" if connection.vendor == "mysql" else "database"
     return WorkerHeartbeat.objects.create(name="w", task_types=["other"], started_at=now, seen_at=now, queue=queue)
@@ -49,7 +49,7 @@ def worker(transactional_db: None) -> WorkerHeartbeat:
 
 @pytest.fixture
 def own_redis(tmp_path: Path, settings: Any) -> Iterator[Server]:
-    """A Redis that the test may take away."""
+    """A Redis that the test may stop."""
     server = start_redis(tmp_path)
     settings.SCHEDULING_REDIS_URL = server.url
     yield server
@@ -58,20 +58,20 @@ def own_redis(tmp_path: Path, settings: Any) -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def _no_proxy_was_seen() -> Iterator[None]:
-    """What requests of other tests have told this process is forgotten."""
+    """Reset state from requests of other tests."""
     uncounted_proxy.clear()
     yield
     uncounted_proxy.clear()
 
 
-def test_a_living_process_says_so_without_asking_the_database(client: Client, django_assert_num_queries: Any) -> None:
+def test_healthz_responds_without_querying_the_database(client: Client, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
         response = client.get("/healthz")
     assert (response.status_code, response.content) == (200, b"ok\n")
 
 
 @pytest.mark.parametrize("address", ["/healthz", "/readyz", "/metrics"])
-def test_a_probe_may_ask_by_any_address_of_the_server(client: Client, address: str) -> None:
+def test_a_probe_may_use_any_host(client: Client, address: str) -> None:
     elsewhere = client.get(address, headers={"host": "10.1.2.3:8000"})
     assert elsewhere.status_code == client.get(address).status_code
     assert elsewhere["X-Content-Type-Options"] == "nosniff"
@@ -111,7 +111,7 @@ def test_without_redis_it_is_degraded_and_gets_traffic(
     assert ready(client)["problems"] == ["worker_without_redis"]
 
 
-def test_overdue_tasks_are_told_apart_by_who_should_run_them(client: Client, worker: WorkerHeartbeat) -> None:
+def test_overdue_tasks_are_counted_by_who_should_run_them(client: Client, worker: WorkerHeartbeat) -> None:
     for task_type in ("probe.note", "other", "nobody.asks", "nobody.asks"):
         add(-60, task_type)
     add(-1)
@@ -130,7 +130,7 @@ def test_failed_tasks_are_counted(client: Client, worker: WorkerHeartbeat) -> No
     assert ready(client)["failed"] == 1
 
 
-def test_the_answer_tells_no_secrets(client: Client, settings: Any, worker: WorkerHeartbeat) -> None:
+def test_the_response_contains_no_secrets(client: Client, settings: Any, worker: WorkerHeartbeat) -> None:
     settings.SCHEDULING_REDIS_URL = f"redis://:hunter2@127.0.0.1:{free_port()}"
     add(-60, "secret.type")
     text = json.dumps(ready(client))
@@ -155,7 +155,7 @@ def test_an_unusable_database_gets_no_traffic(client: Client, monkeypatch: pytes
             cursor.execute("SELECT * FROM a_table_that_was_never_migrated")
 
     monkeypatch.setattr("headline.health._database", Probe(ask))
-    monkeypatch.setattr("headline.health.PATIENCE", 0.2)
+    monkeypatch.setattr("headline.health.WAIT_TIMEOUT", 0.2)
     report = ready(client, 503)
     released.set()
     assert (report["status"], report["database"]) == ("unusable", "unusable")
@@ -166,16 +166,16 @@ def test_a_server_that_hangs_costs_one_thread_however_often_it_is_probed() -> No
     released = threading.Event()
     probe = Probe(lambda: released.wait(60))
     before = threading.active_count()
-    responses = {id(probe.ask()) for _ in range(20)}
+    responses = {id(probe.start()) for _ in range(20)}
     assert len(responses) == 1
     assert threading.active_count() == before + 1
-    response = probe.ask()
+    response = probe.start()
     released.set()
     assert response.result(10) is True
-    assert probe.ask() is not response
+    assert probe.start() is not response
 
 
-def test_a_probe_may_only_look(client: Client) -> None:
+def test_a_probe_is_read_only(client: Client) -> None:
     assert [client.post(path).status_code for path in ("/healthz", "/readyz")] == [405, 405]
 
 
@@ -194,7 +194,7 @@ def test_a_site_with_a_worker_is_ready(site: Site, start_manage: StartManage) ->
     eventually(lambda: fetch(f"{site.url}/readyz")[1]["status"] == "ready", timeout=30)
 
 
-def test_a_site_whose_database_accepts_and_never_answers_says_so_in_time() -> None:
+def test_a_site_whose_database_never_responds_reports_it_in_time() -> None:
     port = free_port()
     command = [python, "-m", "gunicorn", "headline.wsgi", "--bind", f"127.0.0.1:{port}", "--threads", "4"]
     with socket.create_server(("127.0.0.1", 0)) as black_hole:
@@ -207,7 +207,7 @@ def test_a_site_whose_database_accepts_and_never_answers_says_so_in_time() -> No
                 assert response.status == 200
 
 
-def test_a_clock_that_is_off_is_named(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_clock_is_reported(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """O3"""
     ahead = read_database_clock() + timedelta(hours=1)
     monkeypatch.setattr("headline.health.clock_offset", lambda: (ahead - read_database_clock()).total_seconds())
@@ -220,10 +220,10 @@ def test_a_clock_that_is_off_is_named(client: Client, monkeypatch: pytest.Monkey
     ("address", "count", "is_named"),
     [("10.0.0.1", 0, True), ("", 0, True), ("8.8.8.8", 0, False), ("10.0.0.1", 1, False)],
 )
-def test_a_proxy_that_nobody_counted_is_named(
+def test_a_proxy_that_is_not_counted_is_reported(
     client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch, address: str, count: int, is_named: bool
 ) -> None:
-    """O3: a stranger cannot bring it about by a header."""
+    """O3: a client cannot cause it with a header."""
     settings.PROXY_COUNT = count
     client.get("/healthz", REMOTE_ADDR=address, HTTP_X_FORWARDED_FOR="192.0.2.1")
     assert ("proxy_not_counted" in client.get("/readyz").json()["problems"]) == is_named

@@ -1,4 +1,4 @@
-"""S7: guessing passwords is slow, is recorded, locks nobody out for long, and takes nothing from readers."""
+"""S7: password guessing is throttled and recorded, without long lockouts or load on readers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def alice() -> User:
 
 
 def at(address: str, **more: Any) -> Client:
-    """A browser at this address."""
+    """A client at this address."""
     return Client(REMOTE_ADDR=address, **more)
 
 
@@ -54,7 +54,7 @@ def actions() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("source", [log_in, ask])
-def test_guessing_ends_after_some_tries_with_the_right_password_too(source: Any) -> None:
+def test_guessing_is_blocked_after_some_attempts_with_the_right_password_too(source: Any) -> None:
     guesser = at("192.0.2.1")
     codes = [source(guesser, "wrong").status_code for _ in range(40)]
     refused = source(guesser)
@@ -65,7 +65,7 @@ def test_guessing_ends_after_some_tries_with_the_right_password_too(source: Any)
     assert guesser.get("/admin/").status_code == 302
 
 
-def test_both_doors_share_one_count() -> None:
+def test_log_in_page_and_token_api_share_one_count() -> None:
     guesser = at("192.0.2.1")
     for _ in range(PAIR.burst // 2):
         log_in(guesser, "wrong")
@@ -81,7 +81,7 @@ def test_another_spelling_is_no_other_account(spelling: str) -> None:
     assert ask(guesser).status_code == 429
 
 
-def test_refused_tries_hash_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_attempts_hash_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     guesser, hashed = at("192.0.2.1"), []
     encode = MD5PasswordHasher.encode
 
@@ -95,8 +95,8 @@ def test_refused_tries_hash_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(hashed) == PAIR.burst
 
 
-def test_an_attacker_locks_nobody_out_of_a_known_browser() -> None:
-    """Not from the same address either, as behind a proxy that nobody counted."""
+def test_an_attacker_cannot_lock_a_user_out_of_a_known_browser() -> None:
+    """Not from the same address either, as behind a proxy that is not counted."""
     editor, guesser = at("192.0.2.1"), at("192.0.2.1")
     assert log_in(editor).status_code == 302
     editor.post("/admin/logout/")
@@ -117,7 +117,7 @@ def test_a_known_browser_is_limited_too_and_known_for_one_account_alone() -> Non
     assert log_in(browser, PASSWORD, "bob").status_code == 429
 
 
-def test_a_forged_cookie_makes_no_browser_known() -> None:
+def test_a_forged_device_cookie_is_ignored() -> None:
     for number in range(PAIR.burst):
         client = at("192.0.2.1")
         client.cookies["known_device"] = f"forged{number}"
@@ -145,7 +145,7 @@ def test_all_of_an_ipv6_site_is_one_address() -> None:
     assert log_in(at("2001:db8:1:3::1")).status_code == 302
 
 
-def test_behind_a_proxy_its_header_says_where_a_try_comes_from(settings: LazySettings) -> None:
+def test_behind_a_proxy_its_header_gives_the_client_address(settings: LazySettings) -> None:
     settings.PROXY_COUNT = 1
     for number in range(PAIR.burst):
         log_in(at("10.0.0.1", HTTP_X_FORWARDED_FOR=f"203.0.113.{number}, 192.0.2.1"), "wrong")
@@ -153,7 +153,7 @@ def test_behind_a_proxy_its_header_says_where_a_try_comes_from(settings: LazySet
     assert log_in(at("10.0.0.1", HTTP_X_FORWARDED_FOR="192.0.2.2")).status_code == 302
 
 
-def test_those_who_know_their_password_are_never_slowed_down() -> None:
+def test_correct_passwords_are_never_throttled() -> None:
     for _ in range(ADDRESS.burst + 5):
         assert ask(at("192.0.2.1")).status_code == 200
 
@@ -167,7 +167,7 @@ def test_a_lockout_ends_by_itself() -> None:
     assert limit.take("a")
 
 
-def test_counters_that_say_nothing_are_deleted() -> None:
+def test_expired_counters_are_deleted() -> None:
     log_in(at("192.0.2.1"), "wrong")
     TryCount.objects.update(free_at=0)
     log_in(at("192.0.2.2"))
@@ -175,7 +175,7 @@ def test_counters_that_say_nothing_are_deleted() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_parallel_tries_do_not_pass_the_limit_together() -> None:
+def test_parallel_attempts_do_not_exceed_the_limit_together() -> None:
     limit = Limit("probe", burst=10, every=timedelta(hours=1))
 
     def take(_number: int) -> bool:
@@ -190,7 +190,7 @@ def test_parallel_tries_do_not_pass_the_limit_together() -> None:
 
 @pytest.fixture
 def slow_hash(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[list[int], threading.Event]]:
-    """Hashing lasts until the event is set; the list holds who is at it."""
+    """Hashing lasts until the event is set; the list holds the callers."""
     encode, at_it, done = MD5PasswordHasher.encode, [], threading.Event()
 
     def slowly(*args: Any) -> str:
@@ -214,16 +214,16 @@ def test_log_ins_take_few_threads_and_one_processor(slow_hash: tuple[list[int], 
             connections.close_all()
 
     with ThreadPoolExecutor(12) as threads:
-        tries = [threads.submit(try_it, number) for number in range(12)]
-        eventually(lambda: sum(one.done() for one in tries) == 9, 30)
-        assert [one.result() for one in tries if one.done()] == [429] * 9
+        attempts = [threads.submit(try_it, number) for number in range(12)]
+        eventually(lambda: sum(one.done() for one in attempts) == 9, 30)
+        assert [one.result() for one in attempts if one.done()] == [429] * 9
         assert len(at_it) == 1
         assert Client().get("/").status_code == 200
         done.set()
-    assert sorted(one.result() for one in tries) == [200] * 3 + [429] * 9
+    assert sorted(one.result() for one in attempts) == [200] * 3 + [429] * 9
 
 
-def test_each_try_is_recorded_without_passwords() -> None:
+def test_each_attempt_is_recorded_without_passwords() -> None:
     guesser = at("192.0.2.1")
     log_in(guesser, "hunter2")
     log_in(guesser, "hunter2", "my-password-in-the-wrong-field")
@@ -232,8 +232,8 @@ def test_each_try_is_recorded_without_passwords() -> None:
     success = AuditEntry.objects.latest("id")
     assert (success.user_name, success.source, success.details) == ("alice", "admin", {"address": "192.0.2.1"})
     assert AuditEntry.objects.filter(action="log_in_failed", user_id=None, user_name="").count() == 2
-    told = str(list(AuditEntry.objects.values()))
-    assert "hunter2" not in told and "my-password" not in told
+    entries_text = str(list(AuditEntry.objects.values()))
+    assert "hunter2" not in entries_text and "my-password" not in entries_text
 
 
 def test_a_lockout_is_recorded_once() -> None:
@@ -256,8 +256,8 @@ def test_the_old_password_cannot_be_guessed_at_an_open_session() -> None:
     assert User.objects.get().check_password(PASSWORD)
 
 
-def test_any_other_door_is_limited_too() -> None:
-    with pytest.raises(Exception, match="Too many tries"):
+def test_every_other_log_in_is_limited_too() -> None:
+    with pytest.raises(Exception, match="Too many attempts"):
         for _ in range(40):
             authenticate(None, username="alice", password="wrong")  # noqa: S106
 
@@ -296,7 +296,7 @@ def give(monkeypatch: pytest.MonkeyPatch, password: str) -> None:
 
 
 @pytest.mark.parametrize("weak", ["1", "password", "1234567890"])
-def test_weak_passwords_are_refused_at_each_door(weak: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weak_passwords_are_refused_everywhere(weak: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chief, pk = Client(), User.objects.get().pk
     chief.force_login(User.objects.get())
     both = {"password1": weak, "password2": weak, "usable_password": "true"}
@@ -309,7 +309,7 @@ def test_weak_passwords_are_refused_at_each_door(weak: str, monkeypatch: pytest.
     assert User.objects.count() == 1
 
 
-def test_a_good_password_makes_an_administrator_without_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_strong_password_creates_a_superuser_without_input(monkeypatch: pytest.MonkeyPatch) -> None:
     give(monkeypatch, "a long and rare sentence")
     call_command("createsuperuser", "--noinput", username="root", email="root@example.org")
     assert User.objects.get(username="root").check_password("a long and rare sentence")

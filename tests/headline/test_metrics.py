@@ -1,4 +1,4 @@
-"""Figures for Prometheus, and who may read them."""
+"""Prometheus metrics, and access to them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_tasks_are_counted_by_topic(figures: Figures) -> None:
     assert figures("tasks_overdue") == [(outside, 1)]
 
 
-def test_failed_tasks_and_lateness_are_told_by_type(figures: Figures) -> None:
+def test_failed_tasks_and_lateness_are_labelled_by_type(figures: Figures) -> None:
     add(0)
     run_due(10)
     TaskInfoLog.objects.update(lateness=timedelta(milliseconds=20))
@@ -65,7 +65,7 @@ def test_failed_tasks_and_lateness_are_told_by_type(figures: Figures) -> None:
     ]
 
 
-def test_workers_and_their_queue_are_told(figures: Figures, settings: Any) -> None:
+def test_workers_and_their_queue_are_measured(figures: Figures, settings: Any) -> None:
     settings.SCHEDULING_REDIS_URL = "redis://localhost"
     assert (figures("workers_alive"), figures("queue_degraded")) == ([({}, 0)], [({}, 0)])
     now = read_database_clock()
@@ -74,7 +74,7 @@ def test_workers_and_their_queue_are_told(figures: Figures, settings: Any) -> No
     assert (figures("workers_alive"), figures("queue_degraded")) == ([({}, 2)], [({}, 1)])
 
 
-def test_without_the_database_only_that_is_told(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_database_only_database_up_is_reported(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
     assert figures("database_up") == [({}, 1)]
     monkeypatch.setattr("headline.metrics._figures", Probe(lambda: 1 / 0))
     assert figures("database_up") == [({}, 0)]
@@ -106,7 +106,7 @@ def test_requests_are_measured_too(client: Client, figures: Figures, settings: A
         (TOKEN, ["10.0.0.0/8"], f"Bearer {TOKEN}", "203.0.113.7", 200),
     ],
 )
-def test_only_the_token_or_a_listed_network_opens_the_door(
+def test_only_the_token_or_a_listed_network_gives_access(
     client: Client, settings: Any, token: str, networks: list[str], header: str, address: str, status: int
 ) -> None:
     settings.METRICS_TOKEN, settings.METRICS_NETWORKS = token, [ip_network(network) for network in networks]
@@ -116,7 +116,7 @@ def test_only_the_token_or_a_listed_network_opens_the_door(
     assert (b"headline_" in response.content) == (status == 200)
 
 
-def test_the_clock_s_offset_is_told(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_offset_is_measured(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
     """O3"""
     ahead = read_database_clock() + timedelta(hours=1)
     monkeypatch.setattr("headline.health.read_database_clock", lambda: ahead)
@@ -124,8 +124,8 @@ def test_the_clock_s_offset_is_told(figures: Figures, monkeypatch: pytest.Monkey
     assert 3500 < offset < 3700
 
 
-def test_figures_of_several_processes_add_up() -> None:
-    """O3: a counter that another process answers for is no reset."""
+def test_metrics_of_several_processes_add_up() -> None:
+    """O3: a counter served by another process is not reset."""
     counter = re.compile(r"^django_http_requests_before_middlewares_total (\S+)$", re.MULTILINE)
     with serving("--workers", "2", env={"METRICS_TOKEN": TOKEN}) as site:
         asked = urllib.request.Request(f"{site.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})  # noqa: S310

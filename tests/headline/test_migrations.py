@@ -1,4 +1,4 @@
-"""Models and migrations tell the same story."""
+"""Migrations match the models."""
 
 from __future__ import annotations
 

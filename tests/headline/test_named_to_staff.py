@@ -1,4 +1,4 @@
-"""S16: no screen of the desk names an article to staff who may not see it, and nobody gives themselves rights."""
+"""S16: no page of the admin names an article to staff who may not see it."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ pytestmark = pytest.mark.django_db
 MARK = "Zebraquartz"
 SEES_ARTICLES = {
     *READ_WITH,
-    "articles.delete_article",  # the question names what is deleted
-    "articles.view_auditentry",  # the audit log names what it is about
+    "articles.delete_article",  # the confirmation names the articles
+    "articles.view_auditentry",  # the audit log names articles
     *(f"articles.{verb}_release" for verb in ("add", "change", "delete", "view", "schedule")),  # so do releases
 }
 
 
 @pytest.fixture
 def marked() -> Article:
-    """An article under embargo, with everything that hangs on one."""
+    """An article under embargo, with all related objects."""
     chief = make_editor("chief")
     image = make_image(chief)
     article = make_article(
@@ -76,7 +76,7 @@ def marked() -> Article:
 
 
 def screens() -> Iterator[str]:
-    """The address of each screen of the admin and the desk, for the first and the last row of each model."""
+    """The URL of each admin page, for the first and the last row of each model."""
     for _pattern, route in _flat(get_resolver().url_patterns, ""):
         if not route.startswith("admin/") or "(?P<" in route:
             continue
@@ -114,7 +114,7 @@ def _names(desk: Client, address: str, **query: Any) -> bool:
 
 
 def _shown(desk: Client) -> list[str]:
-    """Where the headline stands, though nobody typed it."""
+    """Where the headline occurs in the response."""
     found = [address for address in {*screens()} if _names(desk, address)]
     found += [
         f"{address}?_popup=1" for address in {*screens()} if "/change/" in address and _names(desk, address, _popup=1)
@@ -137,13 +137,13 @@ def _shown(desk: Client) -> list[str]:
 
 
 def _others() -> list[str]:
-    """Every permission that lets nobody read articles."""
+    """Every permission that does not allow reading articles."""
     rows = Permission.objects.values_list("content_type__app_label", "codename")
     return [codename for app, codename in rows if f"{app}.{codename}" not in SEES_ARTICLES]
 
 
 @pytest.mark.parametrize("rights", ["none", "all others"])
-def test_no_screen_names_an_article_to_staff_who_may_not_see_it(marked: Article, rights: str) -> None:
+def test_no_page_names_an_article_to_staff_who_may_not_see_it(marked: Article, rights: str) -> None:
     """S16"""
     nosy = make_user("nosy", *(_others() if rights == "all others" else ()))
     desk = Client()
@@ -153,7 +153,7 @@ def test_no_screen_names_an_article_to_staff_who_may_not_see_it(marked: Article,
 
 
 @pytest.mark.parametrize("rights", ["none", "all others"])
-def test_the_short_cut_to_the_site_tells_no_headline_and_opens_no_preview(marked: Article, rights: str) -> None:
+def test_the_view_on_site_link_reveals_no_headline_and_opens_no_preview(marked: Article, rights: str) -> None:
     link = make_preview_link(marked, lasts=timedelta(hours=1), by=make_editor("bob"))
     nosy, desk = make_user("nosy", *(_others() if rights == "all others" else ())), Client()
     desk.force_login(nosy)
@@ -162,7 +162,7 @@ def test_the_short_cut_to_the_site_tells_no_headline_and_opens_no_preview(marked
     assert desk.get("/admin/r/x/1/").status_code == 404
 
 
-def test_the_short_cut_leads_to_a_channel_who_may_see_channels(marked: Article) -> None:
+def test_the_view_on_site_link_works_for_users_who_may_see_channels(marked: Article) -> None:
     desk, channel = Client(), Channel.objects.get()
     desk.force_login(make_member(Role.EDITOR))
     answer = desk.get(_short_cut(channel))
@@ -176,7 +176,7 @@ def _short_cut(row: Model) -> str:
 
 
 def test_no_record_of_a_failed_release_names_its_members() -> None:
-    """A program may read the records of tasks without any right to read articles."""
+    """A program may read task records without permission to read articles."""
     chief = make_editor("chief")
     article = make_article(MARK, status=Article.Status.APPROVED)
     releases.schedule_release(make_release(article, by=chief), publish_at=soon(), by=chief)
@@ -191,7 +191,7 @@ def test_no_record_of_a_failed_release_names_its_members() -> None:
     assert not _names(desk, f"/api/v1/tasks/{log.pk}/")
 
 
-def test_who_may_see_articles_is_shown_the_same_screens(marked: Article) -> None:
+def test_users_who_may_see_articles_get_the_same_pages(marked: Article) -> None:
     desk = Client()
     desk.force_login(make_member(Role.EDITOR))
     image = Image.objects.get()

@@ -1,4 +1,4 @@
-"""S16: nobody gives themselves or others rights that they do not have; what is done to accounts is recorded."""
+"""S16: users cannot grant permissions that they lack; changes of accounts are recorded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def manager() -> User:
-    """Who looks after people, and may write articles, but is no administrator."""
+    """A user who manages accounts and may write articles, but is no superuser."""
     user = make_user("manager", *MANAGING, "view_article")
     user.save()
     return user
@@ -35,7 +35,7 @@ def desk(manager: User) -> Client:
 
 
 def form(user: User, **typed: Any) -> dict[str, Any]:
-    """The form of a person, as it is filled in, with changes."""
+    """The form data of a user, with changes."""
     filled = {
         "username": user.username,
         "email": user.email,
@@ -57,7 +57,7 @@ def rights(user: User) -> set[str]:
     return User.objects.get(pk=user.pk).get_all_permissions()
 
 
-def test_nobody_makes_himself_or_others_an_administrator(desk: Client, manager: User) -> None:
+def test_users_cannot_make_themselves_or_others_superusers(desk: Client, manager: User) -> None:
     bob = make_user("bob")
     for user in (manager, bob):
         assert change(desk, user, is_superuser="on").status_code == 302
@@ -65,7 +65,7 @@ def test_nobody_makes_himself_or_others_an_administrator(desk: Client, manager: 
 
 
 @pytest.mark.parametrize("way", ["permission", "group"])
-def test_nobody_gives_what_he_does_not_have(desk: Client, manager: User, way: str) -> None:
+def test_users_cannot_grant_permissions_they_lack(desk: Client, manager: User, way: str) -> None:
     before, bob = rights(manager), make_user("bob")
     more: dict[str, Any] = {"user_permissions": [Permission.objects.get(codename="publish_article").pk]}
     if way == "group":
@@ -76,7 +76,7 @@ def test_nobody_gives_what_he_does_not_have(desk: Client, manager: User, way: st
     assert (rights(manager), rights(bob)) == (before, set())
 
 
-def test_one_gives_what_one_has(desk: Client) -> None:
+def test_users_can_grant_permissions_they_have(desk: Client) -> None:
     bob, group = make_user("bob"), Group.objects.create(name="Readers")
     group.permissions.add(Permission.objects.get(codename="view_article"))
     assert change(desk, bob, groups=[group.pk]).status_code == 302
@@ -84,8 +84,8 @@ def test_one_gives_what_one_has(desk: Client) -> None:
 
 
 @pytest.mark.parametrize("kind", ["superuser", "chief", "inactive chief", "inactive superuser"])
-def test_nobody_takes_over_the_account_of_who_can_do_more(desk: Client, kind: str) -> None:
-    """By its password, by its address for a reset, by switching it on again, or by removing it."""
+def test_users_cannot_take_over_accounts_with_more_permissions(desk: Client, kind: str) -> None:
+    """By its password, its mail address, reactivation or deletion."""
     victim = make_member(Role.CHIEF, "victim")
     User.objects.filter(pk=victim.pk).update(is_superuser="superuser" in kind, is_active="inactive" not in kind)
     before = User.objects.filter(pk=victim.pk).values().get()
@@ -97,7 +97,7 @@ def test_nobody_takes_over_the_account_of_who_can_do_more(desk: Client, kind: st
     assert User.objects.filter(pk=victim.pk).values().get() == before
 
 
-def test_nobody_widens_a_group(desk: Client, manager: User) -> None:
+def test_users_cannot_add_permissions_they_lack_to_a_group(desk: Client, manager: User) -> None:
     mine = Group.objects.create(name="Mine")
     mine.permissions.add(Permission.objects.get(codename="view_article"))
     manager.groups.add(mine)
@@ -111,7 +111,7 @@ def test_nobody_widens_a_group(desk: Client, manager: User) -> None:
     assert Group.objects.get(pk=chief.pk).permissions.count() == chief.permissions.count() > 0
 
 
-def test_an_administrator_does_all_of_it() -> None:
+def test_a_superuser_can_do_all_of_it() -> None:
     root, bob = make_user("root", is_superuser=True), make_user("bob")
     desk = Client()
     desk.force_login(root)
@@ -123,7 +123,7 @@ def test_an_administrator_does_all_of_it() -> None:
     assert User.objects.get(pk=bob.pk).check_password(NEW)
 
 
-def test_what_is_done_to_people_and_groups_is_recorded(desk: Client) -> None:
+def test_changes_of_users_and_groups_are_recorded(desk: Client) -> None:
     """S11"""
     bob, group = make_user("bob"), Group.objects.create(name="Readers")
     group.permissions.add(Permission.objects.get(codename="view_article"))
@@ -136,8 +136,8 @@ def test_what_is_done_to_people_and_groups_is_recorded(desk: Client) -> None:
     desk.post(f"{USERS}{bob.pk}/delete/", {"post": "yes"})
     entries = AuditEntry.objects.filter(pk__gt=last).order_by("pk")
     assert {(entry.user_name, entry.source) for entry in entries} == {("manager", "admin")}
-    told = [(entry.action, entry.article_title, entry.details) for entry in entries]
-    assert told == [
+    recorded = [(entry.action, entry.article_title, entry.details) for entry in entries]
+    assert recorded == [
         ("change_user", "robert", {"changes": {"username": ["bob", "robert"]}}),
         ("change_user", "robert", {"given": ["Readers"]}),
         ("change_group", "Readers", {}),
@@ -145,14 +145,14 @@ def test_what_is_done_to_people_and_groups_is_recorded(desk: Client) -> None:
         ("change_password", "robert", {}),
         ("delete_user", "robert", {}),
     ]
-    assert NEW not in str(told)
+    assert NEW not in str(recorded)
 
 
-def test_rights_are_recorded_from_either_side() -> None:
+def test_permission_changes_are_recorded_from_either_side() -> None:
     bob, group = make_user("bob"), Group.objects.create(name="Readers")
     group.user_set.add(bob)
     group.user_set.clear()
     bob.groups.set([group])
     bob.groups.clear()
-    told = AuditEntry.objects.filter(action="change_user", article_title="bob").order_by("pk")
-    assert [entry.details for entry in told] == [{"given": ["Readers"]}, {"taken": ["Readers"]}] * 2
+    recorded = AuditEntry.objects.filter(action="change_user", article_title="bob").order_by("pk")
+    assert [entry.details for entry in recorded] == [{"given": ["Readers"]}, {"taken": ["Readers"]}] * 2

@@ -1,4 +1,4 @@
-"""Style sheets and scripts behind gunicorn, as in production: hashed, compressed, and kept for ever."""
+"""Static files behind gunicorn, as in production: hashed, compressed, and cached for ever."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ OTHERS = ("admin", "unfold", "rest_framework", "drf_spectacular_sidecar", "djang
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[str]:
-    """The address of a site whose static files have been collected."""
+    """The URL of a site with collected static files."""
     port = free_port()
     environment = {
         **database_environment(),
         "DATA_DIR": str(tmp_path),
         "DJANGO_DEBUG": "off",
-        "DJANGO_SECRET_KEY": "a-secret-key-of-this-test-alone-and-of-nobody-else-1234567890",
+        "DJANGO_SECRET_KEY": "a-secret-key-of-this-test-alone-and-of-no-one-else-1234567890",
         "DJANGO_SETTINGS_MODULE": "headline.settings",
     }
     collect = [python, "manage.py", "collectstatic", "--no-input", *(f"--ignore={name}" for name in OTHERS)]
@@ -53,7 +53,7 @@ def get(address: str, **headers: str) -> HTTPResponse:
     return response
 
 
-def test_static_files_are_hashed_compressed_and_kept_for_ever(site: str) -> None:
+def test_static_files_are_hashed_compressed_and_cached_for_ever(site: str) -> None:
     page = get(f"{site}/").read().decode()
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
     assert {re.sub(r"\.[0-9a-f]{12}\.", ".", name) for name in files} == {

@@ -1,4 +1,4 @@
-"""Tasks for tests of the engine: each effect is one more row in `probe_effect`, so lost and doubled ones show.
+"""Tasks for tests of the engine: each effect is one more row in `probe_effect`, so lost and repeated ones are visible.
 
 Installed by `tests.settings`, which pytest and the processes it starts use. The types, and their parameters:
 
@@ -10,5 +10,5 @@ Installed by `tests.settings`, which pytest and the processes it starts use. The
     probe.broken {"seconds": s}    sleeps, then raises, once and for all; with {} one effect
     probe.clock  {"seconds": s}    puts its worker's clock so much ahead, then one effect
 
-Without `times` those two never succeed. A first attempt that nobody had reason to count is not one of the n.
+Without `times` those two never succeed. A first attempt that is not counted is not one of the n.
 """

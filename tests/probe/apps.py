@@ -1,4 +1,4 @@
-"""The test tasks as a Django app."""
+"""App configuration of the test tasks."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from articles.roles import create_roles
 
 
 class ProbeConfig(AppConfig):
-    """Makes the engine find `tests.probe.handlers`, and brings the roles back after a test has emptied all tables."""
+    """Loads `tests.probe.handlers`, and recreates the roles after a test has emptied all tables."""
 
     name = "tests.probe"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Emptying ends with the signal that migrating ends with."""
-        post_migrate.connect(bring_back_roles, sender=self)
+        """Connect to `post_migrate`, which flushing sends, too."""
+        post_migrate.connect(recreate_roles, sender=self)
         if mutant := getattr(settings, "PROBE_MUTANT", ""):
             import_module("tests.probe.mutants").MUTANTS[mutant]()  # not before the models are there
 
 
-def bring_back_roles(**kwargs: Any) -> None:
-    """Migrations do not run again."""
+def recreate_roles(**kwargs: Any) -> None:
+    """Recreate the roles, because migrations do not run again."""
     create_roles(apps)

@@ -25,7 +25,7 @@ class ProbeError(Exception):
 
 @handler("probe.note")
 def note(tasks: Sequence[TaskInfo]) -> None:
-    """Leave a row for each task."""
+    """Write a row for each task."""
     at = read_database_clock()
     Effect.objects.bulk_create(
         Effect(task_id=task.task_id, task_type=task.task_type, at=at, process=os.getpid()) for task in tasks
@@ -34,7 +34,7 @@ def note(tasks: Sequence[TaskInfo]) -> None:
 
 @handler("probe.slow")
 def slow(tasks: Sequence[TaskInfo]) -> None:
-    """Take the sum of the seconds asked for, and say which process is at it."""
+    """Sleep for the sum of the seconds, and record the process."""
     logger.warning("probe.slow begins in process %d", os.getpid())
     time.sleep(sum((task.parameters or {})["seconds"] for task in tasks))
     note(tasks)
@@ -42,7 +42,7 @@ def slow(tasks: Sequence[TaskInfo]) -> None:
 
 @handler("probe.fail")
 def fail(tasks: Sequence[TaskInfo]) -> None:
-    """Do the work and then raise, so that it has to be undone."""
+    """Write the effect and then raise, so that it is rolled back."""
     note(tasks)
     if any(_misbehaves(task) for task in tasks):
         raise ProbeError("this task refuses to work")
@@ -50,14 +50,14 @@ def fail(tasks: Sequence[TaskInfo]) -> None:
 
 @handler("probe.refused")
 def refused(tasks: Sequence[TaskInfo]) -> None:
-    """Do the work and then meet a database that has no room for it."""
+    """Write the effect and then raise a full-disk error."""
     note(tasks)
     raise OperationalError(1114, "The table 'probe_effect' is full")
 
 
 @reconciler
 def reconcile() -> int:
-    """Repairs nothing, and fails if the settings ask for that."""
+    """Repair nothing; fails if the settings say so."""
     if getattr(settings, "PROBE_RECONCILERS_FAIL", False):
         raise ProbeError("this reconciler refuses to work")
     return 0
@@ -65,7 +65,7 @@ def reconcile() -> int:
 
 @handler("probe.at_least_once", at_least_once=True)
 def at_least_once(tasks: Sequence[TaskInfo]) -> None:
-    """Leave a row, which stands for something outside; fail or dawdle if asked to."""
+    """Write a row, which stands for an external effect; fail or wait if the parameters say so."""
     time.sleep(sum((task.parameters or {}).get("seconds", 0) for task in tasks))
     note(tasks)
     if any((task.parameters or {}).get("times", 0) >= task.attempts for task in tasks):
@@ -74,7 +74,7 @@ def at_least_once(tasks: Sequence[TaskInfo]) -> None:
 
 @handler("probe.kill")
 def kill(tasks: Sequence[TaskInfo]) -> None:
-    """Do the work and then die of it, before it is committed."""
+    """Write the effect and then kill the worker before the commit."""
     note(tasks)
     if any(_misbehaves(task) for task in tasks):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -82,7 +82,7 @@ def kill(tasks: Sequence[TaskInfo]) -> None:
 
 @handler("probe.broken", max_attempts=1)
 def broken(tasks: Sequence[TaskInfo]) -> None:
-    """Fail for good, unless somebody has corrected the parameters."""
+    """Fail, unless the parameters have been corrected."""
     seconds = sum((task.parameters or {}).get("seconds", 0) for task in tasks)
     if seconds:
         logger.warning("probe.broken begins in process %d", os.getpid())
@@ -92,7 +92,7 @@ def broken(tasks: Sequence[TaskInfo]) -> None:
 
 
 class BrokenError(ProbeError):
-    """Is written down when whoever waits for the row has changed it, or after some seconds."""
+    """Formats when a waiting transaction has changed the row, or after some seconds."""
 
     def __init__(self, task: TaskInfo) -> None:
         self.unchanged = TaskInfo.objects.filter(task_id=task.task_id, version=task.version)
@@ -106,7 +106,7 @@ class BrokenError(ProbeError):
 
 @handler("probe.clock")
 def set_clock(tasks: Sequence[TaskInfo]) -> None:
-    """Have the worker believe in another time until it measures."""
+    """Set the worker's clock off until it measures again."""
     clock._ahead += sum((task.parameters or {})["seconds"] for task in tasks)
     note(tasks)
 

@@ -1,4 +1,4 @@
-"""What the test tasks did, append-only."""
+"""Effects of the test tasks, append-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine without one of the conditions that keep its promise; a proof that it still holds then proves nothing.
+"""Mutants of the engine, each without one safety condition: the chaos tests must fail on them.
 
 A process is made a mutant by the setting `PROBE_MUTANT`.
 """
@@ -16,7 +16,7 @@ _due = TaskInfoQuerySet.due
 
 
 def without_due() -> None:
-    """What runs need not be due by the database's clock."""
+    """Run tasks that are not due by the database's clock."""
     TaskInfoQuerySet.due = lambda tasks, now: _due(tasks, now) if isinstance(now, datetime) else tasks  # type: ignore
 
 
@@ -26,7 +26,7 @@ def without_skip_locked() -> None:
 
 
 def without_sweep() -> None:
-    """Nobody looks for lost hints."""
+    """Lost hints are not requeued."""
 
     def sweep(*arguments: Any, **options: Any) -> int:
         return 0
@@ -36,7 +36,7 @@ def without_sweep() -> None:
 
 
 def without_version() -> None:
-    """What was moved while it ran is taken for what it was."""
+    """Ignore that a task was rescheduled while it ran."""
     TaskInfoQuerySet.at_version = lambda tasks, version: tasks  # type: ignore
 
 

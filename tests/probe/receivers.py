@@ -1,4 +1,4 @@
-"""A worker that dies in the middle of what it does, if its settings say so."""
+"""Kills the worker in the middle of a transaction, if its settings say so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from articles.models.base.bulk_signals import rows_changed
 
 
 def die(fields: frozenset[str], **kwargs: Any) -> None:
-    """As a power cut would have it, with half of the work written: many articles got newer texts."""
+    """Die with half of the transaction written: many articles have published updates."""
     if "body" in fields:
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""A database whose clock can be moved, handlers that write down what they ran, and both kinds of queue."""
+"""Fixtures: a database whose clock can be moved, handlers that record their runs, and both kinds of queue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TYPE = "test.note"
 
 @pytest.fixture(params=["redis", "database"])
 def queue(request: pytest.FixtureRequest, settings: Any, transactional_db: None) -> Iterator[DelayQueue]:
-    """The engine on each queue it can have: the same test must hold on both."""
+    """The engine on each kind of queue: the test must pass on both."""
     if request.param == "database":
         settings.SCHEDULING_REDIS_URL = ""
     yield get_queue()
@@ -32,7 +32,7 @@ def queue(request: pytest.FixtureRequest, settings: Any, transactional_db: None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Without servers the tests that need them are not collected, so that none of them counts as skipped."""
+    """Deselect tests that need servers when there are none, so that they do not count as skipped."""
     if not os.environ.get("REDIS_URL"):
         items[:] = [item for item in items if not _needs_servers(item)]
 
@@ -46,7 +46,7 @@ def _needs_servers(item: pytest.Item) -> bool:
 
 @pytest.fixture
 def mariadb(transactional_db: None) -> None:
-    """Marks a test that SQLite has nothing to say to."""
+    """Marks a test that does not apply to SQLite."""
     assert connection.vendor == "mysql"
 
 
@@ -67,7 +67,7 @@ def travel(transactional_db: None) -> Iterator[Travel]:
                 with connection.cursor() as cursor:
                     cursor.execute("SET SESSION timestamp = %s", [(datetime.now(UTC) + shift).timestamp()])
                 now = datetime.now(UTC) + shift
-            else:  # SQLite has the clock of this process
+            else:  # SQLite uses this process's clock
                 own_clock.close()
                 own_clock.enter_context(time_machine.travel(datetime.now(UTC) + shift))
                 now = datetime.now(UTC)
@@ -80,7 +80,7 @@ def travel(transactional_db: None) -> Iterator[Travel]:
 
 
 class Notes:
-    """What the handler of `test.note` has run: batches of parameters, and an optional fault for each."""
+    """Batches of parameters that the handler of `test.note` ran, and an optional error for each."""
 
     def __init__(self) -> None:
         self.batches: list[list[Any]] = []
@@ -141,5 +141,5 @@ def keys(queue_redis: redis.Redis | None, transactional_db: None) -> Keys:
 
 @pytest.fixture(autouse=True)
 def _true_clock(transactional_db: None) -> None:
-    """Whatever an earlier test did to this process's clock is forgotten."""
+    """Reset this process's clock after earlier tests."""
     clock.measure()

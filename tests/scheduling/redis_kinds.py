@@ -20,14 +20,14 @@ QUOTED = "p%40ss%3Aword"
 
 @dataclass
 class Installation:
-    """Servers, the URL that leads to them, and a client that sees all their keys."""
+    """Servers, their URL, and a client that sees all their keys."""
 
     url: str
     servers: list[Server]
     client: Any
 
     def kill(self) -> None:
-        """End all servers at once."""
+        """Kill all servers."""
         for server in self.servers:
             server.kill()
 
@@ -41,7 +41,7 @@ def plain(directory: Path) -> Installation:
 
 
 def tls(directory: Path) -> Installation:
-    """`rediss://` with a certificate of our own making."""
+    """`rediss://` with a self-signed certificate."""
     key, certificate = directory / "key.pem", directory / "certificate.pem"
     directory.mkdir(parents=True, exist_ok=True)
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", f"/CN={HOST}"]
@@ -62,7 +62,7 @@ def unix(directory: Path) -> Installation:
 
 
 def sentinel(directory: Path) -> Installation:
-    """`redis+sentinel://` with a master, a replica and a sentinel; the first sentinel of the URL is not there."""
+    """`redis+sentinel://` with a master, a replica and a sentinel; the first sentinel of the URL does not exist."""
     secrets = ["--requirepass", PASSWORD, "--masterauth", PASSWORD]
     master = start_redis(directory / "master", *secrets)
     replica = start_redis(directory / "replica", *secrets, "--replicaof", HOST, str(master.port))
@@ -126,7 +126,7 @@ KINDS: dict[str, Callable[[Path], Installation]] = {
 
 
 class Installations:
-    """Starts each kind when it is first asked for, and ends them all together."""
+    """Starts each kind at its first use, and stops all together."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -1,4 +1,4 @@
-"""Adding tasks: rows first, then the queue; bad input refused with a sentence that says what to do."""
+"""Adding tasks: rows first, then hints; invalid input is refused with a message that says what to do."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_task_and_its_record_are_stored_together(queue: DelayQueue) -> None:
     assert (log.execute_time, log.parameters, log.key) == (NOON, {"article": 7}, "7")
 
 
-def test_rows_are_committed_before_redis_hears_of_them(keys: Keys, add: Add) -> None:
+def test_rows_are_committed_before_hints_are_pushed(keys: Keys, add: Add) -> None:
     """R1.1"""
     with transaction.atomic():
         task = add(30)
@@ -58,9 +58,7 @@ def test_rows_are_committed_before_redis_hears_of_them(keys: Keys, add: Add) -> 
 
 
 @pytest.mark.parametrize("table", ["taskinfo", "taskinfo_logs"])
-def test_when_the_database_refuses_nothing_is_queued_and_the_caller_learns_why(
-    keys: Keys, add: Add, table: str
-) -> None:
+def test_when_the_database_refuses_nothing_is_queued_and_the_error_is_raised(keys: Keys, add: Add, table: str) -> None:
     """R1.2"""
     with refusing(table), pytest.raises(DatabaseError, match="refused"):
         add(0)
@@ -110,7 +108,7 @@ def test_lateness_counts_from_the_moment_a_past_time_was_asked_for(queue: DelayQ
     assert timedelta() <= lateness < timedelta(hours=1)
 
 
-def test_a_key_that_is_pending_is_moved_not_doubled(queue: DelayQueue, add: Add) -> None:
+def test_a_pending_key_is_rescheduled_not_added_twice(queue: DelayQueue, add: Add) -> None:
     first = add(30, key="7", parameters=1)
     second = add(60, key="7", parameters=2, priority=1)
     stored, log = TaskInfo.objects.get(), TaskInfoLog.objects.get()
@@ -125,7 +123,7 @@ def test_adding_the_same_again_changes_nothing(queue: DelayQueue) -> None:
     assert task.version == TaskInfo.objects.get().version == 1
 
 
-def test_two_who_add_the_same_key_at_once_share_one_task(queue: DelayQueue) -> None:
+def test_two_concurrent_adds_of_a_key_share_one_task(queue: DelayQueue) -> None:
     start, errors = threading.Barrier(8), []
 
     def add_one(number: int) -> None:
@@ -156,13 +154,13 @@ def test_a_rolled_back_transaction_leaves_no_task(queue: DelayQueue, add: Add, n
         with pytest.raises(ZeroDivisionError), transaction.atomic():
             add(0)
             raise ZeroDivisionError
-        add(0, parameters="kept")
+        add(0, parameters="stored")
     run_due(10)
-    assert notes.flat == ["kept"]
+    assert notes.flat == ["stored"]
     assert TaskInfoLog.objects.count() == 1
 
 
-def test_a_failing_commit_hook_of_somebody_else_only_delays_the_hint(
+def test_a_failing_commit_hook_of_other_code_only_delays_the_hint(
     keys: Keys, add: Add, travel: Travel, notes: Notes
 ) -> None:
     def fail() -> None:
@@ -196,7 +194,7 @@ def test_many_tasks_are_added_in_order_and_in_a_few_statements(
     queue: DelayQueue, django_assert_max_num_queries: Any
 ) -> None:
     times = [NOON + timedelta(seconds=number % 7) for number in range(3000)]
-    few = 12 if connection.vendor == "mysql" else 120  # SQLite takes fewer values in a statement
+    few = 12 if connection.vendor == "mysql" else 120  # SQLite allows fewer values in a statement
     with django_assert_max_num_queries(few):
         tasks = add_tasks(
             {"task_type": TYPE, "execute_time": time, "parameters": number, "key": str(number)}
@@ -247,7 +245,7 @@ def test_adding_many_is_all_or_nothing(queue: DelayQueue) -> None:
         ({"priority": True}, InvalidTask, "whole number"),
     ],
 )
-def test_bad_input_is_refused_with_a_sentence(
+def test_invalid_input_is_refused_with_a_message(
     transactional_db: None, values: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -256,13 +254,13 @@ def test_bad_input_is_refused_with_a_sentence(
 
 
 @pytest.mark.parametrize("day", [date(1000, 1, 1), date(1969, 12, 31), date(9999, 12, 30)])
-def test_any_time_that_every_zone_can_show_is_kept_to_the_microsecond(queue: DelayQueue, day: date) -> None:
+def test_any_time_that_every_zone_can_show_is_stored_to_the_microsecond(queue: DelayQueue, day: date) -> None:
     moment = datetime.combine(day, time.max, tzinfo=UTC)
     add_task(TYPE, execute_time=moment, parameters=None)
     assert TaskInfo.objects.get().execute_time == moment
 
 
-def test_parameters_come_back_as_they_were(queue: DelayQueue, notes: Notes, add: Add) -> None:
+def test_parameters_are_returned_unchanged(queue: DelayQueue, notes: Notes, add: Add) -> None:
     values = [None, True, 0, 1.5, "发布 📰 'quoted' \\", [1, [2]], {"a": {"b": None}, "ä": "é"}]
     for value in values:
         add(0, parameters=value)

@@ -1,4 +1,4 @@
-"""The engine's screens: they show the truth, change tasks through the services alone, and stay quick."""
+"""The engine's admin: read-only rows, actions through the services, constant query counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORKER_ID = 7
 
 
 def user(name: str, *permissions: str) -> Client:
-    """A browser in which a member of staff with these permissions is logged in."""
+    """A client logged in as a staff user with these permissions."""
     user = User.objects.create_user(name, is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     client = Client()
@@ -48,7 +48,7 @@ def rows(client: Client, url: str, **query: str | int) -> list[int]:
 
 
 def act(client: Client, url: str, action: str, *ids: int) -> str:
-    """Choose rows and an action; returns the messages."""
+    """Run an admin action on the rows; returns the messages."""
     response = client.post(url, {"action": action, "_selected_action": ids}, follow=True)
     assert response.status_code == 200
     return " ".join(str(message) for message in response.context["messages"])
@@ -75,7 +75,7 @@ def test_times_name_their_distance_from_utc_which_no_two_zones_share(operator: C
     assert "UTC+08:00" in page and "CST" not in page
 
 
-def test_the_list_narrows_to_what_is_overdue(operator: Client, add: Add) -> None:
+def test_the_list_filters_overdue_tasks(operator: Client, add: Add) -> None:
     overdue, leased, fresh = add(-60), add(-60), add(0)
     TaskInfo.objects.filter(pk=leased.pk).update(
         leased_until=read_database_clock() + timedelta(seconds=60), lease_token="held"
@@ -107,21 +107,21 @@ def test_records_show_the_lateness_and_are_found_by_status(operator: Client, add
     assert ">12.3<" in re.sub(r"\s", "", operator.get(RECORDS).content.decode())
 
 
-def test_cancelling_tells_how_many_came_in_time(operator: Client, add: Add, notes: Notes) -> None:
+def test_cancelling_reports_how_many_were_pending(operator: Client, add: Add, notes: Notes) -> None:
     pending, executed = add(60, task_type="outside"), add()
     run_due(10)
-    told = act(operator, TASKS, "cancel", pending.pk, executed.pk)
-    assert told == "1 task is cancelled. 1 task was no longer pending."
+    message = act(operator, TASKS, "cancel", pending.pk, executed.pk)
+    assert message == "1 task is cancelled. 1 task was no longer pending."
     record = TaskInfoLog.objects.get(pk=pending.pk)
     assert (record.status, record.error) == (Status.CANCELLED, "Cancelled by alice.")
     assert TaskInfoLog.objects.get(pk=executed.pk).status == Status.EXECUTED
 
 
-def test_cancelling_what_an_application_will_add_again_says_so(operator: Client, add: Add, notes: Notes) -> None:
+def test_cancelling_warns_about_tasks_that_will_be_added_again(operator: Client, add: Add, notes: Notes) -> None:
     assert f"Tasks of {TYPE} are added again" in act(operator, TASKS, "cancel", add(60).pk)
 
 
-def test_retrying_tells_which_tasks_could_not_be_and_why(
+def test_retrying_reports_which_tasks_could_not_be_retried_and_why(
     operator: Client, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(batch: Sequence[TaskInfo]) -> None:
@@ -131,15 +131,15 @@ def test_retrying_tells_which_tasks_could_not_be_and_why(
     failed = add()
     run_due(10)
     waiting = add(60)
-    told = act(operator, RECORDS, "retry", failed.pk, waiting.pk)
-    assert f"{waiting.pk}: Only a task that failed" in told
-    assert "1 task is pending again." in told
+    message = act(operator, RECORDS, "retry", failed.pk, waiting.pk)
+    assert f"{waiting.pk}: Only a task that failed" in message
+    assert "1 task is pending again." in message
     assert set(TaskInfo.objects.values_list("pk", flat=True)) == {failed.pk, waiting.pk}
     assert LogEntry.objects.get().object_id == str(failed.pk)
 
 
 @pytest.mark.parametrize("url", [TASKS, RECORDS, WORKERS])
-def test_nobody_adds_edits_or_deletes_rows_by_hand(admin_client: Client, add: Add, url: str) -> None:
+def test_rows_are_read_only_in_the_admin(admin_client: Client, add: Add, url: str) -> None:
     task = add(60)
     WorkerHeartbeat.objects.create(name=str(WORKER_ID), started_at=task.created_at, seen_at=task.created_at)
     row = WORKER_ID if url == WORKERS else task.pk
@@ -151,7 +151,7 @@ def test_nobody_adds_edits_or_deletes_rows_by_hand(admin_client: Client, add: Ad
     assert (TaskInfo.objects.count(), TaskInfoLog.objects.count(), WorkerHeartbeat.objects.count()) == (1, 1, 1)
 
 
-def test_who_may_only_look_cannot_cancel_or_retry(add: Add) -> None:
+def test_a_viewer_cannot_cancel_or_retry(add: Add) -> None:
     task, viewer = add(60), user("bob", "view_taskinfo", "view_taskinfolog")
     assert rows(viewer, TASKS) == [task.pk]
     act(viewer, TASKS, "cancel", task.pk)
@@ -160,7 +160,7 @@ def test_who_may_only_look_cannot_cancel_or_retry(add: Add) -> None:
     assert user("charlie").get(TASKS).status_code == 403
 
 
-def test_a_lease_token_is_shown_to_nobody(admin_client: Client, add: Add) -> None:
+def test_a_lease_token_is_never_shown(admin_client: Client, add: Add) -> None:
     task = add()
     TaskInfo.objects.update(lease_token="0123456789abcdef")
     for url in (TASKS, f"{TASKS}{task.pk}/change/"):
@@ -178,7 +178,7 @@ def test_workers_are_listed_alive_or_not(operator: Client) -> None:
 
 
 @pytest.mark.parametrize("url", [TASKS, RECORDS])
-def test_a_list_counts_no_further_than_it_must(operator: Client, add: Add, url: str, monkeypatch: Any) -> None:
+def test_a_list_caps_its_count(operator: Client, add: Add, url: str, monkeypatch: Any) -> None:
     for _ in range(3):
         add(60)
     monkeypatch.setattr("scheduling.listing.COUNT_LIMIT", 2)

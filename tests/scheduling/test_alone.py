@@ -1,4 +1,4 @@
-"""The engine in a project of its own, where nothing of Headline can be imported."""
+"""The engine in a separate project, without Headline."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from scheduling.registry import handler
 def greet(tasks):
     Path("greeted").write_text(" ".join(task.parameters["whom"] for task in tasks))
 
-@handler("mail", errand=True)
+@handler("mail", at_least_once=True)
 def mail(tasks):
     Path("mailed").touch()
 """

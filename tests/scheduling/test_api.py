@@ -1,4 +1,4 @@
-"""The engine over HTTP: what programs in other languages can do, and what they are refused."""
+"""The engine's REST API: operations, errors and permissions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def program() -> APIClient:
-    """A program that may operate tasks and do nothing else."""
+    """A client whose user may operate tasks and nothing else."""
     user = User.objects.create_user("robot", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename="operate_tasks"))
     client = APIClient()
@@ -38,7 +38,7 @@ def add(**values: Any) -> TaskInfo:
 
 
 def leased(program: APIClient, **values: Any) -> dict[str, Any]:
-    """The first task that a poll brings."""
+    """The first task that a poll returns."""
     (task,) = program.post(f"{URL}poll/", {"task_type": TYPE} | values).json()
     return dict(task)
 
@@ -60,7 +60,7 @@ def test_a_time_with_another_offset_is_the_same_instant(program: APIClient) -> N
     assert program.post(URL, body).json()["execute_time"] == "2100-01-01T12:00:00.123456Z"
 
 
-def test_a_key_that_is_pending_already_moves_its_task_and_says_so(program: APIClient) -> None:
+def test_adding_a_pending_key_reschedules_its_task_with_status_200(program: APIClient) -> None:
     first = program.post(URL, {"task_type": TYPE, "execute_time": NOON, "key": "7"})
     again = program.post(URL, {"task_type": TYPE, "execute_time": "2101-01-01T00:00:00Z", "key": "7"})
     assert (first.status_code, again.status_code) == (201, 200)
@@ -111,14 +111,14 @@ def test_a_task_that_cannot_be_stored_is_refused_with_a_code(
         (b'"' + b"x" * 17_000_000 + b'"', "application/json", 413, "too_large"),
     ],
 )
-def test_a_body_that_is_garbage_is_refused_with_a_code(
+def test_a_malformed_body_is_refused_with_a_code(
     program: APIClient, body: bytes, content_type: str, status: int, code: str
 ) -> None:
     response = program.post(URL, body, content_type=content_type)
     assert (response.status_code, response.json()["code"]) == (status, code)
 
 
-def test_only_who_has_the_permission_may_operate_tasks() -> None:
+def test_only_users_with_the_permission_may_operate_tasks() -> None:
     client = APIClient()
     assert client.get(URL).status_code == 401
     client.force_authenticate(User.objects.create_user("reporter", is_staff=True))
@@ -156,21 +156,21 @@ def test_the_list_comes_in_pages_with_a_fixed_number_of_queries(
     assert program.get(third["previous"]).json()["results"] == second["results"]
 
 
-def test_a_closed_task_can_still_be_looked_at(program: APIClient) -> None:
+def test_a_closed_task_can_still_be_read(program: APIClient) -> None:
     task = add()
     assert program.get(f"{URL}{task.task_id}/").json()["status"] == Status.SCHEDULED
     program.delete(f"{URL}{task.task_id}/")
     assert program.get(f"{URL}{task.task_id}/").json()["status"] == Status.CANCELLED
 
 
-def test_a_pending_task_is_moved(program: APIClient) -> None:
+def test_a_pending_task_is_rescheduled(program: APIClient) -> None:
     task = add()
     response = program.patch(f"{URL}{task.task_id}/", {"execute_time": NOON})
     assert (response.status_code, response.json()["execute_time"]) == (200, "2100-01-01T12:00:00Z")
     assert TaskInfo.objects.get().execute_time == datetime(2100, 1, 1, 12, tzinfo=UTC)
 
 
-def test_cancelling_tells_the_truth(program: APIClient) -> None:
+def test_the_response_to_cancelling_is_definite(program: APIClient) -> None:
     """R1.21, R1.17"""
     address = f"{URL}{add().task_id}/"
     assert program.delete(address).status_code == 204
@@ -252,10 +252,8 @@ def test_a_wrong_token_ends_nothing(program: APIClient, token: Any) -> None:
     assert TaskInfo.objects.get().lease_token == task["lease_token"]
 
 
-def test_tasks_that_the_application_runs_itself_are_out_of_reach(
-    program: APIClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A program that polled them could end them without their effect."""
+def test_programs_cannot_change_tasks_with_a_handler(program: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that polled them could complete them without their effect."""
     task = add()
     token = leased(program)["lease_token"]
     monkeypatch.setattr(registry, "_handlers", {})
@@ -273,8 +271,8 @@ def test_tasks_that_the_application_runs_itself_are_out_of_reach(
     assert program.get(address).json()["status"] == Status.SCHEDULED
 
 
-def test_programs_cannot_begin_topics_without_end(program: APIClient, settings: Any) -> None:
-    """Workers, probes and screens look at each: ten thousand kept a sweep busy for half a minute."""
+def test_programs_cannot_add_more_topics_than_the_limit(program: APIClient, settings: Any) -> None:
+    """Workers, probes and the admin query each topic: with ten thousand, a sweep took half a minute."""
     settings.SCHEDULING_MAX_TOPICS = 2
     begun = [program.post(URL, {"task_type": TYPE, "execute_time": NOON, "priority": number}) for number in range(3)]
     assert [response.status_code for response in begun] == [201, 201, 400]

@@ -1,4 +1,4 @@
-"""A program in another language, here a shell with curl, works on tasks of a real server."""
+"""A program in another language, here curl, works on tasks of a real server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Status = TaskInfoLog.Status
 
 
 class Curl:
-    """`curl` with a program's token; each call returns the HTTP status and the JSON of the answer."""
+    """`curl` with a program's token; each call returns the HTTP status and the JSON response."""
 
     def __init__(self, site: Site) -> None:
         user = User.objects.create_user("encoder", is_staff=True)
@@ -38,7 +38,7 @@ class Curl:
         return int(status), json.loads(content) if content else None
 
     def add(self, **values: Any) -> str:
-        """Add a task that is due since a second; returns its id."""
+        """Add a task that was due a second ago; returns its id."""
         due = read_database_clock() - timedelta(seconds=1)
         status, task = self("POST", "", {"task_type": TYPE, "execute_time": due.isoformat()} | values)
         assert status == 201, task
@@ -77,7 +77,7 @@ def test_a_program_in_another_language_adds_leases_completes_fails_and_cancels(s
 
 
 def test_a_request_that_is_sent_twice_adds_one_task(site: Site) -> None:
-    """The answer was lost on the way, and the program asks again."""
+    """The response was lost, and the program sends the request again."""
     curl = Curl(site)
     body = {"task_type": TYPE, "execute_time": "2100-01-01T12:00:00Z"}
     first = curl("POST", "", body, "Idempotency-Key: 7c1f")

@@ -1,4 +1,4 @@
-"""Cancelling, moving and retrying: the old time comes and nothing happens; a race has one winner."""
+"""Cancelling, rescheduling and retrying: nothing runs at the old time; a race has one winner."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_cancelled_task_leaves_the_queue_and_never_runs(
     assert (log.status, log.version) == (Status.CANCELLED, 2)
 
 
-def test_a_due_task_that_has_not_moved_yet_is_cancelled(
+def test_a_due_task_that_was_not_promoted_yet_is_cancelled(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
     """R1.18"""
@@ -71,7 +71,7 @@ def test_a_ready_task_is_cancelled_and_its_stale_hint_dropped(keys: Keys, add: A
     assert keys.ready() == []
 
 
-def test_cancelling_forgets_the_hint(keys: Keys, add: Add) -> None:
+def test_cancelling_discards_the_hint(keys: Keys, add: Add) -> None:
     task = add(30)
     cancel_task(task.task_id)
     assert keys.future() == {}
@@ -103,7 +103,7 @@ def test_a_rolled_back_cancel_changes_nothing(queue: DelayQueue, add: Add, notes
     assert run_due(10) == 1
 
 
-def test_a_task_moved_later_does_not_run_at_the_old_time(
+def test_a_task_rescheduled_later_does_not_run_at_the_old_time(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
     """R1.19"""
@@ -117,7 +117,7 @@ def test_a_task_moved_later_does_not_run_at_the_old_time(
     assert TaskInfoLog.objects.get().version == 3
 
 
-def test_a_ready_task_that_is_moved_later_is_not_lost(keys: Keys, add: Add, notes: Notes, travel: Travel) -> None:
+def test_a_ready_task_that_is_rescheduled_later_is_not_lost(keys: Keys, add: Add, notes: Notes, travel: Travel) -> None:
     """R1.19"""
     task = add(0)
     reschedule_task(task.task_id, task.execute_time + timedelta(seconds=20))
@@ -128,13 +128,13 @@ def test_a_ready_task_that_is_moved_later_is_not_lost(keys: Keys, add: Add, note
     assert run_due(10) == 1
 
 
-def test_a_task_moved_earlier_runs_earlier(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
+def test_a_task_rescheduled_earlier_runs_earlier(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
     task = add(3600)
     reschedule_task(task.task_id, task.execute_time - timedelta(seconds=3600))
     assert run_due(10) == 1
 
 
-def test_only_pending_tasks_move_and_only_to_a_real_time(queue: DelayQueue, add: Add, notes: Notes) -> None:
+def test_only_pending_tasks_are_rescheduled_and_only_to_a_valid_time(queue: DelayQueue, add: Add, notes: Notes) -> None:
     task = add(0)
     with pytest.raises(NaiveTime):
         reschedule_task(task.task_id, datetime(2100, 1, 1))  # noqa: DTZ001
@@ -159,7 +159,7 @@ def fail_for_good(add: Add, notes: Notes, travel: Travel, **values: Any) -> Task
     return task
 
 
-def test_a_failed_task_is_retried_by_a_person(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
+def test_a_failed_task_can_be_retried_by_hand(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
     task = fail_for_good(add, notes, travel)
     again = retry_task(task.task_id)
     assert (again.task_id, again.attempts) == (task.task_id, 0)
@@ -181,7 +181,7 @@ def test_only_failed_or_cancelled_tasks_are_retried(queue: DelayQueue, add: Add,
 
 
 def race(*contestants: Callable[[], Any]) -> list[Any]:
-    """Run all at the same moment, each on its own connection; their answers in order."""
+    """Run all at the same time, each on its own connection; returns their results in order."""
     start, responses = threading.Barrier(len(contestants)), [None] * len(contestants)
 
     def run(number: int, contestant: Callable[[], Any]) -> None:
@@ -200,7 +200,7 @@ def race(*contestants: Callable[[], Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("seconds", [0, -5])
-def test_of_a_run_and_a_cancel_at_once_one_wins_and_both_are_told(
+def test_a_race_of_run_and_cancel_has_one_winner_and_correct_results(
     queue: DelayQueue, add: Add, notes: Notes, seconds: float
 ) -> None:
     """R1.17"""
@@ -209,19 +209,19 @@ def test_of_a_run_and_a_cancel_at_once_one_wins_and_both_are_told(
         task_id = add(seconds).task_id
         handled, cancelled = race(lambda: run_due(10), partial(cancel_task, task_id))
         assert handled + cancelled <= 1
-        run_due(10)  # a worker that met the locked row has left it to the next round
+        run_due(10)  # a worker that found the row locked leaves it to the next round
         assert len(notes.batches) + cancelled == 1
         status = TaskInfoLog.objects.get(task_id=task_id).status
         assert status == (Status.CANCELLED if cancelled else Status.EXECUTED)
 
 
-def test_of_many_who_cancel_at_once_one_is_told_yes(queue: DelayQueue, add: Add) -> None:
+def test_of_many_concurrent_cancels_one_succeeds(queue: DelayQueue, add: Add) -> None:
     """R1.17"""
     task = add(30)
     assert sorted(race(*[lambda: cancel_task(task.task_id)] * 6)) == [False] * 5 + [True]
 
 
-def test_many_keyed_tasks_are_moved_without_a_branch_for_each(
+def test_many_keyed_tasks_are_rescheduled_without_a_case_branch_for_each(
     queue: DelayQueue, add: Add, travel: Travel, notes: Notes
 ) -> None:
     """E12: the cost of a CASE with a branch for each row grows with the square of their number."""
@@ -246,7 +246,7 @@ def test_many_keyed_tasks_are_moved_without_a_branch_for_each(
 
 
 def test_pruning_waits_for_no_other_status(add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """E12: one batch is removed in a minute; where that many are executed, the others' turn never came."""
+    """E12: one batch is pruned per minute; with that many executed tasks, the other statuses were never pruned."""
     monkeypatch.setattr(pruning, "BATCH", 2)
     ids = [add(0).task_id for _ in range(6)]
     for task_id, status in zip(ids, [1, 1, 1, 1, 2, 3], strict=True):

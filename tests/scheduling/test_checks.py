@@ -1,4 +1,4 @@
-"""System checks, each seen on something that is really misconfigured."""
+"""System checks, each on a real misconfiguration."""
 
 from __future__ import annotations
 
@@ -44,27 +44,27 @@ SETTINGS_NOBODY_CAN_MEAN = [
 
 
 def found(*, servers: bool = False) -> list[str]:
-    """Ids of what the engine's checks find."""
+    """Ids of the messages of the engine's checks."""
     messages = run_checks(tags=[Tags.database], databases=["default"]) if servers else run_checks()
     ours = [message for message in messages if message.id and message.id.startswith("scheduling")]
     assert all(message.hint for message in ours)
     return [str(message.id) for message in ours]
 
 
-def test_a_good_installation_has_nothing_to_complain_of() -> None:
+def test_a_correct_installation_has_no_messages() -> None:
     assert found() == []
     assert found(servers=True) == []
 
 
 @pytest.mark.parametrize(("name", "value", "complaint"), SETTINGS_NOBODY_CAN_MEAN)
-def test_settings_that_make_no_sense_are_named(settings: Any, name: str, value: object, complaint: str) -> None:
+def test_invalid_settings_are_reported(settings: Any, name: str, value: object, complaint: str) -> None:
     """R3.5"""
     setattr(settings, f"SCHEDULING_{name}", value)
     assert found() == [f"scheduling.{complaint}"]
 
 
 class ReadsFromReplica:
-    """A router as Django's documentation has it."""
+    """A router as in Django's documentation."""
 
     def db_for_read(self, model: type[Model], **hints: object) -> str:
         return "replica" if model is Article else "default"
@@ -73,7 +73,7 @@ class ReadsFromReplica:
         return "default"
 
 
-def test_a_model_that_is_read_from_a_replica_is_named(settings: Any) -> None:
+def test_a_model_that_is_read_from_a_replica_is_reported(settings: Any) -> None:
     """E13: readers would see an article by the replica's clock."""
     settings.DATABASE_ROUTERS = ["tests.scheduling.test_checks.ReadsFromReplica"]
     assert found() == ["scheduling.E015"]
@@ -111,7 +111,7 @@ def test_the_cache_may_not_live_in_the_queues_database(
 
 @pytest.fixture
 def reconnect(mariadb: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """`reconnect(charset="latin1")` opens the connection anew with other OPTIONS."""
+    """`reconnect(charset="latin1")` reopens the connection with other OPTIONS."""
 
     def open_anew(**options: object) -> None:
         connection.close()
@@ -132,7 +132,7 @@ def reconnect(mariadb: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
         ({"charset": "utf8mb3"}, "E013"),
     ],
 )
-def test_a_connection_with_the_wrong_options_is_named(
+def test_a_connection_with_the_wrong_options_is_reported(
     reconnect: Callable[..., None], options: dict[str, object], complaint: str
 ) -> None:
     reconnect(**options)
@@ -155,7 +155,7 @@ def scratch(mariadb: None) -> Iterator[Callable[[str], None]]:
     run(f"USE {own}")
 
 
-def test_a_database_and_tables_that_lose_characters_or_rows_are_named(scratch: Callable[[str], None]) -> None:
+def test_a_database_and_tables_that_lose_characters_or_rows_are_reported(scratch: Callable[[str], None]) -> None:
     assert found(servers=True) == ["scheduling.E013"]
     scratch("ALTER DATABASE CHARACTER SET utf8mb4")
     scratch("CREATE TABLE taskinfo (id int) CHARACTER SET utf8mb3")
@@ -172,7 +172,7 @@ def test_a_database_without_skip_locked_is_too_old(
     assert "scheduling.E010" in found(servers=True)
 
 
-def test_a_database_of_another_make_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unsupported_database_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "vendor", "oracle")
     assert found(servers=True) == ["scheduling.E010"]
 
@@ -200,7 +200,7 @@ def test_an_unreachable_redis_is_a_warning_because_the_database_serves(own_redis
         ("allkeys-random", ["scheduling.W022"]),
     ],
 )
-def test_a_redis_that_may_evict_the_queue_is_named(own_redis: Server, policy: str, complaints: list[str]) -> None:
+def test_a_redis_that_may_evict_the_queue_is_reported(own_redis: Server, policy: str, complaints: list[str]) -> None:
     with redis.Redis.from_url(own_redis.url) as client:
         client.config_set("maxmemory-policy", policy)
     assert found(servers=True) == complaints
@@ -209,21 +209,21 @@ def test_a_redis_that_may_evict_the_queue_is_named(own_redis: Server, policy: st
 @pytest.mark.parametrize(
     ("version", "complaints"), [("6.0.16", ["scheduling.E021"]), ("6.2.0", []), ("10.1", []), ("", [])]
 )
-def test_a_redis_that_is_too_old_is_named(
+def test_a_redis_that_is_too_old_is_reported(
     settings: Any, monkeypatch: pytest.MonkeyPatch, version: str, complaints: list[str]
 ) -> None:
     settings.SCHEDULING_REDIS_URL = "redis://localhost"
-    monkeypatch.setattr("scheduling.queues.redis.RedisQueue.details", lambda queue: {"redis_version": version})
+    monkeypatch.setattr("scheduling.queues.redis.RedisQueue.server_info", lambda queue: {"redis_version": version})
     assert found(servers=True) == complaints
 
 
-def test_plain_checks_ask_no_server(settings: Any, django_db_blocker: DjangoDbBlocker) -> None:
+def test_plain_checks_query_no_server(settings: Any, django_db_blocker: DjangoDbBlocker) -> None:
     settings.SCHEDULING_REDIS_URL = f"redis://127.0.0.1:{free_port()}"
     with django_db_blocker.block():
         assert found() == []
 
 
-def test_migrate_warns_of_an_unreachable_redis_and_goes_on(manage: Manage) -> None:
+def test_migrate_warns_of_an_unreachable_redis_and_continues(manage: Manage) -> None:
     done = manage("migrate", env={"REDIS_URL": f"redis://127.0.0.1:{free_port()}"})
     assert done.returncode == 0, done.stderr
     assert "scheduling.W020" in done.stderr

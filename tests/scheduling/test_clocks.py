@@ -1,4 +1,4 @@
-"""Clocks that are wrong or set while the engine runs: of machines, of Redis, of web servers; and clocks never set."""
+"""Wrong, unset or changing clocks of machines, Redis and web servers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def machine_is_off_by(seconds: float) -> time_machine.travel:
 
 
 @pytest.mark.parametrize("seconds", [600, -600])
-def test_a_wrong_clock_of_a_web_server_announces_nothing_early_or_late(
+def test_a_wrong_clock_of_a_web_server_pushes_no_hint_early_or_late(
     keys: Keys, add: Add, notes: Notes, seconds: float
 ) -> None:
     """E6"""
@@ -48,13 +48,13 @@ def test_a_program_that_leases_through_a_wrong_clock_takes_no_hint_that_is_not_d
 
 
 @pytest.mark.parametrize("seconds", [600, -600])
-def test_a_step_of_the_machines_clock_moves_no_due_time(mariadb: None, seconds: float) -> None:
+def test_a_jump_of_the_machines_clock_changes_no_due_time(mariadb: None, seconds: float) -> None:
     """E6"""
     clock.measure()
     with machine_is_off_by(seconds):
         assert abs(clock.timestamp() - read_database_clock().timestamp()) < 5
         assert clock.measure_if_stale()
-        assert abs(clock.offset + seconds) < 5  # said in the heartbeat and by an alarm
+        assert abs(clock.offset + seconds) < 5  # reported by the heartbeat and an alert
         assert not clock.measure_if_stale()
 
 
@@ -66,13 +66,13 @@ def test_a_worker_of_a_machine_whose_clock_was_set_back_runs_what_is_due(keys: K
 
 
 def set_redis_clock_back(keys: Keys) -> None:
-    """What expires does so an hour later than it should."""
+    """Keys expire an hour late."""
     for key in keys.client.scan_iter():
         if keys.client.pttl(key) >= 0:
             keys.client.pexpire(key, HOUR_MS)
 
 
-def test_a_step_of_redis_clock_stops_neither_sweep_nor_refresh(
+def test_a_jump_of_redis_clock_stops_neither_sweep_nor_refresh(
     keys: Keys, add: Add, notes: Notes, travel: Travel, settings: object
 ) -> None:
     """E6"""
@@ -80,21 +80,21 @@ def test_a_step_of_redis_clock_stops_neither_sweep_nor_refresh(
     maintenance = Maintenance("a worker", [], get_queue())
     for _ in range(3):
         maintenance.sweep()
-        maintenance.step()
+        maintenance.refresh_and_prune()
     set_redis_clock_back(keys)
     lost, waiting = add(0), add(60)
     keys.client.delete(f"sched:ready:{{{TYPE}:0}}", f"sched:future:{{{TYPE}:0}}")
     travel(0.3)
     time.sleep(0.1)
     maintenance.sweep()
-    maintenance.step()
+    maintenance.refresh_and_prune()
     assert keys.ready() == [lost.task_id]
     assert list(keys.future()) == [waiting.task_id]
 
 
 def test_of_several_workers_one_does_the_periodic_work(keys: Keys) -> None:
     one, other = Periodic(make_queue(conf.REDIS_URL), "x"), Periodic(make_queue(conf.REDIS_URL), "x")
-    for worker in (one, other):  # each begins with it, since nobody may have done it for long
+    for worker in (one, other):  # each starts with it, since the last pass may be long ago
         assert worker.is_due(60)
         worker.done()
     assert not one.is_due(60)
@@ -106,7 +106,7 @@ def test_of_several_workers_one_does_the_periodic_work(keys: Keys) -> None:
     assert not one.is_due(60)
 
 
-def test_periodic_work_is_done_at_once_when_redis_forgot_that_it_was(keys: Keys) -> None:
+def test_periodic_work_is_done_at_once_when_redis_lost_the_count(keys: Keys) -> None:
     worker = Periodic(make_queue(conf.REDIS_URL), "x")
     assert worker.is_due(60)
     worker.done()

@@ -1,4 +1,4 @@
-"""What counts as a failure: a task's own fault and a crash do, trouble of the database or the machine never."""
+"""Classification of failures: a task's own fault and a crash count as attempts, trouble never does."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ def chained(first: BaseException, then: BaseException, *, explicit: bool) -> Bas
     ],
     ids=lambda value: repr(value)[:60] if isinstance(value, BaseException) else str(value),
 )  # fmt: skip
-def test_one_place_says_what_an_exception_tells_of(error: BaseException, trouble: Trouble | None) -> None:
+def test_exceptions_are_classified_in_one_place(error: BaseException, trouble: Trouble | None) -> None:
     assert trouble_of(error) == trouble
 
 
 def sqlite_error(*statements: str) -> BaseException:
-    """What SQLite itself says, as Django passes it on."""
+    """An SQLite error as Django wraps it."""
     with sqlite3.connect(":memory:") as own:
         own.executescript("CREATE TABLE news (title TEXT UNIQUE); INSERT INTO news VALUES ('a');")
         try:
@@ -130,7 +130,7 @@ def sqlite_error(*statements: str) -> BaseException:
         (["PRAGMA max_page_count = 1", "INSERT INTO news VALUES (zeroblob(100000))"], Trouble.DISK_FULL),
     ],
 )
-def test_what_sqlite_refuses_is_told_apart_by_its_codes(statements: list[str], trouble: Trouble | None) -> None:
+def test_sqlite_errors_are_classified_by_their_codes(statements: list[str], trouble: Trouble | None) -> None:
     assert trouble_of(sqlite_error(*statements)) == trouble
 
 
@@ -168,7 +168,7 @@ def poison(*bad: Any) -> Any:
 
 @pytest.fixture
 def in_time(settings: Any) -> None:
-    """On a busy machine a task of a long batch may be late by now; it is no suspect."""
+    """On a busy machine a task of a long batch may be late by now; it is not a suspect."""
     settings.SCHEDULING_SUSPECT_AFTER = 1000
 
 
@@ -178,10 +178,10 @@ def many(count: int) -> None:
 
 
 @pytest.mark.parametrize("bad", [[0], [250], [499], [3, 307]])
-def test_a_poisoned_task_costs_its_batch_a_few_transactions(
+def test_an_invalid_task_costs_its_batch_a_few_transactions(
     queue: DelayQueue, notes: Notes, in_time: None, bad: list[int]
 ) -> None:
-    """E8: halves, not one after the other."""
+    """E8: by halves, not one by one."""
     many(500)
     notes.fault = poison(*bad)
     report = run_once(500)
@@ -202,7 +202,7 @@ def test_a_late_batch_is_halved_too(queue: DelayQueue, notes: Notes, travel: Tra
     assert set(TaskInfoLog.objects.filter(status=Status.EXECUTED).values_list("attempts", flat=True)) == {1}
 
 
-# -- trouble: nobody's attempt
+# -- trouble: no attempt counts
 
 
 def refuse(error: BaseException, *bad: Any) -> Any:
@@ -219,7 +219,7 @@ def refuse(error: BaseException, *bad: Any) -> Any:
 def test_trouble_counts_no_attempt_however_long_it_lasts(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel, error: Exception
 ) -> None:
-    """E1, E9: attempts are counted beforehand for tasks this late, and taken back."""
+    """E1, E9: attempts are counted beforehand for tasks this late, and uncounted."""
     tasks = [add(0, parameters=number) for number in range(20)]
     notes.fault = refuse(error)
     breakers = Breakers()
@@ -227,7 +227,7 @@ def test_trouble_counts_no_attempt_however_long_it_lasts(
         travel(10)
         sweep()
         assert run_once(20, breakers=breakers).failed == 0
-        breakers._breakers.clear()  # as if it were closed again
+        breakers._breakers.clear()  # close it
     assert set(TaskInfo.objects.values_list("attempts", flat=True)) == {0}
     assert TaskInfoLog.objects.filter(status=Status.SCHEDULED, error="").count() == len(tasks)
     notes.fault = None
@@ -257,7 +257,7 @@ def test_an_attempt_counted_before_the_connection_was_lost_is_uncounted_later(
     assert TaskInfoLog.objects.get().attempts == 1
 
 
-def test_what_is_refused_stays_overdue_and_keeps_its_time(
+def test_refused_tasks_stay_overdue_and_keep_their_due_time(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
     task = add(0)
@@ -275,9 +275,7 @@ def test_what_is_refused_stays_overdue_and_keeps_its_time(
     assert TaskInfoLog.objects.get().lateness >= timedelta(seconds=60)  # type: ignore[operator]
 
 
-def test_waiting_after_trouble_is_no_lease_that_ran_out(
-    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
-) -> None:
+def test_a_deferred_task_is_no_expired_lease(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
     task = add(0)
     TaskInfo.objects.update(attempts=7, leased_until=task.execute_time)
     travel(60)
@@ -330,10 +328,8 @@ def test_when_everything_is_refused_the_breaker_opens_and_closes_again(
     assert breakers.report() == []
 
 
-def test_a_worker_shows_that_it_goes_on_however_many_transactions_are_refused(
-    queue: DelayQueue, notes: Notes, in_time: None
-) -> None:
-    """E9: else its supervisor would take it for hanging and kill it, which counts as a crash."""
+def test_a_worker_beats_however_many_transactions_are_refused(queue: DelayQueue, notes: Notes, in_time: None) -> None:
+    """E9: otherwise its supervisor would kill it as hanging, which counts as a crash."""
     many(50)
     notes.fault = refuse(LOCKED)
     beats: list[int] = []
@@ -342,17 +338,17 @@ def test_a_worker_shows_that_it_goes_on_however_many_transactions_are_refused(
     assert beats == sorted(set(beats))
 
 
-def test_a_lock_that_was_waited_for_long_is_not_waited_for_again_at_once(
+def test_a_long_lock_wait_is_not_retried_at_once(
     queue: DelayQueue, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scheduling.transactions._PATIENCE", -1.0)
+    monkeypatch.setattr("scheduling.transactions._RETRY_FOR", -1.0)
     add(0)
     notes.fault = refuse(LOCKED)
     run_once(10)
     assert len(notes.batches) == 1
 
 
-def test_a_breaker_holds_up_its_own_type_alone(queue: DelayQueue, add: Add, notes: Notes, in_time: None) -> None:
+def test_a_breaker_pauses_its_own_type_only(queue: DelayQueue, add: Add, notes: Notes, in_time: None) -> None:
     calls: list[int] = []
     registry.handler("other")(lambda tasks: calls.append(len(tasks)))
     notes.fault = refuse(FULL)
@@ -377,7 +373,7 @@ def test_the_pause_of_a_breaker_grows_to_its_limit(settings: Any) -> None:
     assert breakers.closed([TYPE]) == {TYPE}
 
 
-def test_a_type_of_which_some_run_does_not_rest() -> None:
+def test_a_type_of_which_some_tasks_run_is_not_paused() -> None:
     breakers = Breakers()
     breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=9, some_ran=True)
     assert breakers.closed([TYPE]) == {TYPE}
@@ -387,7 +383,7 @@ def test_a_type_of_which_some_run_does_not_rest() -> None:
     assert breakers.closed([TYPE]) == frozenset()
 
 
-def test_what_was_refused_and_then_done_by_others_is_forgotten(settings: Any) -> None:
+def test_refused_work_that_others_ran_is_no_longer_reported(settings: Any) -> None:
     settings.SCHEDULING_TROUBLE_PAUSE = 0.05
     breakers = Breakers()
     breakers.refused(TYPE, Trouble.LOCKS, LOCKED, times=4, some_ran=False)
@@ -397,10 +393,10 @@ def test_what_was_refused_and_then_done_by_others_is_forgotten(settings: Any) ->
     assert breakers.closed([TYPE]) == {TYPE}
 
 
-def test_a_record_that_cannot_be_written_counts_nothing_either(
+def test_a_record_that_cannot_be_written_counts_no_attempt(
     queue: DelayQueue, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The handler raised by its own fault, and the database refused to note that."""
+    """The handler raised by its own fault, and the database refused to record it."""
 
     def full(*args: Any, **kwargs: Any) -> bool:
         raise FULL
@@ -414,7 +410,7 @@ def test_a_record_that_cannot_be_written_counts_nothing_either(
     assert task.attempts == 0
 
 
-def test_poll_by_hand_says_what_was_refused(manage: Manage) -> None:
+def test_the_poll_command_reports_refused_tasks(manage: Manage) -> None:
     now = read_database_clock()
     add_task("probe.refused", execute_time=now, parameters={})
     result = manage("poll")
@@ -426,7 +422,7 @@ def test_poll_by_hand_says_what_was_refused(manage: Manage) -> None:
 # -- crashes
 
 
-def test_a_crash_is_only_named_when_there_was_one(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
+def test_a_crash_is_only_recorded_when_there_was_one(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
     """E9: two attempts raised, one killed its worker."""
     notes.fault = poison(None)
     task = add(0)
@@ -492,16 +488,16 @@ def test_a_recoverable_task_that_kills_its_workers_waits_longer_and_longer(
     assert recoverable.flat == [None]
 
 
-def test_what_was_given_up_before_is_rearmed(
+def test_dead_tasks_of_recoverable_types_are_reopened(
     queue: DelayQueue, add: Add, recoverable: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With its first due time, so that the record tells how late it was."""
-    monkeypatch.setattr(registry, "_healers", [])
+    """With its first due time, so that the record shows its lateness."""
+    monkeypatch.setattr(registry, "_reconcilers", [])
     lost, moved, foreign = add(-90, key="lost"), add(-90, key="moved"), add(-90, task_type="foreign")
     TaskInfo.objects.all().delete()
     TaskInfoLog.objects.update(status=Status.FAILED, attempts=5, error="Its worker died 5 times while running it.")
     add(0, key="moved", parameters="again")
-    assert refresh().healed == 1
+    assert refresh().reconciled == 1
     assert run_once(10).executed == 2
     log = TaskInfoLog.objects.get(pk=lost.pk)
     assert (log.status, log.attempts, log.error, log.execute_time) == (Status.EXECUTED, 1, "", lost.execute_time)
@@ -510,10 +506,10 @@ def test_what_was_given_up_before_is_rearmed(
     assert sorted(map(str, recoverable.flat)) == ["None", "again"]
 
 
-def test_a_rearmed_task_that_has_become_void_is_closed(
+def test_a_reopened_task_that_is_no_longer_valid_is_closed(
     queue: DelayQueue, add: Add, recoverable: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "_healers", [])
+    monkeypatch.setattr(registry, "_reconcilers", [])
     task = add(-1)
     TaskInfo.objects.all().delete()
     TaskInfoLog.objects.update(status=Status.FAILED)
@@ -522,10 +518,10 @@ def test_a_rearmed_task_that_has_become_void_is_closed(
     sweep(grace=0)
     run_once(10)
     assert TaskInfoLog.objects.get().status == Status.CANCELLED
-    assert refresh().healed == 0
+    assert refresh().reconciled == 0
 
 
-def test_a_failing_task_may_be_tried_now_and_stays_late(
+def test_a_failing_task_may_be_retried_now_and_stays_late(
     queue: DelayQueue, add: Add, recoverable: Notes, travel: Travel
 ) -> None:
     recoverable.fault = poison(None)
@@ -547,7 +543,7 @@ def test_a_failing_task_may_be_tried_now_and_stays_late(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_trouble_counts_no_attempt_of_an_errand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trouble_counts_no_attempt_of_an_at_least_once_task(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_handlers", {})
     faults: list[Exception] = [FULL, LOCKED, FULL]
 
@@ -572,10 +568,8 @@ def test_trouble_counts_no_attempt_of_an_errand(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_refresh_that_hangs_keeps_nobody_from_learning_of_trouble(
-    monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
-    settings.SCHEDULING_HEARTBEAT_INTERVAL = 3600  # it is told at once
+def test_a_hanging_refresh_does_not_delay_reports_of_trouble(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.SCHEDULING_HEARTBEAT_INTERVAL = 3600  # it is reported at once
     hangs, released = threading.Event(), threading.Event()
 
     def hang() -> int:
@@ -583,7 +577,7 @@ def test_a_refresh_that_hangs_keeps_nobody_from_learning_of_trouble(
         released.wait(60)
         return 0
 
-    monkeypatch.setattr(registry, "_healers", [hang])
+    monkeypatch.setattr(registry, "_reconcilers", [hang])
     breakers = Breakers()
     with Maintenance("w", [TYPE], DatabaseQueue(), breakers):
         assert hangs.wait(30)
@@ -622,7 +616,7 @@ def test_a_heartbeat_that_is_refused_does_not_stop_the_sweep(
 # -- reconcilers
 
 
-def test_one_failing_reconciler_keeps_nothing_else_from_being_done(
+def test_one_failing_reconciler_does_not_stop_the_pass(
     queue: DelayQueue, add: Add, notes: Notes, manage: Manage
 ) -> None:
     """E12"""
@@ -653,14 +647,14 @@ def test_the_other_reconcilers_run_and_the_window_is_loaded(
         ran.append("sound")
         return 2
 
-    monkeypatch.setattr(registry, "_healers", [sound, broken, sound])
+    monkeypatch.setattr(registry, "_reconcilers", [sound, broken, sound])
     add(30)
     if queue_redis is not None:
         queue_redis.flushdb()
     with pytest.raises(Exception, match="broken") as raised:
         refresh()
     assert ran == ["sound", "sound"]
-    assert raised.value.report.healed == 4  # type: ignore[attr-defined]
+    assert raised.value.report.reconciled == 4  # type: ignore[attr-defined]
     assert raised.value.report.loaded == (queue.name == "redis")  # type: ignore[attr-defined]
     assert not Effect.objects.exists()
 
@@ -669,7 +663,7 @@ def test_a_lost_connection_ends_the_pass(queue: DelayQueue, monkeypatch: pytest.
     def lost() -> int:
         raise OperationalError(2006, "Server has gone away")
 
-    monkeypatch.setattr(registry, "_healers", [lost])
+    monkeypatch.setattr(registry, "_reconcilers", [lost])
     with pytest.raises(OperationalError):
         refresh()
     assert connection.is_usable()

@@ -1,4 +1,4 @@
-"""Falling back to the database: what several threads of one process see of it."""
+"""The fallback queue used by several threads of one process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scheduling.queues.database import DatabaseQueue
 from scheduling.queues.fallback import FallbackQueue
 
 
-def test_a_thread_is_answered_while_another_finds_redis_serving_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_can_use_the_queue_while_another_finds_redis_available_again(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = FallbackQueue(DatabaseQueue(), DatabaseQueue())
     queue._down_until = 1.0
 

@@ -1,4 +1,4 @@
-"""Two installations on one Redis take neither each other's hints nor each other's pages."""
+"""Two installations on one Redis share neither hints nor cached pages."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ OWN_KEYS = {"TEST_SETTINGS": json.dumps({"SCHEDULING_KEY_PREFIX": "auto"})}
 
 @pytest.fixture(autouse=True)
 def _asks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identity, "_known", {})
+    monkeypatch.setattr(identity, "_identities", {})
 
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Iterator[tuple[Server, redis.Redis]]:
-    """The one Redis, for the queue and for the pages."""
+    """One Redis, for the queue and the response cache."""
     server = start_redis(tmp_path / "redis")
     with redis.Redis.from_url(server.url) as client:
         yield server, client
@@ -40,7 +40,7 @@ def shared(tmp_path: Path) -> Iterator[tuple[Server, redis.Redis]]:
 
 @pytest.fixture
 def copied(tmp_path: Path, transactional_db: None) -> Iterator[str]:
-    """The address of a copy of the database as it is when the test calls `copy()`; its name here."""
+    """The URL of a copy of the database, which `copy()` makes."""
     if connection.vendor == "sqlite":
         yield f"sqlite:///{tmp_path / 'copy.sqlite3'}"
         return
@@ -53,7 +53,7 @@ def copied(tmp_path: Path, transactional_db: None) -> Iterator[str]:
 
 
 def copy(address: str) -> None:
-    """What a restored backup holds: every row."""
+    """Copy every row, like a restored backup."""
     if connection.vendor == "sqlite":
         connection.close()
         shutil.copy(str(connection.settings_dict["NAME"]), address.removeprefix("sqlite:///"))
@@ -66,7 +66,7 @@ def copy(address: str) -> None:
 
 
 def environments(server: Server, copied: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Of production and of the copy, which was left with production's Redis."""
+    """The environments of production and of the copy, which uses production's Redis."""
     here = {**OWN_KEYS, "REDIS_URL": f"{server.url}/0", "REDIS_CACHE_URL": f"{server.url}/1"}
     return here, {**here, "DATABASE_URL": copied}
 
@@ -75,7 +75,7 @@ def keys(client: redis.Redis) -> set[str]:
     return {key.decode() for key in client.scan_iter("*")}
 
 
-def test_a_copy_takes_no_hint_of_the_original(manage: Manage, copied: str, shared: tuple[Server, redis.Redis]) -> None:
+def test_a_copy_pops_no_hint_of_the_original(manage: Manage, copied: str, shared: tuple[Server, redis.Redis]) -> None:
     """O1"""
     server, client = shared
     here, there = environments(server, copied)
@@ -94,9 +94,7 @@ def test_a_copy_takes_no_hint_of_the_original(manage: Manage, copied: str, share
     assert not any(key.startswith(("sched:future", "sched:ready")) for key in keys(client))
 
 
-def test_a_copy_is_shown_no_page_of_the_original(
-    manage: Manage, copied: str, shared: tuple[Server, redis.Redis]
-) -> None:
+def test_a_copy_serves_no_page_of_the_original(manage: Manage, copied: str, shared: tuple[Server, redis.Redis]) -> None:
     """O1"""
     here, there = environments(shared[0], copied)
     copy(copied)
@@ -112,7 +110,7 @@ def test_a_copy_is_shown_no_page_of_the_original(
     assert run("print(c.get('pages:x'))", here) == "ours"
 
 
-def test_whoever_shares_a_redis_is_told_with_whom(
+def test_installations_that_share_a_redis_are_warned(
     manage: Manage, copied: str, shared: tuple[Server, redis.Redis]
 ) -> None:
     """O1: nothing detected it."""
@@ -134,7 +132,7 @@ def test_all_processes_of_an_installation_have_one_identity(manage: Manage) -> N
     assert found == {identity.identity()}
 
 
-def test_a_name_of_ones_own_wins(settings: Any) -> None:
+def test_a_configured_prefix_wins(settings: Any) -> None:
     settings.SCHEDULING_KEY_PREFIX = "newsroom"
     assert identity.key_prefix() == "newsroom"
     assert identity.cache_key("pages:x", "", 1) == "newsroom:1:pages:x"
@@ -142,21 +140,21 @@ def test_a_name_of_ones_own_wins(settings: Any) -> None:
     assert identity.key_prefix() == f"sched:{identity.identity()}"
 
 
-def test_another_row_and_another_place_are_another_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_row_or_another_server_is_another_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     Installation.objects.update_or_create(pk=1)
     first = identity.identity()
     Installation.objects.all().delete()
-    monkeypatch.setattr(identity, "_known", {})
+    monkeypatch.setattr(identity, "_identities", {})
     assert identity.identity() != first
     Installation.objects.all().delete()
-    monkeypatch.setattr(identity, "_known", {})
+    monkeypatch.setattr(identity, "_identities", {})
     with transaction.atomic():
         identity.identity()
         transaction.set_rollback(True)
-    assert identity._known == {}, "what was rolled back is not remembered"
+    assert identity._identities == {}, "what was rolled back is not remembered"
 
 
-def test_the_identity_is_asked_for_once(django_assert_num_queries: Any) -> None:
+def test_the_identity_is_queried_once(django_assert_num_queries: Any) -> None:
     identity.identity()
     with django_assert_num_queries(0):
         identity.identity()

@@ -1,4 +1,4 @@
-"""Tasks for programs outside: leased with a token, completed or failed by its holder only."""
+"""Leases for external programs: only the holder of the token completes or fails a task."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_leased_task_is_skipped_until_its_lease_ends(queue: DelayQueue, add: A
     assert second.lease_token != first.lease_token
 
 
-def test_of_many_who_poll_at_once_one_gets_the_task(queue: DelayQueue, add: Add) -> None:
+def test_of_many_concurrent_polls_one_gets_the_task(queue: DelayQueue, add: Add) -> None:
     """R4.5"""
     for _ in range(3):
         add(0, task_type=OUTSIDE)
@@ -98,7 +98,7 @@ def test_completing_closes_the_task(queue: DelayQueue, add: Add) -> None:
         complete_task(task.task_id, lease_token=task.lease_token)
 
 
-def test_who_lost_the_lease_can_neither_complete_nor_fail(queue: DelayQueue, add: Add, travel: Travel) -> None:
+def test_a_program_without_the_lease_can_neither_complete_nor_fail(queue: DelayQueue, add: Add, travel: Travel) -> None:
     """R4.7"""
     add(0, task_type=OUTSIDE)
     (late,) = poll(OUTSIDE, lease=10)
@@ -118,7 +118,7 @@ def test_an_unleased_task_cannot_be_completed(queue: DelayQueue, add: Add) -> No
         complete_task(task.task_id, lease_token="")
 
 
-def test_moving_or_cancelling_takes_the_lease_away(queue: DelayQueue, add: Add) -> None:
+def test_rescheduling_or_cancelling_ends_the_lease(queue: DelayQueue, add: Add) -> None:
     add(0, task_type=OUTSIDE)
     (task,) = poll(OUTSIDE)
     reschedule_task(task.task_id, read_database_clock())
@@ -130,7 +130,7 @@ def test_moving_or_cancelling_takes_the_lease_away(queue: DelayQueue, add: Add) 
         complete_task(task.task_id, lease_token=task.lease_token)
 
 
-def test_a_failed_task_is_given_out_again_later_and_in_the_end_kept(
+def test_a_failed_task_is_leased_again_later_and_finally_dead(
     queue: DelayQueue, add: Add, travel: Travel, settings: Any
 ) -> None:
     settings.SCHEDULING_MAX_ATTEMPTS = 2
@@ -145,7 +145,9 @@ def test_a_failed_task_is_given_out_again_later_and_in_the_end_kept(
     assert (log.status, log.attempts, log.error) == (Status.FAILED, 2, "printer on fire")
 
 
-def test_leases_that_run_out_are_freed_and_count(queue: DelayQueue, add: Add, travel: Travel, settings: Any) -> None:
+def test_expired_leases_are_released_and_count_an_attempt(
+    queue: DelayQueue, add: Add, travel: Travel, settings: Any
+) -> None:
     """R4.6"""
     settings.SCHEDULING_MAX_ATTEMPTS = 2
     add(0, task_type=OUTSIDE)
@@ -182,7 +184,7 @@ def test_the_ready_list_does_not_grow(keys: Keys, add: Add) -> None:
         {"priority": "x"},
     ],
 )
-def test_bad_requests_are_refused(queue: DelayQueue, values: dict[str, Any]) -> None:
+def test_invalid_polls_are_refused(queue: DelayQueue, values: dict[str, Any]) -> None:
     with pytest.raises(InvalidTask):
         poll(OUTSIDE, **values)
 

@@ -1,4 +1,4 @@
-"""The engine against a dictionary: random adds, moves, cancels, runs, crashes, flushes and passing time."""
+"""Stateful test of the engine against a dictionary: random adds, reschedules, cancels, runs, crashes and flushes."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ steps = st.one_of(
 
 
 class WorkerDied(BaseException):
-    """What stops a worker without giving it a chance to clean up."""
+    """Stops a worker without cleanup."""
 
 
 class Newsroom:
-    """What ought to be: for each pending `(type, key)` when it is due, and what has run."""
+    """The expected state: the due time of each pending `(type, key)`, and the tasks that ran."""
 
     def __init__(self, notes: Notes, travel: Travel, redis: Any) -> None:
         self.notes, self.travel, self.redis = notes, travel, redis
@@ -93,7 +93,7 @@ class Newsroom:
             raise ZeroDivisionError
 
     def run(self) -> None:
-        """The sweep first: it is what stands for lost hints, and only what is due now may run."""
+        """Sweep first, because of lost hints; only tasks that are due now may run."""
         sweep(grace=0)
         due = [pair for pair, task in self.pending.items() if pair[0] == TYPE and task.execute_time <= self.now()]
         run_due(100)

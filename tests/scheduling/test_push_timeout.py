@@ -1,4 +1,4 @@
-"""How long a push to Redis may keep a request waiting."""
+"""The timeout of a push to Redis."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from scheduling.queues.redis import RedisQueue
 from tests.chaos.proxy import Proxy
 
 
-def test_a_push_waits_no_longer_than_a_push_may(keys: object, settings: Any) -> None:
-    """E12: Redis takes the hints and falls silent when it is asked what became ready."""
+def test_a_push_waits_no_longer_than_its_timeout(keys: object, settings: Any) -> None:
+    """E12: Redis accepts the hints, then does not respond to the promotion."""
     settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 0.2, 20.0
     with Proxy(urlsplit(conf.REDIS_URL).port or 6379) as proxy:
         queue = RedisQueue(f"redis://127.0.0.1:{proxy.port}/0")

@@ -1,4 +1,4 @@
-"""What every queue owes the engine; one suite for all of them.
+"""The contract of delay queues; one suite for all of them.
 
 The database queue keeps no hints of its own, so each test adds a row for each hint, as the engine does.
 """
@@ -27,7 +27,7 @@ def now_ms() -> int:
 
 
 def put(queue: DelayQueue, *dues_ms: int, topic: Topic = A) -> list[int]:
-    """Rows and hints due at these milliseconds; their ids."""
+    """Adds rows and hints due at these milliseconds; returns their ids."""
     tasks = [
         TaskInfo(
             task_id=new_task_id(),
@@ -44,13 +44,13 @@ def put(queue: DelayQueue, *dues_ms: int, topic: Topic = A) -> list[int]:
     return [task.task_id for task in tasks]
 
 
-def test_it_gives_out_what_is_due_oldest_first(queue: DelayQueue) -> None:
+def test_pop_returns_due_hints_oldest_first(queue: DelayQueue) -> None:
     now = now_ms()
     young, old, oldest = put(queue, now - 100, now - 200, now - 300)
     assert queue.pop([A[0]], 10, now_ms=now).ids[A] == [oldest, old, young]
 
 
-def test_it_keeps_what_is_not_due_and_says_when_that_is(queue: DelayQueue) -> None:
+def test_pop_leaves_future_hints_and_returns_the_next_due_time(queue: DelayQueue) -> None:
     now = now_ms()
     put(queue, now + 60_000, now + 30_000)
     popped = queue.pop([A[0]], 10, now_ms=now)
@@ -58,7 +58,7 @@ def test_it_keeps_what_is_not_due_and_says_when_that_is(queue: DelayQueue) -> No
     assert popped.next_due_ms == now + 30_000
 
 
-def test_an_empty_queue_gives_nothing(queue: DelayQueue) -> None:
+def test_an_empty_queue_pops_nothing(queue: DelayQueue) -> None:
     """R1.13"""
     popped = queue.pop([A[0]], 10, now_ms=now_ms())
     assert not popped
@@ -66,7 +66,7 @@ def test_an_empty_queue_gives_nothing(queue: DelayQueue) -> None:
     assert queue.promote(now_ms=now_ms()) == 0
 
 
-def test_it_gives_out_no_more_than_asked_for(queue: DelayQueue) -> None:
+def test_pop_respects_its_limit(queue: DelayQueue) -> None:
     ids = put(queue, *range(now_ms() - 10, now_ms()))
     assert queue.pop([A[0]], 3, now_ms=now_ms()).ids[A] == ids[:3]
 
@@ -82,20 +82,20 @@ def test_topics_are_isolated_and_the_most_urgent_comes_first(queue: DelayQueue) 
     assert queue.pop([B[0]], 10, now_ms=now).ids == {B: [b]}
 
 
-def test_more_than_one_step_can_move_becomes_ready_in_order(queue: DelayQueue) -> None:
+def test_more_hints_than_one_step_promotes_become_ready_in_order(queue: DelayQueue) -> None:
     now = now_ms()
     ids = put(queue, *range(now - 2 * conf.PROMOTE_LIMIT - 5, now))
     queue.promote(now_ms=now)
     assert queue.pop([A[0]], 5000, now_ms=now).ids[A] == ids
 
 
-def test_passes_are_counted_for_all_nodes_unless_nobody_counts(queue: DelayQueue) -> None:
+def test_passes_are_counted_for_all_nodes_if_the_queue_counts(queue: DelayQueue) -> None:
     before = queue.passes("x")
     queue.count_pass("x")
     assert (before, queue.passes("x"), queue.passes("y")) in [(None, 1, None), (-1, -1, -1)]
 
 
-def test_what_is_given_out_next_is_known_and_can_be_preceded(queue: DelayQueue) -> None:
+def test_ready_ids_can_be_read_and_others_put_before_them(queue: DelayQueue) -> None:
     first, second = put(queue, now_ms() - 20, now_ms() - 10)
     put(queue, now_ms() + 60_000)
     queue.requeue(A, [8, 9])
@@ -109,7 +109,7 @@ def test_waiting_ends_after_its_time(queue: DelayQueue) -> None:
     assert time.monotonic() - before >= 0.04
 
 
-def test_the_lock_is_given_back_by_its_holder(queue: DelayQueue) -> None:
+def test_the_lock_is_released_by_its_holder(queue: DelayQueue) -> None:
     token = queue.acquire(30)
     assert token is not None
     assert queue.release(token)
@@ -118,9 +118,9 @@ def test_the_lock_is_given_back_by_its_holder(queue: DelayQueue) -> None:
 
 @pytest.mark.usefixtures("keys")
 class TestRedisAlone:
-    """What only the queue on Redis promises."""
+    """The contract of the Redis queue alone."""
 
-    def test_a_ping_tells_a_server_that_answers_from_one_that_does_not(self) -> None:
+    def test_a_ping_detects_whether_the_server_answers(self) -> None:
         make_queue(conf.REDIS_URL).ping()
         with pytest.raises(QueueUnavailable):
             make_queue(f"redis://127.0.0.1:{free_port()}/0").ping()
@@ -137,7 +137,7 @@ class TestRedisAlone:
         woken.join(30)
         assert not woken.is_alive()
 
-    def test_of_many_who_want_the_lock_one_gets_it(self) -> None:
+    def test_of_many_concurrent_acquires_one_gets_the_lock(self) -> None:
         """R1.9"""
         queues = [make_queue(conf.REDIS_URL) for _ in range(8)]
         tokens: list[str | None] = []
@@ -148,18 +148,18 @@ class TestRedisAlone:
             thread.join()
         assert len([token for token in tokens if token]) == 1
 
-    def test_a_holder_that_outstays_its_time_is_overtaken_whatever_the_clock_of_redis_says(self) -> None:
+    def test_a_lock_held_too_long_is_taken_over_whatever_the_clock_of_redis_says(self) -> None:
         """E6: the key would expire in an hour, as it would after Redis' clock was set back by one."""
         late, other, third = make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL)
         first = late.acquire(3600)
         assert first is not None
         assert other.acquire(0.2) is None
         time.sleep(0.25)
-        assert third.acquire(0.2) is None  # it has not seen for how long
+        assert third.acquire(0.2) is None  # it does not know since when
         assert other.acquire(0.2) is not None
         assert not late.release(first)
 
-    def test_a_lock_that_ran_out_goes_to_another_and_the_late_holder_cannot_release_it(self, keys: object) -> None:
+    def test_an_expired_lock_goes_to_another_and_the_late_holder_cannot_release_it(self, keys: object) -> None:
         """R1.10, R4.7"""
         late, other = make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL)
         first = late.acquire(30)

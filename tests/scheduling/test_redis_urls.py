@@ -48,7 +48,7 @@ def installation(request: pytest.FixtureRequest, installations: Installations, s
 
 @pytest.fixture
 def queue(installation: Installation, transactional_db: None) -> Iterator[DelayQueue]:
-    """The contract's tests get the queue without its reserve."""
+    """The contract's tests use the queue without its fallback."""
     queue = RedisQueue(installation.url)
     yield queue
     queue.close()
@@ -59,7 +59,7 @@ def keys(installation: Installation) -> Keys:
     return Keys(installation.client)
 
 
-def test_topics_all_over_the_slots_are_served_by_one_push(queue: DelayQueue) -> None:
+def test_one_push_serves_topics_in_many_slots(queue: DelayQueue) -> None:
     now = now_ms()
     hints = [Hint(number, (f"type {number}", number % 3), now - 1) for number in range(1, 51)]
     assert queue.push(hints, now_ms=now).promoted == 50
@@ -67,7 +67,7 @@ def test_topics_all_over_the_slots_are_served_by_one_push(queue: DelayQueue) -> 
     assert popped.ids == {hint.topic: [hint.task_id] for hint in hints}
 
 
-def test_it_tells_the_facts_that_the_checks_ask_for(queue: DelayQueue) -> None:
+def test_server_info_has_the_facts_that_the_checks_need(queue: DelayQueue) -> None:
     details = queue.server_info()
     assert details["redis_version"] >= "7"
     assert details["maxmemory_policy"] == "noeviction"
@@ -84,7 +84,7 @@ def pings(url: str) -> bool:
     return True
 
 
-def test_a_certificate_nobody_vouches_for_is_refused(installations: Installations) -> None:
+def test_an_untrusted_certificate_is_refused(installations: Installations) -> None:
     url = installations["rediss"].url
     assert pings(url)
     assert not pings(url.partition("?")[0])
@@ -99,14 +99,14 @@ def test_a_wrong_password_is_refused(installations: Installations, kind: str) ->
 
 @pytest.fixture
 def black_hole() -> Iterator[int]:
-    """A port that accepts connections and never answers."""
+    """A port that accepts connections and never responds."""
     with socket.create_server((HOST, 0)) as listener:
         yield listener.getsockname()[1]
 
 
 @pytest.fixture(autouse=True)
 def _own_patience(settings: Any, _patience: None) -> None:
-    """How long the engine waits for a Redis that does not answer."""
+    """Timeouts for an unresponsive Redis."""
     del settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT
 
 
@@ -124,14 +124,14 @@ USELESS_URLS = [
 
 
 @pytest.mark.parametrize("url", USELESS_URLS)
-def test_a_redis_that_is_not_there_costs_a_moment_and_no_task(
+def test_a_missing_redis_costs_a_short_timeout_and_no_task(
     url: str, black_hole: int, settings: Any, add: Add, notes: Notes
 ) -> None:
     settings.SCHEDULING_REDIS_URL = url.format(host=HOST, closed=free_port(), silent=black_hole)
     began = time.monotonic()
     for number in range(20):
         add(parameters=number)
-    # Nobody waits for Redis longer than a moment, and not at each task again.
+    # No caller waits longer than the timeout for Redis, and not again for each task.
     assert time.monotonic() - began < 40 * conf.PUSH_TIMEOUT
     run_due(100)
     assert sorted(notes.flat) == list(range(20))
@@ -139,7 +139,7 @@ def test_a_redis_that_is_not_there_costs_a_moment_and_no_task(
     refresh()
 
 
-def test_a_worker_waits_for_a_silent_redis_once_and_then_only_looks_whether_it_speaks(
+def test_a_worker_waits_for_a_silent_redis_once_and_then_only_pings_it(
     black_hole: int, settings: Any, transactional_db: None
 ) -> None:
     settings.SCHEDULING_REDIS_URL = f"redis://{HOST}:{black_hole}/0"
@@ -154,7 +154,7 @@ def test_a_worker_waits_for_a_silent_redis_once_and_then_only_looks_whether_it_s
     assert seconds() < conf.POP_TIMEOUT
 
 
-def test_redis_serves_again_as_soon_as_it_is_back(tmp_path: Path, settings: Any, add: Add, notes: Notes) -> None:
+def test_redis_is_used_again_as_soon_as_it_is_back(tmp_path: Path, settings: Any, add: Add, notes: Notes) -> None:
     settings.SCHEDULING_REDIS_RETRY_INTERVAL = 0.05
     server = start_redis(tmp_path)
     try:
@@ -188,7 +188,7 @@ def own(tmp_path: Path) -> Iterator[Callable[[Callable[[Path], Installation]], I
 
 
 def run_through(outage: Callable[[], None], url: str, start_manage: StartManage, add: Add) -> str:
-    """Have a worker run a task each 50 ms while servers die; returns what it printed. Each task has one effect."""
+    """Run a worker with a task each 50 ms while servers die; returns its output. Each task has one effect."""
     worker = start_manage("poll", "--forever", env={"REDIS_URL": url})
     worker.wait_for("runs")
     before = [add(number / 20, task_type="probe.note", parameters={}) for number in range(20)]
@@ -219,7 +219,9 @@ def redis_of(server: Server) -> Any:
     return redis.Redis(HOST, server.port, 4, PASSWORD)
 
 
-def test_the_queue_outlives_a_node_of_its_cluster(own: Any, settings: Any, add: Add, start_manage: StartManage) -> None:
+def test_the_queue_survives_the_loss_of_a_cluster_node(
+    own: Any, settings: Any, add: Add, start_manage: StartManage
+) -> None:
     """R3.4"""
     installation = own(start_cluster)
     settings.SCHEDULING_REDIS_URL = installation.url

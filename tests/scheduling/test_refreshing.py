@@ -1,4 +1,4 @@
-"""Refresh and sweep: whatever Redis lost is back, nothing is given out twice, and foreign keys are left alone."""
+"""Refresh and sweep: lost hints are back, nothing is popped twice, and other programs' keys are untouched."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from scheduling.services import add_task, add_tasks, read_database_clock, refres
 from tests.harness import eventually, start_redis
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
-pytestmark = pytest.mark.usefixtures("notes")  # the sweep looks after what has a handler
+pytestmark = pytest.mark.usefixtures("notes")  # the sweep handles types with a handler
 
 
 @pytest.fixture
 def own_redis(tmp_path: Path, settings: Any) -> Iterator[redis.Redis]:
-    """A Redis for this test alone, whose figures nobody else changes."""
+    """A Redis for this test alone, whose statistics no other client changes."""
     server = start_redis(tmp_path)
     settings.SCHEDULING_REDIS_URL = server.url
     yield redis.Redis.from_url(server.url)
@@ -44,7 +44,7 @@ def spread(count: int, *, seconds: float) -> list[int]:
     return [task.task_id for task in tasks]
 
 
-def test_everything_of_the_window_is_back_after_redis_lost_all(keys: Keys, settings: Any) -> None:
+def test_the_whole_window_is_reloaded_after_redis_lost_everything(keys: Keys, settings: Any) -> None:
     """R1.6, R3.4"""
     settings.SCHEDULING_PAGE_SIZE = 7
     ids = spread(50, seconds=250)
@@ -83,7 +83,7 @@ def test_each_page_of_one_instant_costs_the_same(mariadb: None, keys: Keys, sett
     assert in_fifty < 2 * in_one_page
 
 
-def test_what_was_ready_is_ready_again_after_redis_lost_all(keys: Keys, add: Add, travel: Travel) -> None:
+def test_ready_tasks_are_ready_again_after_redis_lost_everything(keys: Keys, add: Add, travel: Travel) -> None:
     """R1.6"""
     ids = [add(0).task_id for _ in range(3)]
     keys.client.flushall()
@@ -123,7 +123,7 @@ def test_refreshing_twice_adds_nothing(queue: DelayQueue) -> None:
     assert (report.loaded, report.promoted, report.requeued) == (0, 0, 0)
 
 
-def test_while_one_node_refreshes_the_others_pass(keys: Keys) -> None:
+def test_while_one_node_refreshes_the_others_skip(keys: Keys) -> None:
     """R1.9"""
     elsewhere = make_queue(conf.REDIS_URL)
     token = elsewhere.acquire(30)
@@ -134,17 +134,17 @@ def test_while_one_node_refreshes_the_others_pass(keys: Keys) -> None:
     assert keys.client.exists("sched:lock:refresh") == 0
 
 
-def test_a_failing_pass_gives_the_lock_back(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_pass_releases_the_lock(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
     def reconcile() -> int:
         raise OperationalError(2006, "Server has gone away")
 
-    monkeypatch.setattr(registry, "_healers", [reconcile])
+    monkeypatch.setattr(registry, "_reconcilers", [reconcile])
     with pytest.raises(OperationalError):
         refresh()
     assert keys.client.exists("sched:lock:refresh") == 0
 
 
-def test_two_who_refresh_at_once_are_harmless(keys: Keys, travel: Travel, notes: Notes) -> None:
+def test_two_concurrent_refreshes_are_harmless(keys: Keys, travel: Travel, notes: Notes) -> None:
     """R1.9, R1.10"""
     ids = spread(200, seconds=60)
     keys.client.flushall()
@@ -171,21 +171,21 @@ def test_foreign_keys_and_malformed_members_are_left_alone(keys: Keys, add: Add,
     client.zadd("sched:future:{test.note:0}", {b"no id": 1, b"\xff": 2, b"-7": 3})
     client.set("sched:future:{stolen:0}", "a string")
     client.sadd("sched:topics", "stolen:0", "nonsense", b"\xff")
-    client.hset("somebody:else", "a", "b")
+    client.hset("other:program", "a", "b")
     client.set("sched:unknown", "x")
     travel(11)
     report = refresh()
     assert report.promoted == 1
     assert keys.ready() == [good.task_id]
     assert client.get("sched:future:{stolen:0}") == b"a string"
-    assert client.hgetall("somebody:else") == {b"a": b"b"}
+    assert client.hgetall("other:program") == {b"a": b"b"}
     assert client.get("sched:unknown") == b"x"
     assert client.zcard("sched:future:{test.note:0}") == 3
     assert queue_is_quiet()
 
 
 @pytest.mark.parametrize("kind", ["future", "ready"])
-def test_a_task_whose_key_holds_something_else_is_found_in_the_database(
+def test_a_task_whose_redis_key_has_the_wrong_type_is_found_in_the_database(
     keys: Keys, add: Add, notes: Notes, kind: str
 ) -> None:
     """R1.20"""
@@ -196,7 +196,7 @@ def test_a_task_whose_key_holds_something_else_is_found_in_the_database(
     assert keys.client.get(key) == b"a string"
 
 
-def test_topics_without_hints_are_forgotten_and_named_again(keys: Keys, add: Add, notes: Notes) -> None:
+def test_topics_without_hints_are_removed_and_added_again(keys: Keys, add: Add, notes: Notes) -> None:
     add(0)
     add(60, task_type="waiting.type")
     run_due(10)
@@ -208,7 +208,7 @@ def test_topics_without_hints_are_forgotten_and_named_again(keys: Keys, add: Add
 
 
 def queue_is_quiet() -> bool:
-    """A malformed member is no reason to look again and again."""
+    """A malformed member does not cause busy polling."""
     return make_queue(conf.REDIS_URL).pop([TYPE], 0, now_ms=2**52).next_due_ms is None
 
 
@@ -224,7 +224,7 @@ def test_the_keyspace_is_never_scanned(own_redis: redis.Redis, add: Add, notes: 
     assert not used & {"keys", "scan", "lrem", "flushdb", "flushall"}
 
 
-def test_the_sweep_gives_overdue_tasks_out_again(keys: Keys, add: Add, travel: Travel) -> None:
+def test_the_sweep_requeues_overdue_tasks(keys: Keys, add: Add, travel: Travel) -> None:
     """R2.5"""
     task = add(0)
     keys.client.delete("sched:ready:{test.note:0}")
@@ -242,7 +242,7 @@ def test_the_sweep_leaves_a_backlog_alone(keys: Keys, add: Add, travel: Travel) 
 
 
 def test_the_sweep_finds_a_lost_hint_while_its_topic_is_busy(keys: Keys, add: Add, travel: Travel) -> None:
-    """E7: and queues neither it nor the backlog twice."""
+    """E7: and requeues neither it nor the backlog twice."""
     lost = [add(0).task_id for _ in range(3)]
     keys.client.delete("sched:ready:{test.note:0}")
     travel(5)
@@ -255,7 +255,7 @@ def test_the_sweep_finds_a_lost_hint_while_its_topic_is_busy(keys: Keys, add: Ad
     assert keys.ready() == [*lost, *backlog, imported]
 
 
-def test_the_sweep_looks_at_no_more_of_a_busy_topic_than_one_batch(
+def test_the_sweep_reads_no_more_of_a_busy_topic_than_one_batch(
     keys: Keys, add: Add, travel: Travel, settings: Any
 ) -> None:
     """E7"""
@@ -266,14 +266,14 @@ def test_the_sweep_looks_at_no_more_of_a_busy_topic_than_one_batch(
     next_one = add(0).task_id
     assert sweep() == 4
     assert keys.ready() == [*lost[:4], next_one]
-    assert sweep() == 0  # what is oldest is known; the others follow when it has run
+    assert sweep() == 0  # the oldest is queued; the others follow when it has run
     keys.client.lpop("sched:ready:{test.note:0}", 4)
     TaskInfo.objects.filter(pk__in=lost[:4]).delete()
     assert sweep() == 2
     assert keys.ready() == [*lost[4:], next_one]
 
 
-def test_what_is_ready_and_gone_hides_no_lost_hint(keys: Keys, add: Add, travel: Travel) -> None:
+def test_a_stale_ready_hint_hides_no_lost_hint(keys: Keys, add: Add, travel: Travel) -> None:
     """E7: bad members and ids of tasks that were cancelled meanwhile."""
     lost = add(0).task_id
     keys.client.delete("sched:ready:{test.note:0}")
@@ -306,10 +306,8 @@ def test_the_sweep_leaves_running_and_leased_tasks_alone(keys: Keys, add: Add, t
     assert keys.ready() == [running.task_id]
 
 
-def test_a_refresh_that_takes_long_keeps_no_lost_hint_from_being_found(
-    keys: Keys, add: Add, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A program may leave it thousands of expired leases to free."""
+def test_a_long_refresh_does_not_delay_the_sweep(keys: Keys, add: Add, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program may leave thousands of expired leases."""
     hangs, released = threading.Event(), threading.Event()
 
     def hang() -> int:
@@ -317,7 +315,7 @@ def test_a_refresh_that_takes_long_keeps_no_lost_hint_from_being_found(
         released.wait(60)
         return 0
 
-    monkeypatch.setattr(registry, "_healers", [hang])
+    monkeypatch.setattr(registry, "_reconcilers", [hang])
     with Maintenance("w", [TYPE], make_queue(conf.REDIS_URL)):
         assert hangs.wait(30)
         lost = add(0)
@@ -331,7 +329,7 @@ def test_a_refresh_that_takes_long_keeps_no_lost_hint_from_being_found(
 def test_the_sweep_costs_as_much_however_many_tasks_of_others_are_overdue(
     keys: Keys, add: Add, travel: Travel, django_assert_num_queries: Any
 ) -> None:
-    """What has no handler here waits for programs outside, which ask SQL."""
+    """Types without a handler are for external programs, which query SQL."""
     others = [
         {"task_type": f"x{number}", "execute_time": read_database_clock(), "parameters": {}} for number in range(9)
     ]
@@ -360,9 +358,9 @@ def refresh_elsewhere() -> None:
     thread.join()
 
 
-def test_healers_are_asked_and_counted(queue: DelayQueue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_healers", [lambda: 2, lambda: 3])
-    assert refresh().healed == 5
+def test_reconcilers_are_run_and_counted(queue: DelayQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_reconcilers", [lambda: 2, lambda: 3])
+    assert refresh().reconciled == 5
 
 
 def test_the_window_is_a_setting(keys: Keys, add: Add, settings: Any) -> None:

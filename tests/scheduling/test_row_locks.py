@@ -1,4 +1,4 @@
-"""Nobody waits for a row that somebody else holds and that he did not ask for, however small the table is.
+"""No statement waits for a locked row that it does not need, however small the table is.
 
 MariaDB prefers walking all of a small table to looking many rows up, and locks each row it walks over.
 """
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.parametrize("rows", [3, 10, 50, 300])
 
 @contextmanager
 def held_by_another(task: TaskInfo) -> Iterator[None]:
-    """Another transaction has locked the row of `task`; whoever waits for it here fails after a second."""
+    """Another transaction has locked the row of `task`; a statement that waits for it fails after a second."""
     other = connection.copy()
     with connection.cursor() as cursor, other.cursor() as others:
         cursor.execute("SET innodb_lock_wait_timeout = 1")
@@ -38,7 +38,7 @@ def held_by_another(task: TaskInfo) -> Iterator[None]:
 def test_a_worker_ends_its_batch_while_another_runs_the_next_task(
     mariadb: None, add: Add, notes: Notes, rows: int
 ) -> None:
-    """R3.6: else two workers at the end of their batches would deadlock."""
+    """R3.6: otherwise two workers at the end of their batches would deadlock."""
     tasks = [add() for _ in range(rows)]
     with held_by_another(tasks[0]):
         assert run_due(rows) == rows - 1

@@ -1,4 +1,4 @@
-"""Running what is due: once, in one transaction with its effect, and never early."""
+"""Running due tasks: once, in one transaction with the effect, and never early."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_task_that_is_not_due_is_untouched(queue: DelayQueue, add: Add, notes:
     assert run_due(10) == 1
 
 
-def test_a_hint_that_comes_too_early_does_nothing_and_is_kept(keys: Keys, add: Add, notes: Notes) -> None:
+def test_a_hint_that_is_popped_too_early_does_nothing_and_is_pushed_back(keys: Keys, add: Add, notes: Notes) -> None:
     """R2.4"""
     task = add(60)
     keys.client.delete("sched:future:{test.note:0}")
@@ -57,7 +57,7 @@ def test_a_hint_that_comes_too_early_does_nothing_and_is_kept(keys: Keys, add: A
     assert list(keys.future()) == [task.task_id]
 
 
-def test_a_hint_given_out_twice_has_one_effect(keys: Keys, add: Add, notes: Notes) -> None:
+def test_a_hint_popped_twice_has_one_effect(keys: Keys, add: Add, notes: Notes) -> None:
     task = add(0)
     keys.client.rpush("sched:ready:{test.note:0}", task.task_id, task.task_id)
     assert run_due(10) == 1
@@ -65,7 +65,7 @@ def test_a_hint_given_out_twice_has_one_effect(keys: Keys, add: Add, notes: Note
     assert notes.flat == [None]
 
 
-def test_garbage_in_the_ready_list_is_passed_over(keys: Keys, add: Add, notes: Notes) -> None:
+def test_malformed_members_of_the_ready_list_are_skipped(keys: Keys, add: Add, notes: Notes) -> None:
     """R1.20"""
     keys.client.sadd("sched:topics", "test.note:0", b"\xff\xfe", "nonsense", ":", "x:y")
     keys.client.rpush("sched:ready:{test.note:0}", "nonsense", b"\xff", "-1", "9" * 30, "4711")
@@ -83,7 +83,7 @@ def test_tasks_come_in_batches(queue: DelayQueue, notes: Notes, settings: Any) -
     assert sorted(notes.flat) == list(range(10))
 
 
-def test_one_failing_task_is_recorded_and_the_others_go_on(queue: DelayQueue, add: Add, notes: Notes) -> None:
+def test_one_failing_task_is_recorded_and_the_others_run(queue: DelayQueue, add: Add, notes: Notes) -> None:
     """R0.8, R2.2"""
 
     def fault(tasks: Sequence[TaskInfo]) -> None:
@@ -103,7 +103,7 @@ def test_one_failing_task_is_recorded_and_the_others_go_on(queue: DelayQueue, ad
     assert "ValueError: out of ink" in log.error
 
 
-def test_a_task_is_retried_with_growing_waits_and_then_kept_as_failed(
+def test_a_task_is_retried_with_growing_waits_and_then_dead(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
     """R2.2"""
@@ -149,14 +149,14 @@ def test_the_effect_and_the_end_of_the_task_commit_together(queue: DelayQueue, a
     assert not Group.objects.filter(name="half done").exists()
 
 
-def test_a_void_task_is_closed_with_the_reason(queue: DelayQueue, add: Add, notes: Notes) -> None:
-    void, good = add(0), add(0)
-    notes.fault = lambda tasks: {void.task_id: Drop("it was withdrawn")}
+def test_a_dropped_task_is_closed_with_the_reason(queue: DelayQueue, add: Add, notes: Notes) -> None:
+    invalid, good = add(0), add(0)
+    notes.fault = lambda tasks: {invalid.task_id: Drop("it was unpublished")}
     report = run_once(10)
     assert (report.executed, report.dropped) == (1, 1)
     assert TaskInfo.objects.count() == 0
-    log = TaskInfoLog.objects.get(pk=void.pk)
-    assert (log.status, log.error) == (Status.CANCELLED, "it was withdrawn")
+    log = TaskInfoLog.objects.get(pk=invalid.pk)
+    assert (log.status, log.error) == (Status.CANCELLED, "it was unpublished")
     assert TaskInfoLog.objects.get(pk=good.pk).status == Status.EXECUTED
 
 
@@ -203,7 +203,7 @@ def test_a_leased_task_is_not_run(queue: DelayQueue, add: Add, notes: Notes, tra
     assert run_due(10) == 1
 
 
-def test_types_without_a_handler_wait_and_block_nobody(queue: DelayQueue, add: Add, notes: Notes) -> None:
+def test_types_without_a_handler_wait_and_block_no_others(queue: DelayQueue, add: Add, notes: Notes) -> None:
     add(0, task_type="unknown.type", priority=-10)
     add(0, parameters="news")
     run_due(10)
@@ -232,7 +232,7 @@ def test_two_workers_run_a_task_once(queue: DelayQueue, notes: Notes) -> None:
     assert TaskInfoLog.objects.filter(status=Status.EXECUTED, version=2).count() == 60
 
 
-def test_trouble_with_the_database_counts_as_nobodys_attempt(queue: DelayQueue, add: Add, notes: Notes) -> None:
+def test_trouble_with_the_database_counts_no_attempt(queue: DelayQueue, add: Add, notes: Notes) -> None:
     def fault(_: Sequence[TaskInfo]) -> None:
         raise OperationalError(2013, "Lost connection to server during query")
 
@@ -244,7 +244,7 @@ def test_trouble_with_the_database_counts_as_nobodys_attempt(queue: DelayQueue, 
     assert task.attempts == 0
 
 
-def test_a_batch_that_deadlocks_is_run_again(queue: DelayQueue, add: Add, notes: Notes) -> None:
+def test_a_batch_that_deadlocks_is_retried(queue: DelayQueue, add: Add, notes: Notes) -> None:
     def deadlock_once(_: Sequence[TaskInfo]) -> None:
         if len(notes.batches) == 1:
             raise OperationalError(1213, "Deadlock found when trying to get lock; try restarting transaction")
@@ -258,7 +258,7 @@ def test_a_batch_that_deadlocks_is_run_again(queue: DelayQueue, add: Add, notes:
 def test_a_task_found_long_overdue_is_counted_before_it_runs(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
-    """Else one that kills its worker would do so for ever."""
+    """Otherwise a task that kills its worker would do so for ever."""
     task = add(0)
     travel(5)
     seen: list[int] = []
@@ -268,7 +268,7 @@ def test_a_task_found_long_overdue_is_counted_before_it_runs(
     assert TaskInfoLog.objects.get(pk=task.pk).attempts == 1
 
 
-def test_one_that_has_killed_its_workers_too_often_is_given_up(
+def test_a_task_that_killed_its_workers_too_often_is_dead(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
     task = add(0)
@@ -284,11 +284,11 @@ def test_one_that_has_killed_its_workers_too_often_is_given_up(
 def test_an_attempt_that_was_counted_and_is_about_to_begin_is_not_counted_by_others(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
-    """R0.6: else six workers that meet a backlog would take each other for dead and give its tasks up."""
+    """R0.6: otherwise six workers with a backlog would consider each other dead and fail its tasks."""
     task = add(0)
     travel(5)
     for name in ("first", "second"):
-        Round(name, queue)._run_together([task.task_id], trusted=True)
+        Round(name, queue)._run_batch([task.task_id], trusted=True)
     task.refresh_from_db()
     assert (task.attempts, notes.batches) == (1, [])
     travel(2)
@@ -296,9 +296,7 @@ def test_an_attempt_that_was_counted_and_is_about_to_begin_is_not_counted_by_oth
     assert run_due(10) == 1
 
 
-def test_suspects_run_alone_so_that_the_guilty_is_found(
-    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
-) -> None:
+def test_suspects_run_alone_in_quarantine(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
     for number in range(3):
         add(0, parameters=number)
     TaskInfo.objects.update(attempts=1)
@@ -313,7 +311,7 @@ def test_a_type_has_one_handler(notes: Notes) -> None:
         registry.handler("other", max_attempts=0)
 
 
-def test_a_stale_hint_of_a_cancelled_task_is_nothing(queue: DelayQueue, add: Add, notes: Notes) -> None:
+def test_a_stale_hint_of_a_cancelled_task_has_no_effect(queue: DelayQueue, add: Add, notes: Notes) -> None:
     task = add(0)
     cancel_task(task.task_id)
     queue.push([Hint.of(task)], now_ms=Hint.of(task).due_ms + 1)

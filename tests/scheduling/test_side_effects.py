@@ -1,4 +1,4 @@
-"""Errands: tasks with an effect outside the database, which keep nothing else waiting."""
+"""At-least-once tasks, with an effect outside the database, which delay no other tasks."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def working() -> Iterator[None]:
         thread.join()
 
 
-def test_an_errand_is_run_and_recorded() -> None:
+def test_an_at_least_once_task_is_run_and_recorded() -> None:
     task_id = add("probe.at_least_once")
     Worker().drain()
     assert Effect.objects.filter(task_id=task_id).count() == 1
     assert TaskInfoLog.objects.get(task_id=task_id).status == Status.EXECUTED
 
 
-def test_a_failed_errand_is_tried_again_after_a_while() -> None:
+def test_a_failed_at_least_once_task_is_retried_after_a_backoff() -> None:
     task_id = add("probe.at_least_once", times=1)
     Worker().drain()
     task = TaskInfo.objects.get(task_id=task_id)
@@ -59,7 +59,7 @@ def test_a_failed_errand_is_tried_again_after_a_while() -> None:
     assert TaskInfoLog.objects.get(task_id=task_id).status == Status.EXECUTED
 
 
-def test_a_slow_errand_keeps_no_other_task_waiting() -> None:
+def test_a_slow_side_effect_delays_no_other_task() -> None:
     slow = add("probe.at_least_once", seconds=2)
     with working():
         eventually(lambda: TaskInfo.objects.filter(task_id=slow, leased_until__isnull=False).exists())
@@ -68,14 +68,14 @@ def test_a_slow_errand_keeps_no_other_task_waiting() -> None:
         assert not Effect.objects.filter(task_id=slow).exists()
 
 
-def test_an_errand_alone_can_be_asked_for() -> None:
+def test_a_worker_can_run_only_an_at_least_once_type() -> None:
     task_id, other = add("probe.at_least_once"), add("probe.note")
     Worker(task_types=["probe.at_least_once"]).drain()
     assert list(Effect.objects.values_list("task_id", flat=True)) == [task_id]
     assert TaskInfo.objects.filter(task_id=other).exists()
 
 
-def test_an_errand_is_claimed_no_sooner_than_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_at_least_once_task_is_leased_when_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     claimed: list[int] = []
 
     def look(tasks: Sequence[TaskInfo]) -> None:
@@ -88,7 +88,7 @@ def test_an_errand_is_claimed_no_sooner_than_it_begins(monkeypatch: pytest.Monke
     assert claimed == [1, 1]
 
 
-def test_an_errand_that_takes_longer_than_a_lease_is_run_once(settings: Any) -> None:
+def test_an_at_least_once_task_longer_than_its_lease_is_run_once(settings: Any) -> None:
     settings.SCHEDULING_LEASE = 0.3
     slow = add("probe.at_least_once", seconds=1)
     with working():
@@ -100,7 +100,7 @@ def test_an_errand_that_takes_longer_than_a_lease_is_run_once(settings: Any) -> 
     assert Effect.objects.filter(task_id=slow).count() == 1
 
 
-def test_an_errand_that_hangs_is_left_to_others_in_the_end(settings: Any) -> None:
+def test_a_hanging_at_least_once_task_loses_its_lease(settings: Any) -> None:
     settings.SCHEDULING_LEASE, settings.SCHEDULING_MAX_LEASE = 0.2, 0.6
     hanging = add("probe.at_least_once", seconds=3)
     with working():
@@ -110,7 +110,7 @@ def test_an_errand_that_hangs_is_left_to_others_in_the_end(settings: Any) -> Non
         assert not Effect.objects.filter(task_id=hanging).exists()
 
 
-def test_an_errand_of_any_priority_is_run() -> None:
+def test_an_at_least_once_task_of_any_priority_is_run() -> None:
     task = add_task("probe.at_least_once", execute_time=read_database_clock(), parameters={}, priority=7)
     Worker().drain()
     assert Effect.objects.filter(task_id=task.task_id).count() == 1
@@ -127,8 +127,8 @@ def is_leased(task_id: int) -> bool:
     return TaskInfo.objects.filter(task_id=task_id, leased_until__isnull=False).exists()
 
 
-def test_many_slow_errands_of_one_type_keep_no_other_type_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """E11: as a bulk action with 1,500 articles kept a purge of the CDN waiting."""
+def test_many_slow_side_effects_of_one_type_delay_no_other_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """E11: as a bulk action with 1,500 articles delayed a CDN purge."""
     go_on = threading.Event()
     monkeypatch.setitem(registry._handlers, "test.bulk", waiting_for(go_on))
     bulk = [add("test.bulk") for _ in range(10)]
@@ -142,8 +142,10 @@ def test_many_slow_errands_of_one_type_keep_no_other_type_waiting(monkeypatch: p
         eventually(lambda: not TaskInfo.objects.exists(), 30)
 
 
-def test_an_errand_that_outlasts_its_worker_is_given_back(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    """E11: the next worker need not wait for the lease to run out, and the attempt does not count."""
+def test_the_lease_of_a_task_that_outlasts_its_worker_is_released(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    """E11: the next worker need not wait for the lease to expire, and the attempt does not count."""
     settings.SCHEDULING_STOP_TIMEOUT = 0.4
     go_on = threading.Event()
     monkeypatch.setitem(registry._handlers, "test.bulk", waiting_for(go_on))
@@ -160,8 +162,8 @@ def test_an_errand_that_outlasts_its_worker_is_given_back(monkeypatch: pytest.Mo
     assert TaskInfoLog.objects.get(pk=task_id).status == Status.EXECUTED
 
 
-def test_a_worker_with_an_errand_that_hangs_ends_when_told_to(start_manage: StartManage) -> None:
-    """E11: and gives it back."""
+def test_a_worker_with_a_hanging_at_least_once_task_stops_on_a_signal(start_manage: StartManage) -> None:
+    """E11: and releases its lease."""
     worker = start_manage("poll", "--forever")
     task_id = add("probe.at_least_once", seconds=60)
     eventually(lambda: is_leased(task_id), 30)

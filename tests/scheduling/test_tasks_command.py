@@ -1,4 +1,4 @@
-"""`manage.py tasks`: what it shows, and that it tells the truth about what it changed."""
+"""`manage.py tasks`: its output and results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Status = TaskInfoLog.Status
 
 
 def tasks(*arguments: object) -> str:
-    """What the command prints. CommandError where a shell would see exit code 1."""
+    """The output of the command; raises CommandError instead of exit code 1."""
     output = StringIO()
     call_command("tasks", *map(str, arguments), stdout=output)
     return output.getvalue()
@@ -40,7 +40,7 @@ def ids(*arguments: object) -> list[int]:
 
 @pytest.fixture
 def failed(add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> TaskInfo:
-    """A task that has failed for good; the next ones succeed."""
+    """A dead task; the next ones succeed."""
 
     def refuse(batch: Sequence[TaskInfo]) -> None:
         raise ValueError("the printing press is on fire")
@@ -73,7 +73,7 @@ def test_closed_tasks_are_listed_latest_first_by_their_status(add: Add, notes: N
     assert ids("--status", "all") == [pending.pk, cancelled.pk, executed[1].pk, executed[0].pk, failed.pk]
 
 
-def test_only_what_is_long_due_and_free_is_overdue(add: Add) -> None:
+def test_only_tasks_that_are_long_due_and_free_are_overdue(add: Add) -> None:
     add(60)
     add(-1)
     overdue, leased = add(-60), add(-60, task_type="other")
@@ -90,7 +90,7 @@ def test_the_table_names_a_task_and_cuts_its_error(failed: TaskInfo) -> None:
     assert line.endswith("ValueError: the printing press is on fire")
 
 
-def test_a_key_cannot_command_the_terminal(add: Add) -> None:
+def test_a_key_cannot_control_the_terminal(add: Add) -> None:
     add(60, key="red \x1b[31m")
     assert "\x1b" not in tasks("list")
 
@@ -127,7 +127,7 @@ def test_an_unknown_id_is_an_error_that_names_it(manage: Manage, verb: str) -> N
         ["eat"],
     ],
 )
-def test_nonsense_is_refused_before_anything_is_done(arguments: list[str], add: Add) -> None:
+def test_invalid_arguments_are_refused_before_anything_is_done(arguments: list[str], add: Add) -> None:
     add(60)
     with pytest.raises(CommandError):
         tasks(*arguments)
@@ -191,7 +191,7 @@ def age(aged: list[TaskInfo], *, days: int) -> None:
     TaskInfoLog.objects.filter(pk__in=[task.pk for task in aged]).update(updated_at=past)
 
 
-def test_stats_count_by_topic_and_tell_the_lateness(add: Add, notes: Notes, failed: TaskInfo) -> None:
+def test_stats_count_by_topic_and_show_the_lateness(add: Add, notes: Notes, failed: TaskInfo) -> None:
     add()
     run_due(10)
     add(60)
@@ -212,7 +212,7 @@ def test_stats_of_an_empty_engine_are_zero() -> None:
     assert "failed=0 executed=0" in tasks("stats", "--minutes", 1)
 
 
-def test_a_lost_database_ends_the_command_with_a_sentence(manage: Manage) -> None:
+def test_a_lost_database_ends_the_command_with_a_message(manage: Manage) -> None:
     done = manage("tasks", "list", env={"DATABASE_URL": "mysql://headline:headline@127.0.0.1:1/headline"})
     assert done.returncode == 1
     assert "the database failed" in done.stderr

@@ -1,4 +1,4 @@
-"""The editors' screens for articles. They change where an article stands through `articles.publishing` alone."""
+"""Admin of articles. All state changes go through `articles.publishing`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from articles.desk.articles.history import HistoryScreens
 from articles.desk.audit.admin import history
 from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.confirmation import Unconfirmed, ask_first, question
-from articles.desk.editor.assets import marked, told
-from articles.desk.editor.autosave import KeepingScreens, restored, unsaved_work, window_of
+from articles.desk.editor.assets import script_config, with_nonce
+from articles.desk.editor.autosave import AutosaveAdmin, recovered_drafts, restored_draft, window_of
 from articles.desk.editor.edit_conflict import merge_shown, taking_over
 from articles.desk.editor.preview import PreviewScreens
 from articles.desk.editor.time_hints import TimingScreens
@@ -47,12 +47,12 @@ from scheduling.services import read_database_clock
 Status = Article.Status
 
 _SETTING = {"publish_at": Transition.SCHEDULE, "update_at": Transition.SCHEDULE_UPDATE}
-"""The step that setting a time amounts to."""
+"""The transition that setting each time stands for."""
 
 
 @admin.register(Article)
-class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens, PreviewScreens, TimingScreens):  # type: ignore[misc]
-    """The list, and the form that writes, reviews, schedules and publishes."""
+class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, AutosaveAdmin, PreviewScreens, TimingScreens):  # type: ignore[misc]
+    """The article list and form."""
 
     form = ArticleForm
     autocomplete_fields = ["tags", "author"]
@@ -61,7 +61,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
     view_on_site = False  # the form links to the page itself, once there is one
 
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
-        """Whether this person may do anything with the article: write, or take one of its steps."""
+        """Whether the user may edit the article or make one of its transitions."""
         if obj is None:
             return super().has_change_permission(request)
         return _may_write(obj, request.user) or any(
@@ -69,19 +69,19 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[Any]:
-        """What this person only reads, and what shows it instead of a field."""
+        """The fields that the user may only read, and their read-only rows."""
         rows = _only_read(obj, request.user)
         return [*rows, *rows.values()]
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """The author is chosen by name."""
+        """The author is chosen by display name."""
         field: Any = super().formfield_for_foreignkey(db_field, request, **options)
         if db_field.name == "author":
             field.label_from_instance = named_among_all
         return field
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """The text, its place, and those of its times that this person may set; no empty cover to who only reads."""
+        """Text, placement, and the times that the user may set; no empty cover for read-only users."""
         may_write = _may_write(obj, request.user)
         has_cover = may_write or (obj and newest_text(obj)[0].cover)
         shown: list[tuple[Any, list[str]]] = [
@@ -95,16 +95,16 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         return [(title, {"fields": [rows.get(name, name) for name in names]}) for title, names in shown if names]
 
     def get_form(self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any) -> Any:
-        """The form, which knows why the services refused what was typed."""
+        """The form, with the error raised by `articles.publishing`, if any."""
         form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
-        form.restored = restored(request, obj)
+        form.restored = restored_draft(request, obj)
         for name in TIMES.union({"update_at"}).difference(_settable_times(obj, request.user)):
             del form.base_fields[name]
         return form
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
-        """Whoever writes is the author."""
+        """The author defaults to the user."""
         return {"author": str(request.user.pk), **super().get_changeform_initial_data(request)}
 
     def changeform_view(
@@ -114,9 +114,9 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
-        """Save as one transaction; when the services refuse, nothing is saved and the form comes back as typed.
+        """Save in one transaction; on an error nothing is saved and the form is shown again with its input.
 
-        Nor is anything saved before it is confirmed, if readers would notice it at once.
+        A change that readers would notice immediately is saved only after confirmation.
         """
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
@@ -138,7 +138,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
     ) -> HttpResponse:
-        """Add where the article stands and the buttons for what can be done with it."""
+        """Add the status strip and the transition buttons."""
         article = context.get("original") or Article()
         now = read_database_clock()
         transitions = offered(article, request.user, now) if article.pk else [Transition.SUBMIT]
@@ -146,7 +146,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         may_save = _may_write(article if article.pk else None, request.user) or bool(
             _settable_times(article, request.user)
         )
-        recovered = unsaved_work(request, context.get("original"))
+        recovered = recovered_drafts(request, context.get("original"))
         if not article.pk and not recovered:
             context["adminform"].form.fields["title"].widget.attrs["autofocus"] = True
         context |= {
@@ -166,14 +166,14 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
             "show_save_and_continue": may_save,
             "is_in_queue": Transition.APPROVE in transitions,
             **merge_shown(context["adminform"].form),
-            "told": told(request, context.get("original")),
-            "media": marked(context["media"], request),
-            "unsaved_work": recovered,
+            "script_config": script_config(request, context.get("original")),
+            "media": with_nonce(context["media"], request),
+            "recovered_drafts": recovered,
         }
         return super().render_change_form(request, context, *args, **options)
 
     def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:  # type: ignore[override]
-        """Write the edits, then take the step whose button was pressed."""
+        """Save the edits, then make the transition of the pressed button."""
         typed = form.cleaned_data
         before = Article.objects.select_related("update").filter(pk=obj.pk).first()
         if change and Transition.APPROVE in pressed(request):
@@ -193,41 +193,41 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, KeepingScreens,
         drop_autosave(window_of(request), by=request.user)
         ask_first(request, obj, before, form.changed_data)
         if Transition.SUBMIT in pressed(request) and (lacking := _lacking(obj)):
-            text = _("Submitted without: %(fields)s. It can still be filled in before it is approved.")
+            text = _("Submitted without: %(fields)s. Add these before it is approved.")
             self.message_user(request, text % {"fields": gettext(", ").join(lacking)}, messages.WARNING)
         sentence = f"{state(obj, read_database_clock())} {state_of_update(obj)}"
         self.message_user(request, sentence.strip(), messages.INFO)
         if tags := form.taken_out():
-            text = _("Taken out of the text, as readers' browsers might run it: %(tags)s")
+            text = _("Removed from the text, because browsers might run it: %(tags)s")
             self.message_user(
                 request, text % {"tags": gettext(", ").join(f"<{tag}>" for tag in tags)}, messages.WARNING
             )
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Nothing is left to do: tags belong to the text, which the services have saved."""
+        """Do nothing: tags are part of the text, which `save_model` has saved."""
 
     def response_add(self, request: HttpRequest, obj: Article, post_url_continue: str | None = None) -> HttpResponse:
-        """After a step, stay with the article: often there is a next step."""
+        """Stay on the article after a transition."""
         return _back_to(obj) if pressed(request) else super().response_add(request, obj, post_url_continue)
 
     def response_change(self, request: HttpRequest, obj: Article) -> HttpResponse:
-        """The same for an article that is not new."""
+        """Stay on the article after a transition."""
         return _back_to(obj) if pressed(request) else super().response_change(request, obj)
 
 
 def _may_write(article: Article | None, by: Actor) -> bool:
-    """Whether this person may write the text of an article, or a new one."""
+    """Whether the user may edit the text of the article, or create one."""
     return article is None or allows(CHANGE, by, article)
 
 
 def _only_read(article: Article | None, by: Actor) -> dict[str, Row]:
-    """The fields that this person only reads, with the row that shows each: the text of others, and who wrote it."""
+    """Read-only fields and their rows: the text of others, and the author."""
     text = {} if _may_write(article, by) else READING
     return {**text, **({} if allows(EDIT_ANY, by) else {"author": author_shown})}
 
 
 def _settable_times(article: Article | None, by: Actor) -> list[str]:
-    """The times of an article that this person may set, in the order of the form."""
+    """The times that the user may set, in form order."""
     names = ["publish_at", "update_at", "embargo_until", "unpublish_at"]
     if not may_take(Transition.SET_EMBARGO, by) or (
         article and not is_possible(Transition.SET_EMBARGO, position(article))
@@ -247,7 +247,7 @@ def _settable_times(article: Article | None, by: Actor) -> list[str]:
 
 
 def _lacking(article: Article) -> list[str]:
-    """What a submitted text has not, that most have, by the names of the fields."""
+    """Labels of usual fields that a submitted text lacks."""
     text, _correction = newest_text(article)
     values = {"channel": text.channel_id, "publish_at": article.publish_at, "summary": text.summary}
     return [str(article._meta.get_field(name).verbose_name) for name, value in values.items() if not value]  # type: ignore[union-attr]
@@ -278,14 +278,14 @@ def _given(transition: Transition, article: Article, typed: dict[str, Any]) -> d
 
 
 def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
-    """Whether nothing is written, and readers are shown nothing that this person has not seen."""
+    """Whether nothing is edited and readers see nothing that the user has not seen."""
     transitions = pressed(request)
     only_removes = all(TRANSITIONS[transition].is_removal for transition in transitions)
     return bool(transitions) and only_removes and not form.edits()
 
 
 def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:
-    """What was changed by hand; the time to go live is no edit when it is what the article is scheduled at."""
+    """The edited fields; a publish time equal to the scheduled one is no edit."""
     changes = form.edits()
     if Transition.SCHEDULE in pressed(request):
         changes.pop("publish_at", None)

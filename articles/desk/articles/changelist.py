@@ -1,4 +1,4 @@
-"""The list of articles: its columns, filters, search, views and what can be done with many at once."""
+"""The article list: columns, filters, search, saved views and bulk actions."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ BADGES = {
     Status.UNPUBLISHED: "default",
     Status.RETRACTED: "danger",
 }
-"""The colour of each status."""
+"""Badge colour by status."""
 
 
 class ArticleChangeList(ChangeList):
-    """Reads no texts, and asks the database for its time."""
+    """A change list that defers text columns and uses the database clock."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """The rows, with the instant at which they were read."""
+        """The rows, with the time at which they were read."""
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         texts = [f"update__{text}__{name}" for text in ("approved", "draft") for name in ("body", "summary")]
         rows = rows.defer("body", *texts).annotate(asked_at=database_now())
@@ -58,9 +58,9 @@ class ArticleChangeList(ChangeList):
 
 
 class ArticleList(RetriedScreens):
-    """Adds the list to the screens of articles."""
+    """Mixin with the article list."""
 
-    nothing_yet = _("Write an article: it is a draft until you submit it.")
+    nothing_yet = _("Write an article. It stays a draft until you submit it for review.")
     actions = [*BULK_ACTIONS, add_to_release]
     list_display = ["headline", "badge", "goes_live", "channel", "writer", "changed"]
     list_filter = tuple(FILTERS)
@@ -75,22 +75,21 @@ class ArticleList(RetriedScreens):
     ordering = ["-updated_at"]
 
     def get_ordering(self, request: HttpRequest) -> list[str | Combinable]:
-        """What is to come by its time; all else by its last change."""
+        """Upcoming articles by time, all others by last change."""
         is_to_come = request.GET.get("stage") == "scheduled" or "concern" in request.GET
         return ["publish_at", "pk"] if is_to_come else ["-updated_at"]
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> Any:
-        """The list that reads no texts."""
         return ArticleChangeList
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """With the saved views above it."""
+        """The list with its saved views."""
         batch = recent(request)
         above = {**tabs(request), "recent_bulk_action": batch, "recent_title": batch and title_of(batch)}
         return super().changelist_view(request, {**above, **(extra_context or {})})
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """What deleting these takes along, as editors name it: the articles; their revisions go without saying."""
+        """Related objects shown on deletion: the articles only."""
         _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
         titles = [str(article) for article in objs]
         return titles, {Article._meta.verbose_name_plural: len(titles)}, permissions, protected
@@ -98,7 +97,7 @@ class ArticleList(RetriedScreens):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Articles in which each word occurs: in headline, summary, byline, author's name or a tag; or the number."""
+        """Articles that contain each word in headline, summary, byline, author name or a tag, or have this ID."""
         words = search_term.split()
         if len(words) == 1 and words[0].lstrip("#").isdecimal() and len(words[0]) < 19:
             return queryset.filter(_having(words[0]) | Q(pk=int(words[0].lstrip("#")))), False
@@ -108,23 +107,23 @@ class ArticleList(RetriedScreens):
 
     @admin.display(description=_("headline"), ordering="title")
     def headline(self, article: Article) -> str | SafeString:
-        """What readers see or will see; below it the headline that a newer text brings, if that is another."""
+        """The headline, and below it that of a pending update if it differs."""
         pending_update = article.pending_update.headline if article.pending_update else article.title
         if pending_update == article.title:
             return article.title
-        text = gettext("newer text: “%(title)s”") % {"title": pending_update}
+        text = gettext("pending update: “%(title)s”") % {"title": pending_update}
         return format_html('{}<br><span class="desk-newer">{}</span>', article.title, text)
 
     @display(label={str(status.value): colour for status, colour in BADGES.items()})
     @admin.display(description=_("status"), ordering="status")
     def badge(self, article: Article) -> tuple[str, str]:
-        """The status in its colour."""
+        """The status with its colour."""
         text = stage_of(article)
         return str(article.status), f"{text} +" if article.pending_update else text
 
     @admin.display(description=_("goes live"), ordering="publish_at", empty_value="—")
     def goes_live(self, article: Any) -> str | SafeString | None:
-        """When it goes, or went, live, with the zone; marked if it will not, as it stands."""
+        """Publish time with its zone, marked if the article is overdue or at risk."""
         moment = article.published_at or article.goes_live_at
         if moment is None:
             return None
@@ -135,20 +134,20 @@ class ArticleList(RetriedScreens):
 
     @admin.display(description=_("author"), ordering="author__username")
     def writer(self, article: Article) -> str:
-        """Who wrote it, by name."""
+        """The author's display name."""
         return named(article.author)
 
-    @admin.display(description=_("last change"), ordering="updated_at")
+    @admin.display(description=_("last modified"), ordering="updated_at")
     def changed(self, article: Article) -> str:
-        """When it was last saved."""
+        """Time of the last change."""
         return spoken_briefly(article.changed_at)
 
     def has_schedule_release_permission(self, request: HttpRequest) -> bool:
-        """Who may put articles into releases."""
+        """Whether the user may add articles to releases."""
         return allows(RIGHT, request.user)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Offer the steps in bulk that this person may take."""
+        """The bulk actions that the user may run."""
         barred = {transition.value for transition in Transition if not may_take(transition, request.user)}
         return {name: action for name, action in super().get_actions(request).items() if name not in barred}
 

@@ -1,4 +1,4 @@
-"""The filters of the list of articles."""
+"""Filters of the article list."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ Status = Article.Status
 Choices = list[tuple[str, Any]]
 
 SHOWABLE = [MinValueValidator(EARLIEST), MaxValueValidator(LATEST)]
-"""The days that are days in every zone."""
+"""Dates that are valid in every time zone."""
 
 
 class ChoiceFilter(admin.SimpleListFilter):
-    """One of some choices, in a plain select."""
+    """A filter with a plain select."""
 
     template = "articles/desk/filter_choice.html"
 
     def choices(self, changelist: Any) -> Iterator[Any]:
-        """The choices for the template, "all" first."""
+        """Choices for the template, "all" first."""
         yield {"value": "", "display": _("All"), "selected": self.value() is None}
         for value, text in self.lookup_choices:
             yield {"value": value, "display": text, "selected": self.value() == str(value)}
 
 
 class StageFilter(ChoiceFilter):
-    """Where an article stands, as editors speak of it: what is approved has a time or needs one."""
+    """Status as editors see it: approved articles are split into scheduled and unscheduled."""
 
     title = gettext_lazy("status")
     parameter_name = "stage"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
-        """In the order in which articles go through them."""
+        """In workflow order."""
         return [
             ("draft", Status.DRAFT.label),
             ("submitted", Status.SUBMITTED.label),
             ("rejected", Status.REJECTED.label),
             ("review", Status.MANUAL_REVIEW.label),
-            ("ready", _("Approved, without a time")),
+            ("ready", _("Approved, not scheduled")),
             ("scheduled", _("Scheduled")),
             ("published", Status.PUBLISHED.label),
-            ("newer", _("With a newer text on its way")),
+            ("newer", _("With a pending update")),
             ("unpublished", Status.UNPUBLISHED.label),
             ("retracted", Status.RETRACTED.label),
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Articles of the chosen stage; an approved one whose time has come is scheduled until a worker notes it."""
+        """Articles in the chosen stage; a due article counts as scheduled until a worker has published it."""
         condition = _STAGES.get(self.value() or "")
         return queryset if condition is None else queryset.filter(condition)
 
@@ -84,17 +84,20 @@ _STAGES: Mapping[str, Q] = {
 
 
 class ConcernFilter(ChoiceFilter):
-    """What somebody should worry about."""
+    """Articles that need attention."""
 
-    title = gettext_lazy("concern")
+    title = gettext_lazy("attention")
     parameter_name = "concern"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
-        """What will miss its time, and what has."""
-        return [("at_risk", _("At risk: due within a day, not approved")), ("overdue", _("Overdue: should be out"))]
+        """At risk and overdue."""
+        return [
+            ("at_risk", _("At risk: due within 24 h, not approved")),
+            ("overdue", _("Overdue: due and not published")),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """By the database's clock."""
+        """By the database clock."""
         if self.value() == "at_risk":
             return at_risk(queryset, read_database_clock())
         if self.value() == "overdue":
@@ -103,24 +106,22 @@ class ConcernFilter(ChoiceFilter):
 
 
 def at_risk(articles: QuerySet[Any], now: datetime) -> QuerySet[Any]:
-    """Articles that will miss their time, or whose newer text will; that is asked first, to use both indexes."""
+    """Articles at risk, or with an update at risk; updates are queried first so that both indexes are used."""
     pending_update = list(Update.objects.at_risk(now).values_list("article", flat=True))
     own: QuerySet[Any] = articles.at_risk(now)  # type: ignore[attr-defined]
     return own | articles.filter(pk__in=pending_update)
 
 
 class WhoseFilter(ChoiceFilter):
-    """One's own articles."""
+    """The user's own articles."""
 
-    title = gettext_lazy("whose")
+    title = gettext_lazy("author")
     parameter_name = "whose"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
-        """Mine, or everybody's."""
         return [("mine", _("Mine"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """What this person wrote."""
         return queryset.filter(author=request.user.pk) if self.value() == "mine" else queryset
 
 
@@ -131,11 +132,10 @@ class ChannelFilter(ChoiceFilter):
     parameter_name = "channel"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
-        """In the site's order."""
+        """In site order."""
         return [(str(pk), name) for pk, name in Channel.objects.values_list("pk", "name")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """A channel that is gone has no articles."""
         return _narrowed(queryset, "channel", self.value())
 
 
@@ -146,18 +146,17 @@ class AuthorFilter(ChoiceFilter):
     parameter_name = "author"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
-        """Whoever has written something, by name."""
+        """Authors with articles, by name."""
         writes = Exists(Article.objects.filter(author=OuterRef("pk")))
         users = named_apart(get_user_model().objects.filter(writes))
         return sorted(((str(pk), name) for pk, name in users.items()), key=lambda choice: choice[1].lower())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """What this author wrote."""
         return _narrowed(queryset, "author", self.value())
 
 
 class DaysForm(forms.Form):
-    """A span of days; either end may be left open."""
+    """A date range; either end may be empty."""
 
     days_from = forms.DateField(label=gettext_lazy("From"), required=False, validators=SHOWABLE)
     days_to = forms.DateField(label=gettext_lazy("To"), required=False, validators=SHOWABLE)
@@ -169,16 +168,16 @@ class DaysForm(forms.Form):
             field.widget.attrs["id"] = f"filter_{name}"
 
     def clean(self) -> dict[str, Any]:
-        """The last day does not come before the first."""
+        """Validate the order of the dates."""
         typed = super().clean() or {}
         first, last = typed.get("days_from"), typed.get("days_to")
         if first and last and last < first:
-            raise ValidationError(_("The last day comes before the first."))
+            raise ValidationError(_("The end date is before the start date."))
         return typed
 
 
 class DaysFilter(admin.ListFilter):
-    """The days on which articles go, or went, live, in the zone in which times are shown."""
+    """Date range of publish times, in the current time zone."""
 
     title = gettext_lazy("goes live")
     template = "articles/desk/filter_days.html"
@@ -190,19 +189,17 @@ class DaysFilter(admin.ListFilter):
         self.form = DaysForm(given if self.used_parameters else None)
 
     def has_output(self) -> bool:
-        """Always."""
         return True
 
     def expected_parameters(self) -> list[str]:  # type: ignore[override]
-        """The two ends."""
         return ["days_from", "days_to"]
 
     def choices(self, changelist: Any) -> Iterator[Any]:
-        """The form, and the zone that its days are of."""
+        """The form and its time zone."""
         yield {"form": self.form, "zone": zone_label()}
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Articles whose time falls on these days; all of them if the days make no sense, which the form says."""
+        """Articles in the date range; all articles if the range is invalid (the form shows the error)."""
         if not self.form.is_valid():
             return queryset
         first, last = self.form.cleaned_data["days_from"], self.form.cleaned_data["days_to"]
@@ -227,4 +224,4 @@ FILTERS = [StageFilter, ConcernFilter, WhoseFilter, ChannelFilter, AuthorFilter,
 PARAMETERS = frozenset(
     {"stage", "concern", "whose", "channel", "author", "days_from", "days_to", "q", "o", "status__exact"}
 )
-"""What an address of the list may say, but for the page."""
+"""Query parameters of the list, except the page."""

@@ -1,4 +1,4 @@
-"""The forms of the article screens."""
+"""Forms of the article admin."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from articles.text import foreign_tags
 
 
 class VersionField(forms.Field):
-    """The `updated_at` of the version on the screen, to the microsecond."""
+    """The `updated_at` of the version in the form, to the microsecond."""
 
     def prepare_value(self, value: Any) -> Any:
-        """As ISO 8601, which loses nothing."""
+        """ISO 8601, without loss of precision."""
         return value.isoformat() if isinstance(value, datetime) else value
 
     def to_python(self, value: Any) -> datetime | None:
-        """An aware time, or None for an article that is new."""
+        """An aware time, or None for a new article."""
         try:
             return _instant(value) if value else None
         except ValueError as error:
-            raise ValidationError(_("Open the article again."), code="invalid") from error
+            raise ValidationError(_("The article changed. Open it again."), code="invalid") from error
 
 
 def _instant(text: str) -> datetime:
-    """Raises `ValueError`, for a time without a zone, too."""
+    """Raises `ValueError`, also for a time without a zone."""
     moment = datetime.fromisoformat(text)
     if is_naive(moment):
         raise ValueError(text)
@@ -52,30 +52,27 @@ def _instant(text: str) -> datetime:
 
 
 class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What an editor types. `refusal` is why the services refused it the first time; nothing typed is lost then.
-
-    `restored` is what was typed and not saved when the form was last open.
-    """
+    """The article form. `refusal` is the error of a first attempt to save, `restored` autosaved content."""
 
     refusal: ArticleError | None = None
     restored: Typed | None = None
 
     body = BodyField(label=_("Body"), required=False, max_length=BODY_LENGTH)
     publish_at = ZonedTimeField(
-        label=_("Publish at"), required=False, help_text=_("The article goes live at this second, once it is approved.")
+        label=_("Publish at"), required=False, help_text=_("The article goes live at this time once it is approved.")
     )
     embargo_until = ZonedTimeField(
         label=_("Embargo until"),
         required=False,
-        help_text=_("Not shown to readers before this time, whatever happens."),
+        help_text=_("Readers cannot see it before this time."),
     )
-    unpublish_at = ZonedTimeField(label=_("Take off at"), required=False)
+    unpublish_at = ZonedTimeField(label=_("Unpublish at"), required=False)
     update_at = ZonedTimeField(
-        label=_("Update at"),
+        label=_("Update goes live at"),
         required=False,
-        help_text=_("When the newer text takes the place of what readers see, once it is approved."),
+        help_text=_("The approved update replaces the live text at this time."),
     )
-    cover = CoverField(label=_("Pictures of the cover"), required=False)
+    cover = CoverField(label=_("Cover images"), required=False)
     note = forms.CharField(
         label=_("Note"),
         required=False,
@@ -88,7 +85,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         max_length=500,
         widget=UnfoldAdminTextInputWidget,
-        help_text=_("For readers, at the foot of the article: what was wrong before. It goes out with the new text."),
+        help_text=_("Shown to readers at the end of the article: what was wrong before. Published with this revision."),
     )
     seen = VersionField(required=False, widget=forms.HiddenInput)
     base = forms.IntegerField(required=False, widget=forms.HiddenInput)
@@ -97,7 +94,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         max_length=500,
         widget=UnfoldAdminTextInputWidget,
-        help_text=_("The author reads this when you refuse the article, and its readers when you kill it."),
+        help_text=_("Shown to the author when you reject, and to readers when you retract."),
     )
 
     class Meta:
@@ -121,26 +118,25 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
 
     @property
     def media(self) -> forms.Media:
-        """With the scripts and styles of writing."""
         return super().media + writing_media()
 
     @property
     def is_stale(self) -> bool:
-        """Whether somebody else saved the article meanwhile."""
+        """Whether another user has saved the article since."""
         return isinstance(self.refusal, EditConflict)
 
     def clean_cover_mode(self) -> str:
-        """A form without the field says nothing."""
+        """An omitted field keeps its value."""
         return str(self.cleaned_data["cover_mode"] or self.instance.cover_mode)
 
     @property
     def chosen(self) -> dict[str, str]:
-        """Which text shall count, by field, where two people changed the same; empty for what is not answered yet."""
+        """The chosen version of each conflicting field; empty where nothing is chosen yet."""
         return {name: str(self.data.get(f"keep_{name}", "")) for name in _sent_list(self.data, "asked")}
 
     @cached_property
     def merge(self) -> Merge | None:
-        """The two versions, if somebody else saved the article meanwhile; asked for when the form has been cleaned."""
+        """The merge of both versions if another user has saved the article since; call after cleaning."""
         if self.instance.pk is None or not (self.is_stale or "merged_with" in self.data):
             return None
         article = Article.objects.select_related("update").get(pk=self.instance.pk)
@@ -148,18 +144,18 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         return Merge(article, base, self._typed_edits())
 
     def clean(self) -> dict[str, Any] | None:
-        """Repeat why the services refused, and ask what nobody has answered."""
+        """Repeat the error of the first attempt, and require a choice for each conflict."""
         cleaned = super().clean()
         if self.refusal is not None:
             raise ValidationError(str(self.refusal), code=self.refusal.code)
         self.seen_version()
         if open_questions := [str(self.fields[name].label) for name, answer in self.chosen.items() if not answer]:
-            text = _("Choose which text shall count: %(fields)s.")
+            text = _("Choose which version to keep: %(fields)s.")
             raise ValidationError(text % {"fields": gettext(", ").join(open_questions)}, code="unanswered")
         return cleaned
 
     def edits(self) -> dict[str, Any]:
-        """The fields of the article that the editor changed, with their new values."""
+        """The changed fields with their new values."""
         return self.merge.resolved(self.chosen) if self.merge else self._typed_edits()
 
     def _typed_edits(self) -> dict[str, Any]:
@@ -167,23 +163,23 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
 
     def taken_out(self) -> list[str]:
-        """The tags in the typed text that cannot stay."""
+        """Tags in the submitted text that are removed."""
         return foreign_tags(str(self.data.get(self.add_prefix("body"), ""))) if "body" in self.changed_data else []
 
     def seen_version(self) -> datetime | None:
-        """The version the editor started from, or has been shown since. Raises `ValidationError` for a forged one."""
+        """The version the form is based on. Raises `ValidationError` if it is forged."""
         shown = self.data.get("merged_with")
         seen: datetime | None = VersionField().to_python(shown) if shown else self.cleaned_data.get("seen")
         return seen
 
 
 def _sent_list(data: Any, name: str) -> list[str]:
-    """All values of one name, whether the data came from a browser or from a program."""
+    """All values of a name, for `QueryDict` and plain dictionaries."""
     return data.getlist(name) if hasattr(data, "getlist") else list(data.get(name, []))
 
 
 def _as_typed(fields: Mapping[str, forms.Field], typed: Typed) -> dict[str, Any]:
-    """Field name to what its widget reads from a form; a choice of several is left out of it when nothing is chosen."""
+    """Values by field name as the widgets read them; empty multiple choices are omitted."""
     data = MultiValueDict({name: list(texts) for name, texts in typed.items()})
     return {
         name: field.widget.value_from_datadict(data, MultiValueDict(), name)
@@ -193,7 +189,7 @@ def _as_typed(fields: Mapping[str, forms.Field], typed: Typed) -> dict[str, Any]
 
 
 def _newer_values(article: Article) -> dict[str, Any]:
-    """Editors go on writing the newest text, whatever readers see."""
+    """Initial values from the pending update: editors always edit the newest text."""
     pending_update = article.pending_update
     if pending_update is None:
         return {}
@@ -210,17 +206,17 @@ class ScheduleForm(forms.Form):
 
 
 class RescheduleForm(forms.Form):
-    """How far to move many articles."""
+    """A time shift for many articles."""
 
     minutes = forms.IntegerField(
         label=_("Minutes"),
         min_value=-527_040,  # a year
         max_value=527_040,
         widget=UnfoldAdminTextInputWidget({"type": "number"}),
-        help_text=_("Each goes live this much later; with a minus sign it is earlier."),
+        help_text=_("Added to each publish time. A negative number moves it earlier."),
     )
 
     @property
     def shift(self) -> timedelta:
-        """The span of a valid form."""
+        """The duration of a valid form."""
         return timedelta(minutes=self.cleaned_data["minutes"])

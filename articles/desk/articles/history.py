@@ -1,4 +1,4 @@
-"""The screens of an article's history: its revisions, what changed between two, and going back to one."""
+"""Article history: revisions, their diffs, and restoring a revision."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ PER_PAGE = 50
 
 
 class HistoryScreens(ModelAdmin):
-    """Adds the history to the screens of articles."""
+    """Mixin with the history views."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The history's addresses, before those of the article itself."""
+        """The history URLs, before those of the article itself."""
         view = self.admin_site.admin_view
         own = [
             path("<int:pk>/revisions/", view(self.revisions), name="articles_article_revisions"),
@@ -44,11 +44,11 @@ class HistoryScreens(ModelAdmin):
         return [*own, *super().get_urls()]
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """The admin's own history knows less than the revisions do, and less than the record below the form."""
+        """Redirect Django's history view to the revisions."""
         return redirect("admin:articles_article_revisions", whole_number(object_id))
 
     def revisions(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The revisions of an article, newest first, in pages."""
+        """The revisions of an article, newest first, paginated."""
         article = self._article(request, pk)
         rows = article.revisions.without_text().select_related("author").newest_first()
         page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
@@ -56,7 +56,7 @@ class HistoryScreens(ModelAdmin):
         return self._page(request, article, "revisions", context)
 
     def revision(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
-        """What changed in one revision, since the one before or since `?against=`."""
+        """The diff of a revision against the previous one, or against `?against=`."""
         article = self._article(request, pk)
         shown = get_object_or_404(article.revisions.select_related("author", "channel"), number=number)
         older = _other(article, request.GET.get("against", ""), shown)
@@ -71,14 +71,14 @@ class HistoryScreens(ModelAdmin):
         return self._page(request, article, "revision", context)
 
     def restore_revision(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
-        """Go on with the text of this revision, as a new one."""
+        """Save the text of this revision as a new revision."""
         article = self._article(request, pk)
         try:
             publishing.restore_revision(article, number=number, by=request.user)
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         else:
-            text = _("The text of revision %d is back, as the newest revision.") % number
+            text = _("Revision %d is restored as the newest revision.") % number
             self.message_user(request, text, messages.SUCCESS)
         return redirect("admin:articles_article_change", pk)
 

@@ -1,4 +1,4 @@
-"""Saved views of the list of articles: the tabs above it, and keeping, naming, sharing and ordering one's own."""
+"""Saved views of the article list: the tabs, and saving, naming, sharing and ordering views."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BUILT_IN: list[tuple[str, str | Promise]] = [
     ("concern=at_risk", gettext_lazy("At risk")),
     ("concern=overdue", gettext_lazy("Overdue")),
 ]
-"""The views everybody has."""
+"""Views that every user has."""
 
 
 @dataclass(frozen=True)
@@ -51,29 +51,27 @@ class Tab:
 
 
 class ViewForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The name of a view, and whether others see it."""
+    """Name and sharing of a view."""
 
     name = forms.CharField(
         label=gettext_lazy("Name"), max_length=SavedView.NAME_LENGTH, widget=UnfoldAdminTextInputWidget
     )
-    shared = forms.BooleanField(
-        label=gettext_lazy("Show it to the newsroom"), required=False, widget=UnfoldBooleanWidget
-    )
+    shared = forms.BooleanField(label=gettext_lazy("Share with newsroom"), required=False, widget=UnfoldBooleanWidget)
 
     class Meta:
         model = SavedView
         fields = ["name", "shared"]
 
     def clean_name(self) -> str:
-        """Two views of one person do not have the same name."""
+        """Names are unique per user."""
         name: str = self.cleaned_data["name"].strip()
         if SavedView.objects.filter(owner=self.instance.owner_id, name=name).exclude(pk=self.instance.pk).exists():
-            raise forms.ValidationError(_("You have a view of this name already."))
+            raise forms.ValidationError(_("You already have a view with this name."))
         return name
 
 
 def plain_query(given: QueryDict) -> str:
-    """What an address of the list asks for, in one spelling, without the page it was turned to."""
+    """The normalised query of a list URL, without the page."""
     kept = QueryDict(mutable=True)
     for name in sorted(PARAMETERS.intersection(given)):
         values = [value for value in given.getlist(name) if value]
@@ -83,7 +81,7 @@ def plain_query(given: QueryDict) -> str:
 
 
 def tabs(request: HttpRequest) -> dict[str, Any]:
-    """The tabs for the list's template: the views everybody has, one's own, and what others share."""
+    """Tabs for the list template: built-in, own and shared views."""
     shown = plain_query(request.GET)
     user: Any = request.user
     saved = SavedView.objects.shown_to(user)
@@ -100,24 +98,24 @@ def tabs(request: HttpRequest) -> dict[str, Any]:
 
 @require_POST
 def save(request: HttpRequest) -> HttpResponse:
-    """Keep what the list shows under a name."""
+    """Save the current list as a view."""
     user, query = _reader(request), plain_query(QueryDict(request.POST.get("query", "")))
     if len(query) > SavedView.QUERY_LENGTH:
-        messages.error(request, _("What this list looks for is too long to be kept as a view."))
+        messages.error(request, _("The filters of this list are too long to save as a view."))
         return redirect(f"{reverse(LIST)}?{query}")
     last = SavedView.objects.of(user).aggregate(last=Max("position"))["last"]
     view = SavedView(owner_id=user.pk, query=query, position=(last or 0) + 1)
     form = ViewForm(request.POST, instance=view)
     if form.is_valid():
         form.save()
-        messages.success(request, _("The view “%s” is kept.") % view)
+        messages.success(request, _("The view “%s” is saved.") % view)
     for fault in form.errors.values():
         messages.error(request, " ".join(map(str, fault)))
     return redirect(f"{reverse(LIST)}?{query}")
 
 
 def manage(request: HttpRequest) -> HttpResponse:
-    """One's own views, to be named anew, shared, ordered and deleted."""
+    """Show the user's own views."""
     views = SavedView.objects.of(_reader(request))
     context = {
         **admin.site.each_context(request),
@@ -129,7 +127,7 @@ def manage(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def change(request: HttpRequest, pk: int) -> HttpResponse:
-    """Rename one's own view, share it or keep it to oneself."""
+    """Rename, share or unshare an own view."""
     view = get_object_or_404(SavedView.objects.of(_reader(request)), pk=pk)
     form = ViewForm(request.POST, instance=view)
     if form.is_valid():
@@ -142,7 +140,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Delete one's own view."""
+    """Delete an own view."""
     view = get_object_or_404(SavedView.objects.of(_reader(request)), pk=pk)
     view.delete()
     messages.success(request, _("The view “%s” is deleted.") % view)
@@ -151,7 +149,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def move(request: HttpRequest, pk: int) -> HttpResponse:
-    """Put one's own view a place earlier or, with `later`, a place later."""
+    """Move an own view up or, with `later`, down."""
     _move(_reader(request), pk, by=1 if "later" in request.POST else -1)
     return redirect("desk_views")
 
@@ -181,7 +179,7 @@ def _tab(view: SavedView, shown: str, user: Any) -> Tab:
 
 
 def _count(query: str, now: datetime) -> str:
-    """How many, for the views that should be empty."""
+    """Number of rows, for views that should be empty."""
     concerns: dict[str, Callable[[Any, datetime], QuerySet[Any]]] = {
         "concern=at_risk": at_risk,
         "concern=overdue": ArticleQuerySet.overdue,

@@ -1,4 +1,4 @@
-"""The audit record on the screens: looked at, never typed in."""
+"""Read-only admin of the audit log."""
 
 from __future__ import annotations
 
@@ -55,22 +55,22 @@ from articles.text import spoken_briefly, spoken_exactly
 from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
 
 NAMES: Mapping[str, str | Promise] = {
-    CREATE: _("Written"),
+    CREATE: _("Created"),
     EDIT: _("Edited"),
-    SAVE: _("Saved by code"),
+    SAVE: _("Saved by the system"),
     DELETE: _("Deleted"),
     IMPORT: _("Imported"),
     PUBLISHED: _("Went live"),
-    UNPUBLISHED: _("Taken off"),
-    UPDATED: _("Newer text went live"),
-    REVIEWED: _("Reviewed automatically"),
-    PULLED_BACK: _("Pulled back"),
+    UNPUBLISHED: _("Unpublished on schedule"),
+    UPDATED: _("Update published"),
+    REVIEWED: _("Automatic review"),
+    PULLED_BACK: _("Approval revoked"),
     UNDONE: _("Undone"),
-    LINK: _("Preview link made"),
+    LINK: _("Preview link created"),
     UNLINK: _("Preview link revoked"),
-    UPLOAD: _("Picture uploaded"),
-    CHANGE_IMAGE: _("Picture changed"),
-    DELETE_IMAGE: _("Picture deleted"),
+    UPLOAD: _("Image uploaded"),
+    CHANGE_IMAGE: _("Image changed"),
+    DELETE_IMAGE: _("Image deleted"),
     ADD_WORDS: _("Sensitive words added"),
     CHANGE_WORDS: _("Sensitive words changed"),
     DELETE_WORDS: _("Sensitive words deleted"),
@@ -90,27 +90,27 @@ NAMES: Mapping[str, str | Promise] = {
     RENAME_TAG: _("Tag renamed"),
     DELETE_TAG: _("Tag deleted"),
     **{transition.value: TRANSITIONS[transition].label for transition in Transition},
-    CREATED: _("Release prepared"),
-    JOINED: _("Came into a release"),
-    LEFT: _("Taken out of a release"),
-    RELEASED: _("Release went out"),
+    CREATED: _("Release created"),
+    JOINED: _("Added to a release"),
+    LEFT: _("Removed from a release"),
+    RELEASED: _("Release published"),
     RELEASE_FAILED: _("Release failed"),
     TAKEN_BACK: _("Rolled back with its release"),
     **{transition.value: RELEASE_TRANSITIONS[transition].label for transition in ReleaseTransition},
 }
-"""What people call the actions of the record."""
+"""Display names of audit actions."""
 
 SHOWN = 20
-"""Entries below an article's form."""
+"""Entries shown below an article's form."""
 
 
 def name_of(action: str) -> str:
-    """What people call an action; one without a name is called as it is stored."""
+    """The display name of an action, or its stored name."""
     return str(NAMES.get(action, action))
 
 
 def history(subject: Article | Release) -> list[dict[str, str]]:
-    """The latest entries about an article or a release, as people read them."""
+    """The latest entries about an article or release, for templates."""
     objects = AuditEntry.objects
     entries = objects.of(subject) if isinstance(subject, Article) else objects.of_release(subject)
     return [
@@ -127,23 +127,21 @@ def history(subject: Article | Release) -> list[dict[str, str]]:
 
 
 class ActionFilter(admin.SimpleListFilter):
-    """One action, chosen by its name."""
+    """Filter by action."""
 
     title = _("action")
     parameter_name = "action"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Every action that has a name."""
         return [(action, str(name)) for action, name in NAMES.items()]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        """The entries of the chosen one."""
         return queryset.filter(action=self.value()) if self.value() else queryset
 
 
 @admin.register(AuditEntry)
 class AuditAdmin(ModelAdmin):
-    """The whole record, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` narrow it down."""
+    """The audit log, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` filter it."""
 
     keeps_history = False  # it is the history
     counted = _("audit entries")
@@ -158,25 +156,25 @@ class AuditAdmin(ModelAdmin):
     ordering = ["-id"]
     show_full_result_count = False
     search_fields = ["article_title", "release_name", "user_name"]
-    search_help_text = _("Headline, release or person")
+    search_help_text = _("Headline, release or user")
 
     @admin.display(description=_("time"), ordering="at")
     def moment(self, entry: AuditEntry) -> str:
-        """When, with the distance from UTC."""
+        """Time with UTC offset."""
         return spoken_briefly(entry.at)
 
     @admin.display(description=_("action"), ordering="action")
     def deed(self, entry: AuditEntry) -> str:
-        """What was done."""
+        """The action."""
         return name_of(entry.action)
 
     @admin.display(description=_("user"), ordering="user_name", empty_value="—")
     def user(self, entry: AuditEntry) -> str | None:
-        """Who did it, unless it was the clock."""
+        """The user, or "System"."""
         return entry.who if entry.user_name else None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
-        """With the names of people."""
+        """With display names of users."""
         entries: Any = super().get_queryset(request)
         rows: QuerySet[AuditEntry] = entries.with_names()
         return rows
@@ -184,7 +182,7 @@ class AuditAdmin(ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
     ) -> tuple[QuerySet[AuditEntry], bool]:
-        """By what is recorded, and by what people are called now."""
+        """Search by stored and by current names."""
         found, _may_repeat = super().get_search_results(request, queryset, search_term)
         words = search_term.split()
         users = get_user_model()._default_manager.all()
@@ -195,27 +193,24 @@ class AuditAdmin(ModelAdmin):
 
     @admin.display(description=_("change"))
     def change(self, entry: AuditEntry) -> str:
-        """The status, the time to go live or the words, before and after, where they differ."""
+        """Status, time or text before and after, where they differ."""
         return " · ".join(entry.differences()) or "—"
 
     @admin.display(description=_("more"))
     def more(self, entry: AuditEntry) -> str | None:
-        """Whatever else the entry knows."""
+        """Other details of the entry."""
         return format_html_join(SafeString("<br>"), gettext("{}: {}"), facts_of(entry))
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Links lead to all that happened to one article or release, or was done by one person."""
+        """Allow links that filter by article, release or user."""
         narrowing = {"article_id__exact", "release_id__exact", "user_id__exact"}
         return lookup in narrowing or super().lookup_allowed(lookup, value, request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Services write it."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
-        """Nobody changes it."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
-        """Nobody deletes it."""
         return False

@@ -1,4 +1,4 @@
-"""What an entry of the audit record knows beyond its columns, in words that people read."""
+"""Details of an audit entry, for display."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Reader = Callable[[Any], str]
 
 
 def facts_of(entry: AuditEntry) -> Iterator[tuple[str | Promise, str]]:
-    """Label and value of each; what only programs can use, such as the keys of links, is left out."""
+    """Labels and values; internal values such as link keys are omitted."""
     if entry.article_id:
-        yield _("article's number"), _article(entry.article_id)
+        yield _("article ID"), _article(entry.article_id)
     if entry.user_name:
-        yield _("log-in name"), entry.user_name
+        yield _("username"), entry.user_name
     for name, value in entry.details.items():
         label, read = _DETAILS.get(name, (name, str))
         if value and name not in _LEFT_OUT and (text := read(value)):
@@ -42,7 +42,7 @@ def _article(pk: int) -> str:
 
 
 def _image(pk: str) -> str:
-    """A link to it, while there is one."""
+    """A link to the image, if it still exists."""
     image = Image.objects.filter(pk=pk).first()
     if image is None:
         return ""
@@ -65,7 +65,7 @@ def _status(value: str) -> str:
 
 
 def _users(ids: Iterable[int | None]) -> str:
-    """Who was, and who is; with the number of who is there no more."""
+    """Users before and after; the ID of a deleted user."""
     found = get_user_model()._default_manager.in_bulk([pk for pk in ids if pk])
     return " → ".join(named(found[pk]) if pk in found else str(pk or "—") for pk in ids)
 
@@ -75,7 +75,7 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _name(name: str) -> str:
-    """What people call a field of an article or of a picture."""
+    """The label of an article or image field."""
     for model in ("Article", "Update", "Image"):
         try:
             return str(apps.get_model("articles", model)._meta.get_field(name).verbose_name)
@@ -89,7 +89,7 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _changes(values: Mapping[str, Iterable[Any]]) -> str:
-    """Each field of an account, before and after."""
+    """Each changed field of a user account."""
     fields = get_user_model()._meta
     return gettext(", ").join(
         f"{fields.get_field(name).verbose_name}: {' → '.join(str(value) or '—' for value in pair)}"  # type: ignore[union-attr]
@@ -98,26 +98,26 @@ def _changes(values: Mapping[str, Iterable[Any]]) -> str:
 
 
 _LEFT_OUT = frozenset({"link", "limit", "scopes", "old", "new", "machine", "approved_by", "override"})
-"""The key of a preview link; what is part of the entry's change."""
+"""Keys not displayed: link keys, and values shown as the entry's change."""
 
 _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "author": (_("author"), _users),
-    "address": (_("from the address"), str),
+    "address": (_("IP address"), str),
     "changed": (_("changed"), _names),
     "changes": (_("changed"), _changes),
-    "given": (_("given"), _listed),
+    "given": (_("granted"), _listed),
     "owner": (_("acts as"), str),
-    "taken": (_("taken"), _listed),
+    "taken": (_("removed"), _listed),
     "discarded": (_("discarded revisions"), lambda numbers: gettext(", ").join(map(str, numbers))),
     "image": (_("image"), _image),
-    "notice": (_("kill notice"), str),
-    "old_name": (_("name before"), str),
-    "planned": (_("what happens"), lambda value: str(ReleaseMember.Action(value).label)),
-    "until": (_("ends"), _time),
-    "update": (_("newer text"), _status),
-    "update_at": (_("update at"), _time),
+    "notice": (_("retraction notice"), str),
+    "old_name": (_("previous name"), str),
+    "planned": (_("action"), lambda value: str(ReleaseMember.Action(value).label)),
+    "until": (_("expires"), _time),
+    "update": (_("pending update"), _status),
+    "update_at": (_("update goes live"), _time),
     "written_by": (_("text by"), lambda ids: gettext(", ").join(_users([pk]) for pk in ids)),
-    "unpublish_at": (_("take off at"), _times),
+    "unpublish_at": (_("unpublish at"), _times),
     "embargo_until": (_("embargo until"), _times),
 }
-"""Name of a fact to what people call it, and how it is read."""
+"""Label and formatter by key."""

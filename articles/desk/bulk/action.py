@@ -1,4 +1,4 @@
-"""Bulk actions of the list of articles."""
+"""Admin actions that start a bulk action."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Action = Callable[[Any, HttpRequest, QuerySet[Article]], HttpResponse]
 
 
 def for_each(transition: Transition) -> Action:
-    """An action that performs `transition` with each chosen article; its label ends in dots if it asks first."""
+    """An admin action that makes `transition` on each selected article; an ellipsis marks those that ask first."""
 
     def action(screen: ModelAdmin[Article], request: HttpRequest, chosen: QuerySet[Article]) -> HttpResponse:
         return begin(request, transition, chosen)

@@ -1,4 +1,4 @@
-"""The screens of a step with many articles: what it asks, how far it got, what was refused, and its undoing."""
+"""Screens of bulk actions: confirmation, progress, result and undo."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def asks_first(transition: Transition) -> bool:
 
 
 def begin(request: HttpRequest, transition: Transition, articles: Any) -> HttpResponse:
-    """Gather the chosen articles and go where the step is followed, or asked about."""
+    """Create a bulk action from the selected articles and redirect to its page."""
     try:
         bulk_action = gather_articles(
             transition, list(articles.order_by("pk").values_list("pk", "title")), by=request.user
@@ -58,7 +58,7 @@ def begin(request: HttpRequest, transition: Transition, articles: Any) -> HttpRe
 
 @never_cache
 def show(request: HttpRequest, pk: int) -> HttpResponse:
-    """The question, or how far it got; with POST the answer."""
+    """Show confirmation or progress; POST confirms."""
     bulk_action = _mine(request, pk)
     if bulk_action.started_at is not None:
         return _page(request, bulk_action, "bulk_action", _state(bulk_action))
@@ -77,20 +77,20 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_POST
 def advance(request: HttpRequest, pk: int) -> HttpResponse:
-    """Do the next chunk; the script gets the inside of the page, a browser without scripts is sent to the page."""
+    """Process the next chunk; scripts get the progress fragment, other browsers a redirect."""
     bulk_action = _mine(request, pk)
     advance_bulk_action(bulk_action.pk)
     if "X-Requested-With" not in request.headers:
         return redirect("desk_bulk_action", pk)
     bulk_action.refresh_from_db()
     return TemplateResponse(
-        request, "articles/desk/bulk_action_inside.html", {"bulk_action": bulk_action, **_state(bulk_action)}
+        request, "articles/desk/bulk_action_progress.html", {"bulk_action": bulk_action, **_state(bulk_action)}
     )
 
 
 @require_POST
 def undo(request: HttpRequest, pk: int) -> HttpResponse:
-    """Begin to put back what it did."""
+    """Start the undo."""
     try:
         undoing = undo_bulk_action(_mine(request, pk), by=request.user)
     except ArticleError as refusal:
@@ -100,7 +100,7 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def mine(request: HttpRequest) -> HttpResponse:
-    """The latest of one's own."""
+    """The user's latest bulk actions."""
     now = read_database_clock()
     bulk_actions = BulkAction.objects.of(request.user).filter(started_at__isnull=False)[:KEPT]
     rows = [
@@ -109,14 +109,14 @@ def mine(request: HttpRequest) -> HttpResponse:
     ]
     context = {
         **admin.site.each_context(request),
-        "title": _("My steps with many articles"),
+        "title": _("My bulk actions"),
         "rows": rows,
     }
     return TemplateResponse(request, "articles/desk/bulk_actions.html", context)
 
 
 def recent(request: HttpRequest) -> BulkAction | None:
-    """One's latest batch, if it still runs or can be undone: the list of articles leads to it."""
+    """The user's latest bulk action if it is running or can be undone."""
     bulk_action = BulkAction.objects.of(request.user).filter(started_at__isnull=False, undoes__isnull=True).first()
     if bulk_action is None or hasattr(bulk_action, "undone_by"):
         return None
@@ -125,7 +125,7 @@ def recent(request: HttpRequest) -> BulkAction | None:
 
 
 def title_of(bulk_action: BulkAction) -> str:
-    """What is done, and that it is undone."""
+    """The title, also of an undo."""
     label = str(TRANSITIONS[Transition(bulk_action.transition)].label)
     return _("Undo: %(step)s") % {"step": label} if bulk_action.is_undo else label
 
@@ -150,7 +150,7 @@ def _chosen(bulk_action: BulkAction) -> dict[str, Any]:
 
 
 def _to_approve(items: QuerySet[BulkActionItem]) -> dict[str, Any]:
-    """Every text that would be approved, with its times: nobody approves what was not on the screen."""
+    """All texts to approve, with their times: only texts shown on the page are approved."""
     numbers = {(item.article_id, item.revision) for item in items}
     found = Revision.objects.filter(article__in={pk for pk, _number in numbers}).select_related("author")
     shown = {pair: one for one in found.defer("body") if (pair := (one.article_id, one.number)) in numbers}
@@ -159,7 +159,7 @@ def _to_approve(items: QuerySet[BulkActionItem]) -> dict[str, Any]:
 
 
 def _planned(revision: Revision | None) -> datetime | None:
-    """When readers would see it."""
+    """The time at which readers would see the text."""
     times = [(revision and revision.context or {}).get(name) for name in ("publish_at", "embargo_until")]
     update_at = (revision and revision.context or {}).get("update_at")
     chosen = [update_at] if update_at else times if times[0] else []
@@ -184,11 +184,11 @@ def _sentence(bulk_action: BulkAction, counts: dict[str, int]) -> str:
     handled, total = counts["done"] + counts["refused"], counts["total"]
     if bulk_action.finished_at is None:
         return _("%(handled)d of %(total)d") % {"handled": handled, "total": total}
-    done = ngettext("Done with %d article.", "Done with %d articles.", counts["done"]) % counts["done"]
+    done = ngettext("%d article updated", "%d articles updated", counts["done"]) % counts["done"]
     if not counts["refused"]:
         return done
-    left = ngettext("%d was left as it is.", "%d were left as they are.", counts["refused"]) % counts["refused"]
-    return f"{done} {left}"
+    left = ngettext("%d skipped", "%d skipped", counts["refused"]) % counts["refused"]
+    return f"{done} · {left}"
 
 
 def _page(request: HttpRequest, bulk_action: BulkAction, name: str, context: dict[str, Any]) -> HttpResponse:

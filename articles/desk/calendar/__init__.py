@@ -1,1 +1,1 @@
-"""The calendar: what goes out when, by month, week and day; moving it; and the feed for calendar programs."""
+"""The publishing calendar: month, week and day views, rescheduling, and an iCalendar feed."""

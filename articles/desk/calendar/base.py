@@ -1,4 +1,4 @@
-"""What the calendar's screens have in common."""
+"""Helpers shared by the calendar views."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from articles.publishing import Actor
 
 
 def may_look(user: Actor) -> bool:
-    """Whoever may see articles sees the calendar."""
+    """Whether the user may see the calendar: anyone who may view articles."""
     return user.has_perm("articles.view_article") or user.has_perm("articles.change_article")  # type: ignore[union-attr]
 
 
 def require_look(request: HttpRequest) -> None:
-    """Raise `PermissionDenied` for somebody who may not see the calendar."""
+    """Raise `PermissionDenied` for users who may not see the calendar."""
     if not may_look(request.user):
         raise PermissionDenied
 
 
 def users() -> dict[int, str]:
-    """Whose articles may be chosen: key to name."""
+    """Authors to choose from: key to name."""
     staff = get_user_model()._default_manager.filter(is_staff=True, is_active=True)
     return named_apart(staff.order_by("first_name", "last_name", "username"))
 
 
 def page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
-    """A page within the newsroom's screens."""
+    """A page within the admin."""
     return TemplateResponse(
         request, f"articles/desk/calendar/{name}.html", {**admin.site.each_context(request), **context}
     )

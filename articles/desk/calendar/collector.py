@@ -1,4 +1,4 @@
-"""What sources put their entries on."""
+"""The interface through which sources add entries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = TypeVar("Row", bound=Model)
 
 
 class Collector(ABC):
-    """Somebody's choice of entries, as things stand at `now`."""
+    """The filtered entries of one user at `now`."""
 
     def __init__(self, choice: Choice, *, by: Actor, now: datetime) -> None:
         self.choice = choice
@@ -26,4 +26,4 @@ class Collector(ABC):
 
     @abstractmethod
     def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
-        """Put an entry for each of `rows` whose field `time` is in question, in a few queries whatever their number."""
+        """Add an entry for each of `rows` whose field `time` is in the period; a constant number of queries."""

@@ -1,4 +1,4 @@
-"""Clashes: articles of one channel that go live at nearly the same time."""
+"""Scheduling conflicts: articles of one channel that go live at nearly the same time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from articles.workflow import UNAPPROVED, WAITING
 
 
 def mark_conflicts(sheet: Sheet) -> None:
-    """Mark what is still to come and has a neighbour in its channel, whoever wrote that and whether it is shown or not.
-
-    One query, for nothing but channels and times.
-    """
+    """Mark upcoming entries with a neighbour in their channel, including neighbours that are not shown. One query."""
     if not any(entry.kind is Kind.PUBLISH and entry.channel for entry in sheet.entries):
         return
     conflicting = _conflicting(sheet.slots[0].span.start, sheet.slots[-1].span.end)
@@ -34,7 +31,7 @@ def _conflicts(entry: Entry, conflicting: set[str]) -> bool:
 
 
 def _conflicting(start: datetime, end: datetime) -> set[str]:
-    """The keys of all that have a neighbour."""
+    """Keys of all articles with a neighbour."""
     near = (start - settings.CALENDAR_CONFLICT, end + settings.CALENDAR_CONFLICT)
     statuses = UNAPPROVED | WAITING | {Article.Status.PUBLISHED}
     rows = Article.objects.filter(FREE, publish_at__range=near, status__in=statuses, channel__isnull=False)

@@ -1,4 +1,4 @@
-"""What stands on the calendar: something that happens, or did, at an instant."""
+"""Calendar entries: events at an instant."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from articles.text import happens_twice, offset_name
 
 
 class Kind(TextChoices):
-    """What happens."""
+    """The event."""
 
     PUBLISH = "publish", _("Goes live")
     PUBLISHED = "published", _("Went live")
-    UPDATE = "update", _("Newer text")
-    TAKE_OFF = "take-off", _("Is taken off")
-    UNPUBLISHED = "taken-off", _("Was taken off")
+    UPDATE = "update", _("Update")
+    TAKE_OFF = "take-off", _("Will be unpublished")
+    UNPUBLISHED = "taken-off", _("Unpublished")
     EMBARGO = "embargo", _("Embargo ends")
-    RELEASE = "release", _("Release goes out")
-    RELEASED = "released", _("Release went out")
+    RELEASE = "release", _("Release")
+    RELEASED = "released", _("Release published")
 
 
 OVER = frozenset({Kind.PUBLISHED, Kind.UNPUBLISHED, Kind.RELEASED})
 
 
 class Mark(TextChoices):
-    """What somebody should look at."""
+    """A warning on an entry."""
 
-    AT_RISK = "at-risk", _("not approved yet")
-    OVERDUE = "overdue", _("its time is past, and it has not happened")
-    CONFLICT = "clash", _("another article of the channel goes live at nearly the same time")
+    AT_RISK = "at-risk", _("not approved")
+    OVERDUE = "overdue", _("overdue: it has not happened yet")
+    CONFLICT = "clash", _("another article in this channel goes live at nearly the same time")
 
     @property
     def short(self) -> str:
-        """In one word or two, for an entry."""
+        """Short label."""
         return str(_SHORT[self])
 
 
 _SHORT = {
     Mark.AT_RISK: _("at risk"),
     Mark.OVERDUE: pgettext_lazy("of something on the calendar", "overdue"),
-    Mark.CONFLICT: _("clash"),
+    Mark.CONFLICT: _("conflict"),
 }
 
 
@@ -55,7 +55,7 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing on the calendar. What can be moved has the time that the person `seen` it at."""
+    """An entry. Movable ones carry the time at which the user has `seen` them."""
 
     key: str  #: names what is moved, such as "publish_at:12"
     kind: Kind
@@ -79,42 +79,42 @@ class Entry:
         return self.kind in OVER
 
     def marked(self, mark: Mark) -> Entry:
-        """The same with one mark more."""
+        """A copy with another mark."""
         return replace(self, marks=(*self.marks, mark))
 
     @cached_property
     def wall(self) -> datetime:
-        """What clocks in the current zone show."""
+        """Wall time in the current zone."""
         return timezone.localtime(self.at)
 
     @property
     def wall_time(self) -> str:
-        """The same as ISO 8601, without the zone: for the script, which moves it on the wall."""
+        """Wall time as ISO 8601 without zone, for the script."""
         return self.wall.replace(tzinfo=None).isoformat(timespec="seconds")
 
     @property
     def clock(self) -> str:
-        """Hour and minute; with the distance from UTC if the clocks show this time twice."""
+        """Hour and minute; with the UTC offset if this time occurs twice."""
         both = happens_twice(self.wall.replace(tzinfo=None), timezone.get_current_timezone())
         return f"{self.wall:%H:%M}" + (f" {offset_name(self.wall)}" if both else "")
 
     @cached_property
     def name(self) -> str:
-        """What happens, in words."""
+        """The event in words."""
         return str(self.kind.label)
 
     @property
     def classes(self) -> str:
-        """Kind and marks, for the style sheet."""
+        """CSS classes of kind and marks."""
         return " ".join((self.kind.value, *(mark.value for mark in self.marks)))
 
     @cached_property
     def details(self) -> str:
-        """Channel, author, where it stands."""
+        """Channel, author and status."""
         return " · ".join(detail for detail in (self.channel, self.author, self.state, self.note) if detail)
 
     @property
     def tip(self) -> str:
-        """Everything about it, for who points at it."""
+        """Tooltip text."""
         marks = (str(mark.label) for mark in self.marks)
         return "\n".join((f"{self.wall:%H:%M:%S} {self.title}", self.name, self.details, *marks))

@@ -1,4 +1,4 @@
-"""The feed's own address, and the screen on which a person gets one, renews it and takes it away."""
+"""The calendar feed and the screen that manages its address."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from scheduling.services import read_database_clock
 
 
 def _feed_of(secret: str) -> CalendarFeed | None:
-    """The feed, if its person may see the calendar at this moment."""
+    """The feed, if its user may see the calendar now."""
     found = CalendarFeed.objects.with_secret(secret)
     return found if found is not None and may_look(found.user) else None
 
 
 def version(request: HttpRequest, secret: str) -> str | None:
-    """Changes with everything that is recorded, and with the day: what the feed shows is told by the audit record."""
+    """Changes with each audit entry and each day; used as ETag."""
     found = _feed_of(secret)
     if found is None:
         return None
@@ -43,7 +43,7 @@ def version(request: HttpRequest, secret: str) -> str | None:
 @require_safe
 @condition(etag_func=version)
 def calendar_file(request: HttpRequest, secret: str) -> HttpResponse:
-    """The file, for a calendar program, which does not log in. Whatever is wrong with the address, nothing is there."""
+    """The iCalendar file for calendar apps, which do not sign in. 404 for any invalid address."""
     found = _feed_of(secret)
     if found is None:
         raise Http404
@@ -58,14 +58,14 @@ def calendar_file(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def feed_screen(request: HttpRequest) -> HttpResponse:
-    """A person's own address, or a button that makes one."""
+    """Show, renew or revoke the user's feed address."""
     require_look(request)
     if request.method == "POST":
         return _change(request)
     found = CalendarFeed.objects.filter(pk=request.user.pk).first()
     choice = Choice.of(request.GET, timezone.localdate())
     context = {
-        "title": _("The calendar in your own calendar program"),
+        "title": _("Subscribe to this calendar"),
         "feed": found,
         "choice": choice,
         "address": _address(found, choice) if found else "",
@@ -78,10 +78,10 @@ def feed_screen(request: HttpRequest) -> HttpResponse:
 def _change(request: HttpRequest) -> HttpResponse:
     if "revoke" in request.POST:
         CalendarFeed.objects.revoke(request.user)
-        messages.success(request, _("The address is revoked: it leads nowhere any more."))
+        messages.success(request, _("The address is revoked and no longer works."))
     else:
         CalendarFeed.objects.renew(request.user)
-        messages.success(request, _("Here is your new address; an older one leads nowhere any more."))
+        messages.success(request, _("This is your new address. The old one no longer works."))
     return redirect("calendar-feed")
 
 

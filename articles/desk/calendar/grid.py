@@ -1,4 +1,4 @@
-"""The sheet on which entries are put, slot by slot; a slot shows its first entries and counts the others."""
+"""The sheet of slots that holds the entries; a slot shows the first ones and counts the others."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from articles.desk.calendar.period import Span, View
 from articles.publishing import Actor
 
 SHOWN = {View.MONTH: 5, View.WEEK: 3, View.DAY: 12}
-"""Entries shown in a slot (a day of the month, an hour of the others) before it folds."""
+"""Entries shown in a slot (a day of a month, otherwise an hour) before it folds."""
 OPEN = 500
-"""Entries shown in an hour that was unfolded."""
+"""Entries shown in an unfolded hour."""
 
 
 @dataclass
 class Slot:
-    """A span with what is in it."""
+    """A span with its entries."""
 
     span: Span
     limit: int
@@ -33,7 +33,7 @@ class Slot:
 
     @property
     def hidden(self) -> int:
-        """How many entries are not shown."""
+        """Number of entries not shown."""
         return self.total - len(self.entries)
 
 
@@ -47,24 +47,24 @@ class Sheet(Collector):
 
     @property
     def entries(self) -> list[Entry]:
-        """Everything that is shown."""
+        """All shown entries."""
         return [entry for slot in self.slots for entry in slot.entries]
 
     def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
-        """Put the first of each slot: one query asks for nothing but times, another for the rows that are shown."""
+        """Add the first entries of each slot: one query for times, one for the rows shown."""
         shown = self._first_of_each_slot(rows, time)
         found = rows.in_bulk(list(shown)) if shown else {}
         for pk in found.keys() & shown.keys():
             shown[pk].entries.append(entry(found[pk], self))
 
     def fold(self) -> None:
-        """Keep the first entries of each slot, what is over last; to be called when all sources have put theirs."""
+        """Reduce each slot to its first entries, past ones last; call after all sources."""
         for slot in self.slots:
             slot.entries.sort(key=lambda entry: (entry.is_over, *_place(entry)))
             slot.entries = sorted(slot.entries[: slot.limit], key=_place)
 
     def _first_of_each_slot(self, rows: QuerySet[Row], time: str) -> dict[int, Slot]:
-        """The keys of the rows that are shown, with their slots; the others are counted."""
+        """Keys of the rows shown, by slot; the others are counted."""
         inside = {f"{time}__gte": self.slots[0].span.start, f"{time}__lt": self._ends[-1]}
         shown: dict[int, Slot] = {}
         counts: Counter[int] = Counter()
@@ -83,5 +83,5 @@ class Sheet(Collector):
 
 
 def _place(entry: Entry) -> tuple[datetime, int, str]:
-    """By time, then in the order in which things were made: a key ends with a number, and a longer one is newer."""
+    """Sort key: time, then creation order (keys end with an ID, so longer ones are newer)."""
     return entry.at, len(entry.key), entry.key

@@ -1,4 +1,4 @@
-"""The calendar as an iCalendar file (RFC 5545), for the calendar programs of editors."""
+"""The calendar as an iCalendar file (RFC 5545)."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from articles.models import Article, AuditEntry, Release
 from articles.publishing import Actor
 
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
-"""How far the feed looks."""
+"""Range of the feed."""
 MOST = 2000
-"""Entries of one source ahead, and as many behind: those that are nearest to now."""
+"""Maximum entries per source in each direction, nearest first."""
 REFRESH = timedelta(minutes=15)
-"""How often programs are asked to look again."""
+"""Refresh interval suggested to calendar apps."""
 
 
 class Roll(Collector):
-    """What goes into a feed: everything from a month ago to a year ahead."""
+    """Collects feed entries from a month ago to a year ahead."""
 
     def __init__(self, choice: Choice, *, by: Actor, now: datetime) -> None:
         super().__init__(choice, by=by, now=now)
         self.entries: list[Entry] = []
 
     def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
-        """Put an entry for each row in this span: two queries."""
+        """Add an entry for each row in the range: two queries."""
         ahead = rows.filter(**{f"{time}__gte": self.now, f"{time}__lt": self.now + AHEAD}).order_by(time, "pk")
         behind = rows.filter(**{f"{time}__gte": self.now - BACK, f"{time}__lt": self.now}).order_by(f"-{time}", "-pk")
         self.entries += [entry(row, self) for row in (*ahead[:MOST], *behind[:MOST])]
@@ -59,20 +59,20 @@ def feed(choice: Choice, *, by: Actor, now: datetime) -> bytes:
 
 
 def unpublished(roll: Roll) -> None:
-    """Articles that readers do not see at their time, or no longer."""
+    """Articles that readers do not see at their time, or no longer see."""
     rows = Article.objects.filter(roll.choice.articles(roll.by), status__in=_OFF).select_related("channel", "author")
     roll.put(rows.only(*COLUMNS), "publish_at", _unpublished)
     roll.put(rows.filter(status=Article.Status.RETRACTED).only(*COLUMNS), "unpublish_at", _not_taken_off)
 
 
 def cancelled_releases(roll: Roll) -> None:
-    """Releases that do not go out, in a feed of everything: a cancelled one has let its articles go."""
+    """Cancelled releases, in unfiltered feeds only: they no longer have articles."""
     if roll.by.has_perm("articles.view_release") and not roll.choice.filters():  # type: ignore[union-attr]
         roll.put(Release.objects.filter(status=Release.Status.CANCELLED), "publish_at", release_entry)
 
 
 def taken_away(roll: Roll) -> None:
-    """Times that were taken away within the last month, or whose article was deleted."""
+    """Times removed within the last month, also of deleted articles."""
     last = _last_times(roll.now - BACK)
     articles = {pk for _moment, pk in last}
     there = Article.objects.filter(pk__in=articles).only(*COLUMNS, "update__publish_at").select_related("update")
@@ -84,7 +84,7 @@ def taken_away(roll: Roll) -> None:
 
 
 def _last_times(since: datetime) -> dict[tuple[Moment, int], tuple[datetime, AuditEntry]]:
-    """Moment and article to the last time that the audit record knows, and the entry that tells what became of it."""
+    """The last known time by moment and article, and the audit entry that removed it."""
     lost = Q(old_time__isnull=False) & (Q(new_time__isnull=True) | Q(action=DELETE))
     told = lost | Q(action=UPDATED) | Q(details__has_any_keys=[*Moment])
     rows = AuditEntry.objects.filter(told, at__gte=since, article_id__isnull=False).latest_first()
@@ -98,7 +98,7 @@ def _last_times(since: datetime) -> dict[tuple[Moment, int], tuple[datetime, Aud
 
 
 def _times_in(entry: AuditEntry) -> Iterator[tuple[Moment, datetime]]:
-    """The times that an entry names: each where it is now or, if it was taken away, where it was."""
+    """The times in an entry: the current one or, if removed, the previous one."""
     if entry.old_time and (entry.new_time is None or entry.action == DELETE):
         yield Moment.PUBLISH, entry.old_time
     for moment in (Moment.TAKE_OFF, Moment.EMBARGO):
@@ -121,7 +121,7 @@ def _not_taken_off(article: Article, roll: Collector) -> Entry:
 
 
 def _as_it_was(moment: Moment, time: datetime, entry: AuditEntry) -> Entry:
-    """What was called off; or a newer text, whose time is forgotten when it has gone live."""
+    """The cancelled event, or an update whose time is cleared because it went live."""
     return Entry(
         key=f"{moment}:{entry.article_id}",
         kind=KINDS[moment],
@@ -134,13 +134,13 @@ def _as_it_was(moment: Moment, time: datetime, entry: AuditEntry) -> Entry:
 
 
 def _versions(name: str, keys: Collection[int]) -> Mapping[int | None, int]:
-    """How often each article or release was changed: the audit record only grows, and so does SEQUENCE."""
+    """Number of audit entries per article or release, which only grows: used as SEQUENCE."""
     counted = AuditEntry.objects.filter(**{f"{name}__in": keys}).order_by().values_list(name)
     return dict(counted.annotate(Count("id")))
 
 
 def _event(entry: Entry, version: int) -> Event:
-    """An entry as an event without length. Its identity is what happens to which article, wherever it is moved."""
+    """An entry as an event without duration. Its UID is event and article, and stays when it is rescheduled."""
     summary = f"{entry.name}: {entry.title}"
     return Event.new(
         uid=f"{entry.key.replace(':', '-')}@{urlsplit(settings.SITE_URL).hostname}",
@@ -164,5 +164,5 @@ def _status(entry: Entry) -> STATUS:
 
 
 def _whole(moment: datetime) -> datetime:
-    """iCalendar knows no fractions of a second."""
+    """Without microseconds, which iCalendar does not support."""
     return moment.astimezone(UTC).replace(microsecond=0)

@@ -1,4 +1,4 @@
-"""The sheet as the templates draw it: days with their slots, and what stands above them."""
+"""The sheet as drawn by the templates: days, slots and headings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from articles.text import zone_label
 
 @dataclass(frozen=True)
 class Cell:
-    """A slot on the screen, into which an entry can be dropped."""
+    """A slot on the page, a drop target."""
 
     wall: str  #: its beginning on the wall, such as "2026-11-23" or "2026-11-23T14:00"
     hour: int | None
@@ -30,7 +30,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class DrawnDay:
-    """A day on the screen."""
+    """A day on the page."""
 
     date: date
     name: str
@@ -43,7 +43,6 @@ class DrawnDay:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is on it."""
         return not any(cell.earlier or cell.later for cell in self.cells)
 
 
@@ -59,12 +58,12 @@ def heading(period: Period) -> str:
 
 
 def zone(period: Period) -> str:
-    """The zone's name, with its distance from UTC on the day that was asked for."""
+    """Name and UTC offset of the time zone on the requested day."""
     return zone_label(datetime.combine(period.day, time(12), timezone.get_current_timezone()))
 
 
 def weekdays(period: Period) -> list[str]:
-    """The names of the columns of a month."""
+    """Column headings of a month."""
     return [formats.date_format(period.first + number * DAY, "D") for number in range(7)]
 
 
@@ -107,6 +106,6 @@ def _cell(slot: Slot, sheet: Sheet) -> Cell:
 
 
 def _more(slot: Slot, sheet: Sheet) -> str:
-    """A day for a month's day; that hour of the day, in full, for an hour."""
+    """Link to more: the day for a month's day, the unfolded hour for an hour."""
     address = sheet.choice.address(view=View.DAY, day=slot.span.day, open=slot.span.hour)
     return address if slot.span.hour is None else f"{address}#h{slot.span.hour}"

@@ -1,4 +1,4 @@
-"""What the calendar's address says: `?view=week&date=2026-11-23&channel=2&author=me`."""
+"""Query parameters of the calendar: `?view=week&date=2026-11-23&channel=2&author=me`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from articles.desk.calendar.period import EARLIEST, LATEST, Period, View
 from articles.publishing import Actor
 
 ME = "me"
-"""As author: whoever looks."""
+"""Author value for the current user."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which part of the calendar is shown, and whose articles."""
+    """Period and filters."""
 
     view: View
     day: date
@@ -29,7 +29,7 @@ class Choice:
 
     @classmethod
     def of(cls, query: Mapping[str, str], today: date) -> Choice:
-        """What `query` says; what it does not say, or says wrongly, is this month, and everybody's articles."""
+        """Parse a query; missing or invalid values mean this month and all articles."""
         view = query.get("view", "")
         hour = query.get("open", "")
         return cls(
@@ -42,20 +42,20 @@ class Choice:
 
     @property
     def period(self) -> Period:
-        """The days that are shown."""
+        """The days shown."""
         return Period.around(self.day, self.view)
 
     def address(self, **changes: Any) -> str:
-        """The query of this choice with some changes."""
+        """The query with some changes."""
         other = replace(self, **{"open": None, **changes})
         return _query({"date" if name == "day" else name: value for name, value in vars(other).items()})
 
     def filters(self) -> str:
-        """The query of the filters alone."""
+        """The query of the filters only."""
         return _query({"channel": self.channel, "author": self.author})
 
     def articles(self, by: Actor, prefix: str = "") -> Q:
-        """The articles that are shown; `prefix` leads to them from another model."""
+        """A Q object for the filtered articles; `prefix` is the path from another model."""
         wanted = Q()
         if self.channel:
             wanted &= Q(**{f"{prefix}channel": self.channel})
@@ -65,7 +65,7 @@ class Choice:
 
 
 def read_date(text: str) -> date | None:
-    """A date such as 2026-11-23 that the calendar can show, or None."""
+    """A date such as 2026-11-23 within the range of the calendar, or None."""
     try:
         day = date.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Months, weeks and days of a person's own zone, cut into the slots in which entries are shown."""
+"""Months, weeks and days in the user's time zone, divided into slots."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 DAY = timedelta(days=1)
 EARLIEST, LATEST = date(1900, 1, 1), date(9000, 12, 31)
-"""The dates the calendar shows: every zone and every step of a month or week stays within Python's calendar."""
+"""Range of the calendar: all zones and neighbouring periods stay within Python's dates."""
 
 
 class View(TextChoices):
-    """How much is shown at once."""
+    """Month, week or day."""
 
     MONTH = "month", _("Month")
     WEEK = "week", _("Week")
@@ -26,7 +26,7 @@ class View(TextChoices):
 
 
 class Peculiarity(Enum):
-    """What clocks do in an hour on the two days a year on which they are changed."""
+    """Clock changes within an hour (daylight saving time)."""
 
     NONE = ""
     SKIPPED = "skipped"
@@ -35,7 +35,7 @@ class Peculiarity(Enum):
 
 @dataclass(frozen=True)
 class Span:
-    """A day, or an hour of a day, on the wall; `start` and `end` are the instants in UTC."""
+    """A day or hour in wall time; `start` and `end` are instants in UTC."""
 
     start: datetime
     end: datetime
@@ -44,7 +44,7 @@ class Span:
 
     @property
     def peculiarity(self) -> Peculiarity:
-        """Whether clocks skip this hour or show it twice."""
+        """Whether the clocks skip or repeat this hour."""
         length = self.end - self.start
         if self.hour is None or length == timedelta(hours=1):
             return Peculiarity.NONE
@@ -53,7 +53,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Period:
-    """What one page shows: the days from `first` to `last`, both included, around `day`."""
+    """The days of one page, `first` to `last` inclusive, around `day`."""
 
     view: View
     day: date
@@ -62,7 +62,7 @@ class Period:
 
     @classmethod
     def around(cls, day: date, view: View) -> Period:
-        """The month (filled up to whole weeks), the week or the day in which `day` lies."""
+        """The month (in whole weeks), week or day that contains `day`."""
         if view is View.DAY:
             return cls(view, day, day, day)
         if view is View.WEEK:
@@ -73,25 +73,25 @@ class Period:
 
     @property
     def previous(self) -> date:
-        """A day of the period before."""
+        """A day of the previous period."""
         return (self.day.replace(day=1) if self.view is View.MONTH else self.first) - DAY
 
     @property
     def next(self) -> date:
-        """A day of the period after."""
+        """A day of the next period."""
         return _month_after(self.day) if self.view is View.MONTH else self.last + DAY
 
     @property
     def days(self) -> list[date]:
-        """All days that are shown."""
+        """All days shown."""
         return [self.first + number * DAY for number in range((self.last - self.first).days + 1)]
 
     def is_beside(self, day: date) -> bool:
-        """Whether a day is only shown to fill up the weeks of a month."""
+        """Whether a day belongs to a neighbouring month."""
         return self.view is View.MONTH and day.month != self.day.month
 
     def spans(self) -> list[Span]:
-        """The slots: days of a month, hours of a week or day. They follow each other without a gap."""
+        """The slots, contiguous: days of a month, hours of a week or day."""
         walls = [*self._walls(), (self.last + DAY, None)]
         instants = [_instant(day, hour or 0) for day, hour in walls]
         return [Span(start, end, *wall) for (start, end), wall in zip(pairwise(instants), walls, strict=False)]
@@ -102,7 +102,7 @@ class Period:
 
 
 def first_weekday() -> int:
-    """The day on which weeks begin where the reader lives: 0 is Monday."""
+    """First weekday of the user's locale; 0 is Monday."""
     return (int(formats.get_format("FIRST_DAY_OF_WEEK")) - 1) % 7  # Django counts from Sunday
 
 
@@ -115,5 +115,5 @@ def _month_after(day: date) -> date:
 
 
 def _instant(day: date, hour: int) -> datetime:
-    """When the hour begins. An hour that the clocks skip begins, and ends, when they are put forward."""
+    """Start of the hour; a skipped hour starts and ends at the clock change."""
     return datetime.combine(day, time(hour), timezone.get_current_timezone()).astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Moving a time of an article or a release from where a person saw it: what a drag on the calendar does."""
+"""Rescheduling from the calendar: move a time from where the user saw it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from articles.text import spoken_exactly
 from scheduling.services import read_database_clock, retried
 
 LOOKED_AT = 50
-"""Entries of the audit record in which the last move is looked for."""
+"""Audit entries searched for the last change."""
 
 
 class Moment(StrEnum):
-    """The times of an article that can be moved, each named after its column."""
+    """The movable times of an article, by column."""
 
     PUBLISH = "publish_at"
     UPDATE = "update_at"
@@ -43,9 +43,9 @@ class Moment(StrEnum):
 
 @retried
 def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: Actor) -> None:
-    """Move a time of the article from `seen`, where the person saw it, to `to`, which must be yet to come.
+    """Move a time of the article from `seen` to `to`, which must be in the future.
 
-    Raises `MovedMeanwhile` if it is elsewhere by now, `TimePast`, and what the service for that time raises.
+    Raises `MovedMeanwhile` if it has changed since, `TimePast`, and the errors of the service.
     """
     with _as_seen(article, moment, seen):
         _MOVES[moment](article, checked_time(to), by)
@@ -55,9 +55,9 @@ def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: 
 
 @retried
 def do_now(article: Article, moment: Moment, *, seen: datetime, by: Actor) -> None:
-    """What would happen at `seen` happens now: the article, or its newer text, is published.
+    """Publish the article or its update now instead of at `seen`.
 
-    Raises `MovedMeanwhile`, `TimePast` for a moment that has other ways to happen now, and what the service raises.
+    Raises `MovedMeanwhile`, `TimePast` for times without an immediate transition, and the errors of the service.
     """
     if moment not in _NOW:
         raise TimePast(PAST[moment])
@@ -66,7 +66,7 @@ def do_now(article: Article, moment: Moment, *, seen: datetime, by: Actor) -> No
 
 
 def time_of(article: Article, moment: Moment) -> datetime | None:
-    """The present value of a time."""
+    """The current value of a time."""
     if moment is Moment.UPDATE:
         return article.pending_update.publish_at if article.pending_update else None
     value: datetime | None = getattr(article, moment)
@@ -75,7 +75,7 @@ def time_of(article: Article, moment: Moment) -> datetime | None:
 
 @retried
 def reschedule_release(release: Release, *, to: datetime, seen: datetime, by: Actor) -> None:
-    """The same for the time of a release."""
+    """Move the time of a release, as `move`."""
     with _release_as_seen(release, seen):
         schedule_release(release, publish_at=to, by=by, at_once=False)
         if to <= read_database_clock():
@@ -84,7 +84,7 @@ def reschedule_release(release: Release, *, to: datetime, seen: datetime, by: Ac
 
 @retried
 def do_release_now(release: Release, *, seen: datetime, by: Actor) -> None:
-    """The same for a release."""
+    """Publish a release now, as `do_now`."""
     with _release_as_seen(release, seen):
         publish_release_now(release, by=by)
 
@@ -112,15 +112,15 @@ def _release_as_seen(release: Release, seen: datetime) -> Iterator[None]:
 
 
 def _what_happened(title: str, now_at: datetime | None, last: AuditEntry | None) -> str:
-    """Who moved it, and where to; the audit record knows."""
+    """The user who changed the time, and its new value, from the audit log."""
     words = {
         "title": title,
-        "user": last.who if last and last.user_name else _("somebody"),
+        "user": last.who if last and last.user_name else _("another user"),
         "time": spoken_exactly(now_at) if now_at else "",
     }
     if now_at is None:
-        return _("%(user)s has taken the time of “%(title)s” away meanwhile; nothing was moved.") % words
-    return _("%(user)s has moved “%(title)s” to %(time)s meanwhile; it stays there.") % words
+        return _("%(user)s has removed the time of “%(title)s”. Nothing was changed.") % words
+    return _("%(user)s has rescheduled “%(title)s” to %(time)s. Your change was not applied.") % words
 
 
 def _changes(entry: AuditEntry, moment: Moment) -> bool:

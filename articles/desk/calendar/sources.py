@@ -1,4 +1,4 @@
-"""Where entries come from. A new kind of entry is one more function in `SOURCES`."""
+"""Sources of calendar entries. A new kind of entry is one more function in `SOURCES`."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from articles.workflow import TO_COME, WAITING
 
 Status = Article.Status
 GRACE = timedelta(seconds=5)
-"""How long after its time something is overdue; the engine alarms after the same time."""
+"""Time after which an entry is overdue; the same as for the engine's alarm."""
 _NAMES = ("channel__name", "author__username", "author__first_name", "author__last_name")
 COLUMNS = ("title", "status", "publish_at", "embargo_until", "unpublish_at", "published_at", "updated_at", *_NAMES)
 FREE = Q(embargo_until__isnull=True) | Q(embargo_until__lte=F("publish_at"))
 HELD = Q(embargo_until__gt=F("publish_at"))
-"""Its time comes before its embargo ends: it goes live at that end."""
+"""The embargo ends after the publish time: the article goes live at its end."""
 
 
 def going_live(collector: Collector) -> None:
-    """Articles that go live, and those that are to but are not approved."""
+    """Articles that go live, including those not approved yet."""
     collector.put(_articles(collector, TO_COME).filter(FREE), "publish_at", _going_live)
 
 
 def published(collector: Collector) -> None:
-    """Articles that have gone live, at their time or at the end of their embargo."""
+    """Articles that have gone live."""
     rows = _articles(collector, {Status.PUBLISHED})
     collector.put(rows.filter(FREE), "publish_at", _published)
     collector.put(rows.filter(HELD), "embargo_until", _published)
 
 
 def ends_of_embargoes(collector: Collector) -> None:
-    """Ends of embargoes, with what goes live then."""
+    """Ends of embargoes, and articles that go live then."""
     collector.put(_articles(collector, TO_COME), "embargo_until", _end_of_embargo)
 
 
 def take_offs(collector: Collector) -> None:
-    """Articles that are taken off at a set time."""
+    """Articles to be unpublished at a set time."""
     collector.put(_articles(collector, WAITING | {Status.PUBLISHED}), "unpublish_at", _take_off)
 
 
 def taken_off(collector: Collector) -> None:
-    """Articles that were taken off at a set time."""
+    """Articles unpublished at a set time."""
     collector.put(_articles(collector, {Status.UNPUBLISHED}), "unpublish_at", _taken_off)
 
 
 def updates(collector: Collector) -> None:
-    """Newer texts that take the place of what readers see."""
+    """Pending updates."""
     rows = Update.objects.filter(collector.choice.articles(collector.by, "article__"))
     related = rows.select_related("article__channel", "article__author", "approved", "draft")
     columns = [*(f"article__{name}" for name in COLUMNS), "approved__title", "draft__title"]
@@ -62,7 +62,7 @@ def updates(collector: Collector) -> None:
 
 
 def releases(collector: Collector) -> None:
-    """Releases that go out, and those that have or could not; to whom may see releases."""
+    """Releases that are scheduled, published or failed; for users who may view releases."""
     if not collector.by.has_perm("articles.view_release"):  # type: ignore[union-attr]
         return
     members = ReleaseMember.objects.filter(collector.choice.articles(collector.by, "article__"))
@@ -97,7 +97,7 @@ def _end_of_embargo(article: Article, collector: Collector) -> Entry:
     at = article.embargo_until or collector.now
     is_held = article.publish_at is not None and article.publish_at < at
     marks = _marks(at, collector, is_approved=article.is_waiting) if is_held else ()
-    note = _("goes live then") if is_held else ""
+    note = _("will go live") if is_held else ""
     seen = article.embargo_until if at > collector.now else None
     return entry_about(article, Kind.EMBARGO, at, Moment.EMBARGO, seen=seen, marks=marks, note=note)
 
@@ -118,11 +118,11 @@ def _update(update: Update, collector: Collector) -> Entry:
     entry = entry_about(update.article, Kind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed)
     if update.headline == entry.title:
         return entry
-    return replace(entry, title=update.headline, note=_("instead of “%(title)s”") % {"title": entry.title})
+    return replace(entry, title=update.headline, note=_("replaces “%(title)s”") % {"title": entry.title})
 
 
 def release_entry(release: Release, collector: Collector) -> Entry:
-    """An entry about a release; it can be moved while it is scheduled."""
+    """An entry about a release, movable while it is scheduled."""
     at, status = release.publish_at or collector.now, release.status
     is_out, is_scheduled = status == Release.Status.PUBLISHED, status == Release.Status.SCHEDULED
     marks = () if is_out else _marks(at, collector, is_approved=is_scheduled)
@@ -149,7 +149,7 @@ def _marks(at: datetime, collector: Collector, *, is_approved: bool) -> tuple[Ma
 
 
 def _lateness(went_out: datetime | None, due: datetime) -> str:
-    """How late it really went live."""
+    """How late it went live."""
     if went_out is None:
         return ""
     late = max((went_out - due).total_seconds(), 0.0)
@@ -172,7 +172,7 @@ def entry_about(
     changed: datetime | None = None,
     is_off: bool = False,
 ) -> Entry:
-    """An entry about an article; it can be moved if the time `seen` is given."""
+    """An entry about an article, movable if `seen` is given."""
     author = article.author
     return Entry(
         key=f"{moment}:{article.pk}",

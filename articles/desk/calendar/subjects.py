@@ -1,4 +1,4 @@
-"""What an entry's key names, and what moving that means."""
+"""Movable calendar subjects: a time of an article, or a release."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AT_ONCE = {Moment.PUBLISH: Transition.PUBLISH_NOW, Moment.UPDATE: Transition.PU
 
 
 class Subject(ABC):
-    """Something with a time that can be moved. What moves it raises `ArticleError`."""
+    """A subject with a movable time. Its methods raise `ArticleError`."""
 
     key: str  #: its name, such as "publish_at:12"
     title: str
@@ -41,28 +41,28 @@ class Subject(ABC):
 
     @abstractmethod
     def move(self, to: datetime, *, seen: datetime, by: Actor) -> None:
-        """Move it from where the person saw it."""
+        """Move the time from where the user saw it."""
 
     @abstractmethod
     def do_now(self, *, seen: datetime, by: Actor) -> None:
-        """Have it happen at this instant."""
+        """Make the event happen now."""
 
     @abstractmethod
     def transition_at_once(self, by: Actor) -> str | Promise | None:
-        """What the step that makes it happen now is called, if this person may take it."""
+        """Label of the immediate transition, if the user may make it."""
 
     def may_be_seen(self, by: Actor) -> bool:
-        """Whether this person may know of it; to be asked of somebody who sees the calendar."""
+        """Whether a user of the calendar may see it."""
         return True
 
     @property
     def state(self) -> str:
-        """What happens at which time."""
+        """Event and time."""
         return f"{self.kind.label}: {spoken_exactly(self.time) if self.time else '—'}"
 
 
 class ArticleTime(Subject):
-    """One of the times of an article."""
+    """A time of an article."""
 
     def __init__(self, moment: Moment, article: Article) -> None:
         self.moment, self.article = moment, article
@@ -73,15 +73,13 @@ class ArticleTime(Subject):
         self.time = time_of(article, moment)
 
     def move(self, to: datetime, *, seen: datetime, by: Actor) -> None:
-        """Have the services move it."""
         reschedule.move(self.article, self.moment, to=to, seen=seen, by=by)
 
     def do_now(self, *, seen: datetime, by: Actor) -> None:
-        """Have the services do it."""
         reschedule.do_now(self.article, self.moment, seen=seen, by=by)
 
     def transition_at_once(self, by: Actor) -> str | Promise | None:
-        """Publishing the article or its newer text."""
+        """Publish the article or its update."""
         transition = _AT_ONCE.get(self.moment)
         if transition is None or transition not in possible_transitions(self.article, read_database_clock()):
             return None
@@ -98,28 +96,26 @@ class ReleaseTime(Subject):
         self.key, self.title, self.time = f"{RELEASE}:{release.pk}", release.name, release.publish_at
 
     def move(self, to: datetime, *, seen: datetime, by: Actor) -> None:
-        """Have the services move it."""
         reschedule.reschedule_release(self.release, to=to, seen=seen, by=by)
 
     def do_now(self, *, seen: datetime, by: Actor) -> None:
-        """Have the services put it out."""
         reschedule.do_release_now(self.release, seen=seen, by=by)
 
     def may_be_seen(self, by: Actor) -> bool:
-        """Releases take a permission of their own."""
+        """Releases have their own permission."""
         return by.has_perm("articles.view_release")  # type: ignore[union-attr]
 
     def transition_at_once(self, by: Actor) -> str | Promise | None:
-        """Publishing the release."""
+        """Publish the release."""
         transition = RELEASE_TRANSITIONS[ReleaseTransition.PUBLISH]
         return transition.label if self.release.status in transition.sources and allows(RIGHT, by) else None
 
 
 def subject_named(key: str) -> Subject:
-    """What is named "publish_at:12" or "release:3". Raises `ValidationError`."""
+    """The subject with the key "publish_at:12" or "release:3". Raises `ValidationError`."""
     kind, _colon, pk = key.partition(":")
     if kind not in [RELEASE, *Moment] or not (pk.isascii() and pk.isdecimal() and len(pk) < 19):
-        raise ValidationError(_("There is no such entry."))
+        raise ValidationError(_("This entry does not exist."))
     if kind == RELEASE:
         if (release := Release.objects.filter(pk=pk).first()) is None:
             raise ValidationError(_("The release has been deleted."))

@@ -1,4 +1,4 @@
-"""Moving an entry: what was asked for, what the services said, and taking the last move back."""
+"""The reschedule form of the calendar, its response, and undo."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from articles.publishing import Actor
 from articles.text import spoken_exactly
 
 LAST_MOVE = "calendar_last_move"
-"""Where the session keeps the last move of its person."""
+"""Session key of the user's last move."""
 
 
 class SubjectField(forms.CharField):
     """The key of an entry."""
 
     def clean(self, value: Any) -> Any:
-        """The subject it names."""
+        """The subject with this key."""
         return subject_named(super().clean(value))
 
 
 class RescheduleForm(forms.Form):
-    """Which entry goes where."""
+    """An entry and its new time."""
 
     key = SubjectField(widget=forms.HiddenInput)
     seen = VersionField(widget=forms.HiddenInput)
@@ -40,13 +40,13 @@ class RescheduleForm(forms.Form):
     at = ZonedTimeField(label=gettext_lazy("New time"))
 
     def reject(self, reason: str) -> None:
-        """Have the form say why the services refused it."""
+        """Add the error of the service to the form."""
         self.add_error("at", reason)
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """Something that can be done instead; sent back as `name=value` with what was asked for."""
+    """An alternative, submitted as `name=value` with the original request."""
 
     label: str
     name: str
@@ -55,7 +55,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a move: done, refused, or a question."""
+    """The result of a move: done, refused, or a question."""
 
     message: str
     code: str = ""
@@ -63,11 +63,11 @@ class Answer:
 
     @property
     def is_done(self) -> bool:
-        """Whether the entry is where it was to go."""
+        """Whether the entry was moved."""
         return not self.code
 
     def as_json(self) -> dict[str, Any]:
-        """For the calendar's script."""
+        """JSON for the calendar script."""
         return {
             "done": self.is_done,
             "code": self.code,
@@ -77,7 +77,7 @@ class Answer:
 
 
 def response_to(form: RescheduleForm, request: HttpRequest) -> Answer:
-    """Do what the form asks for, or say why not. A time that is past, or happens twice, is asked about."""
+    """Process the form. Asks about a time that is past or occurs twice."""
     if not form.is_valid():
         return _misunderstood(form)
     asked = form.cleaned_data
@@ -93,7 +93,7 @@ def response_to(form: RescheduleForm, request: HttpRequest) -> Answer:
 
 
 def undo(request: HttpRequest) -> Answer:
-    """Move the last one back to where it was, unless somebody else has moved it since."""
+    """Undo the last move, unless another user has changed the time since."""
     last = request.session.pop(LAST_MOVE, None)
     if last is None:
         return Answer(_("There is nothing to undo."), "nothing")
@@ -110,7 +110,7 @@ def _move(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) 
     subject.move(to, seen=seen, by=request.user)
     request.session[LAST_MOVE] = {"key": subject.key, "old": seen.isoformat(), "new": to.isoformat()}
     words = {"title": subject.title, "time": spoken_exactly(to)}
-    return Answer(_("“%(title)s” is moved to %(time)s.") % words)
+    return Answer(_("“%(title)s” is rescheduled to %(time)s.") % words)
 
 
 def _do_now(subject: Subject, seen: datetime, request: HttpRequest) -> Answer:
@@ -120,7 +120,7 @@ def _do_now(subject: Subject, seen: datetime, request: HttpRequest) -> Answer:
 
 
 def _misunderstood(form: RescheduleForm) -> Answer:
-    """The first fault; an hour that happens twice is a question with two answers."""
+    """The first form error; an hour that occurs twice is a question."""
     errors = form.errors.as_data()
     fault = next(iter(errors.values()))[0]
     message = str(fault.messages[0])
@@ -137,7 +137,7 @@ def _past(subject: Subject, refusal: TimePast, by: Actor) -> Answer:
     if transition is None:
         return Answer(str(refusal), refusal.code)
     return Answer(
-        _("This time is past, so “%(title)s” was not moved. Shall it happen now?") % {"title": subject.title},
+        _("This time is in the past, so “%(title)s” was not rescheduled. Do it now?") % {"title": subject.title},
         refusal.code,
         (Alternative(str(transition), "now", "1"),),
     )

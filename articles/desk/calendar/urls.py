@@ -1,4 +1,4 @@
-"""The calendar's addresses."""
+"""URLs of the calendar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calendar's screens: looking at it, moving something on it by a form or by the script, and undoing that."""
+"""Views of the calendar: display, reschedule and undo."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from articles.models import Channel
 from scheduling.services import read_database_clock
 
 STATUSES = {"not_allowed": HTTPStatus.FORBIDDEN, "": HTTPStatus.OK}
-"""HTTP's word for an answer's code; all others are conflicts with how things stand."""
+"""HTTP status by error code; all others are 409 Conflict."""
 
 
 @require_safe
 def calendar(request: HttpRequest) -> HttpResponse:
-    """A month, a week or a day."""
+    """Show a month, week or day."""
     require_look(request)
     now = read_database_clock()
     choice = Choice.of(request.GET, timezone.localtime(now).date())
     if request.GET.get("date") and read_date(request.GET["date"]) is None:
-        messages.warning(request, _("“%s” is not a date, so this is today.") % request.GET["date"][:40])
+        messages.warning(request, _("“%s” is not a date. Showing today.") % request.GET["date"][:40])
     sheet = Sheet(choice, by=request.user, now=now)
     for source in SOURCES:
         source(sheet)
@@ -70,7 +70,7 @@ def calendar(request: HttpRequest) -> HttpResponse:
 
 
 def move(request: HttpRequest) -> HttpResponse:
-    """A form for those who neither drag nor press keys; the script sends the same form."""
+    """Reschedule form for keyboard and touch; the script posts to it, too."""
     require_look(request)
     if request.method != "POST":
         return _form(request, RescheduleForm(initial=_initial(request)))
@@ -87,13 +87,13 @@ def move(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def undo_move(request: HttpRequest) -> HttpResponse:
-    """Take the last move back."""
+    """Undo the last move."""
     require_look(request)
     return _back(request, undo(request), request.POST.get("back", ""))
 
 
 def _initial(request: HttpRequest) -> dict[str, Any]:
-    """The form for what the address names, as it stands now."""
+    """The form for the requested entry with its current time."""
     try:
         subject = subject_named(request.GET.get("key", ""))
     except ValidationError as error:
@@ -108,15 +108,15 @@ def _form(request: HttpRequest, form: RescheduleForm, answer: Answer | None = No
     try:
         subject = subject_named(form["key"].value() or "")
     except ValidationError:
-        return _back(request, answer or Answer(_("There is no such entry."), "gone"), back)
+        return _back(request, answer or Answer(_("This entry does not exist."), "gone"), back)
     context = {
-        "title": _("Move “%s”") % subject.title,
+        "title": _("Reschedule “%s”") % subject.title,
         "form": form,
         "standing": subject.state,
         "answer": answer,
         "back": _address(request, back),
     }
-    return page(request, "move", context)
+    return page(request, "reschedule", context)
 
 
 def _back(request: HttpRequest, answer: Answer, back: str) -> HttpResponse:
@@ -125,6 +125,6 @@ def _back(request: HttpRequest, answer: Answer, back: str) -> HttpResponse:
 
 
 def _address(request: HttpRequest, back: str) -> str:
-    """The calendar as it was looked at; `back` is a query, and only what the calendar understands of it is used."""
+    """The calendar page to return to; only known parameters of `back` are used."""
     today = timezone.localtime(read_database_clock()).date()
     return reverse("calendar") + Choice.of(QueryDict(back.removeprefix("?")), today).address()

@@ -1,1 +1,1 @@
-"""The start page: what goes out next, what went wrong, what waits for whom, and whether the engine runs."""
+"""The dashboard: upcoming and recent articles, attention lists, and the state of the publishing service."""

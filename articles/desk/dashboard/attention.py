@@ -1,4 +1,4 @@
-"""What waits for somebody: articles in review, one's own drafts, and what will miss or has missed its time."""
+"""Attention lists of the dashboard: reviews, own drafts, overdue articles and failed releases."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Status = Article.Status
 
 SHOWN = 6
 OVERDUE_AFTER = timedelta(seconds=5)
-"""How long after its time a release is stuck; the engine alarms after the same time."""
+"""Time after which a release is stuck; the same as for the engine's alarm."""
 _COUNTED = 100  # rows; more are "many"
 
 
 @dataclass(frozen=True)
 class Pile:
-    """The first few of some articles, and how many there are; `more` if they were not counted to the end."""
+    """The first few articles and their number; `more` if counting stopped early."""
 
     articles: list[Article]
     count: int
@@ -34,7 +34,7 @@ class Pile:
 
     @classmethod
     def of(cls, articles: QuerySet[Article]) -> Pile:
-        """Reads the first few, and counts no further than to `_COUNTED`."""
+        """Read the first few, and count up to `_COUNTED`."""
         shown = list(articles.select_related("channel", "author", "soft_lock__user", "update").defer("body")[:SHOWN])
         if len(shown) < SHOWN:
             return cls(shown, len(shown))
@@ -43,14 +43,14 @@ class Pile:
 
 
 def reviews(by: Actor) -> bool:
-    """Whether this person decides on what others write."""
+    """Whether the user reviews articles."""
     return may_take(Transition.APPROVE, by)
 
 
 def in_review(by: Actor, now: datetime) -> Pile | None:
-    """What waits for this reviewer: first what he claimed, then what nobody has; for an author, what is his.
+    """For reviewers: articles they claimed, then unclaimed ones. For authors: their own in review.
 
-    None for whoever has nothing to do with reviews.
+    None for users without a part in reviews.
     """
     if reviews(by):
         return _for_reviewer(by, now)
@@ -60,7 +60,7 @@ def in_review(by: Actor, now: datetime) -> Pile | None:
 
 
 def drafts(by: Actor) -> Pile | None:
-    """What this person writes, or shall mend, the latest first; None for whoever does not write."""
+    """Own drafts and rejected articles, latest first; None for users who do not write."""
     if not allows(ADD, by):
         return None
     mine = Article.objects.filter(author=by.pk, status__in=(Status.DRAFT, Status.REJECTED))
@@ -68,18 +68,18 @@ def drafts(by: Actor) -> Pile | None:
 
 
 def concerning(by: Actor, prefix: str = "") -> Q:
-    """Those who schedule or approve look after all articles, others after their own; `prefix` leads to the article."""
+    """Restrict to own articles unless the user schedules or approves; `prefix` is the path to the article."""
     everybodys = may_take(Transition.SCHEDULE, by) or reviews(by)
     return Q() if everybodys else Q(**{f"{prefix}author": by.pk})
 
 
 def overdue(by: Actor, now: datetime) -> Pile:
-    """What should be out and is not, the oldest first."""
+    """Overdue articles, oldest first."""
     return Pile.of(Article.objects.overdue(now).filter(concerning(by)).order_by("publish_at"))
 
 
 def stuck_releases(by: Actor, now: datetime) -> list[Release]:
-    """Releases that failed, or should have gone out, for those who may see releases; the latest first."""
+    """Failed or overdue releases, latest first, for users who may view releases."""
     if not by.has_perm("articles.view_release"):  # type: ignore[union-attr]
         return []
     late = Q(status=Release.Status.SCHEDULED, publish_at__lte=now - OVERDUE_AFTER)
@@ -87,10 +87,10 @@ def stuck_releases(by: Actor, now: datetime) -> list[Release]:
 
 
 def why_overdue(article: Article) -> str:
-    """What keeps an overdue article, for people."""
+    """Why an article is overdue."""
     if article.status in Status.waiting():
-        return _("Readers see it; no worker has noted it yet.")
-    return _("It is not approved: “%(status)s”.") % {"status": article.get_status_display()}
+        return _("Readers see it. No worker has recorded it yet.")
+    return _("Not approved: “%(status)s”.") % {"status": article.get_status_display()}
 
 
 def _for_reviewer(by: Actor, now: datetime) -> Pile:
@@ -102,7 +102,7 @@ def _for_reviewer(by: Actor, now: datetime) -> Pile:
 
 
 def _in_review_ids() -> Collection[int]:
-    """Two short queries: one over both tables at once would read all articles."""
+    """Two short queries; a join of both tables would read all articles."""
     own = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("publish_at").values_list("pk", flat=True)
     pending_update = Update.objects.filter(draft__isnull=False, status=Status.MANUAL_REVIEW).values_list(
         "article", flat=True

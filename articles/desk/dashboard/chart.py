@@ -1,4 +1,4 @@
-"""How late articles went out in the last day, as a drawing and as a table. Made at most once a minute."""
+"""Chart and table of publishing delays in the last 24 hours. Computed at most once a minute."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TRANSITION, _BAR, _THICK = WIDTH / HOURS, 14, 4
 
 @dataclass(frozen=True)
 class Column:
-    """An hour with what ran in it; heights count from the top, in the drawing's units."""
+    """The tasks of an hour; heights are in drawing units from the top."""
 
     x: float
     name: str
@@ -38,13 +38,13 @@ class Column:
 
     @property
     def span(self) -> float:
-        """How far it is from the median to the 99th percentile."""
+        """Distance from median to 99th percentile."""
         return max(self.median - self.percentile, 0) + _THICK
 
 
 @dataclass(frozen=True)
 class Line:
-    """A mark of the scale."""
+    """A gridline."""
 
     y: float
     name: str
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """The drawing."""
+    """The chart."""
 
     sentence: str
     columns: list[Column]
@@ -62,13 +62,13 @@ class Chart:
 
 
 def chart(now: datetime) -> Chart:
-    """The drawing of the last day."""
+    """The chart of the last 24 hours."""
     found: Any = cache.get_or_set(_KEY, lambda: lateness_by_hour(now, HOURS, OF_ARTICLES), KEPT)
     return Chart(_sentence(found.total), list(_columns(found)), _lines(), _hours(found), found.is_sample)
 
 
 def spoken_span(milliseconds: float | None) -> str:
-    """A span for people: "12 ms", "1.4 s", "3 min"."""
+    """A duration: "12 ms", "1.4 s", "3 min"."""
     if milliseconds is None:
         return "–"
     if milliseconds < 1000:
@@ -80,12 +80,14 @@ def spoken_span(milliseconds: float | None) -> str:
 
 def _sentence(total: Lateness) -> str:
     if not total.count:
-        return _("Nothing has gone out in the last 24 hours.")
+        return _("Nothing was published in the last 24 hours.")
     p50, p99, latest = (spoken_span(value) for value in (total.p50, total.p99, total.max))
-    return _(
-        "%(count)d went out in the last 24 hours: half of them within %(p50)s of their time, 99 of 100 within %(p99)s, "
-        "the latest after %(max)s."
-    ) % {"count": total.count, "p50": p50, "p99": p99, "max": latest}
+    return _("%(count)d published in the last 24 hours: median delay %(p50)s, p99 %(p99)s, maximum %(max)s.") % {
+        "count": total.count,
+        "p50": p50,
+        "p99": p99,
+        "max": latest,
+    }
 
 
 def _columns(found: LateHours) -> Iterable[Column]:
@@ -108,7 +110,7 @@ def _lines() -> list[Line]:
 
 
 def _hours(found: LateHours) -> list[tuple[float, str]]:
-    """Every fourth hour is named."""
+    """Every fourth hour is labelled."""
     return [
         (number * _TRANSITION + _TRANSITION / 2, f"{timezone.localtime(begin):%H:%M}")
         for number, (begin, _late) in enumerate(found.hours)

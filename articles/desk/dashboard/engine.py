@@ -1,4 +1,4 @@
-"""Whether the engine runs, in plain words, and what it could not do."""
+"""State of the publishing service, and failed tasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Health:
-    """How the engine is: `is_well`, what can be said of it, what follows from that, and words for operators."""
+    """State of the service: sentences, advice, and technical details for operators."""
 
     is_well: bool
     sentences: Sequence[str]
@@ -45,7 +45,7 @@ class Health:
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that failed: dead, or tried again at `next_attempt`."""
+    """A failed task: dead, or retried at `next_attempt`."""
 
     task_id: int
     name: str
@@ -57,20 +57,20 @@ class Failure:
 
 
 def health(by: Actor, now: datetime) -> Health:
-    """How the engine is; the command that repairs it is shown to those who look after it."""
+    """State of the service; the repair command is shown to operators only."""
     if refused := refused_work(now):
         return _refusing(refused, by)
     found = workers(now)
     if not found.count:
         return _without_worker(found, by)
     if works_without_redis(found):
-        advice = _("The workers go on without it: articles are noted up to a quarter of a second later.")
+        advice = _("The workers continue without it. Articles may be recorded up to a quarter of a second later.")
         return Health(False, [_("Redis cannot be reached.")], [advice])
     return Health(True, [_answered(found)])
 
 
 def failures(by: Actor) -> list[Failure]:
-    """Tasks that fail and are tried again, and dead ones that wait for a person; for those who look after either."""
+    """Failing and dead tasks, for operators and users who may see them."""
     if not any(by.has_perm(right) for right in (OPERATE, LOOK, "articles.publish_article")):  # type: ignore[union-attr]
         return []
     found = [*find_tasks(FAILING, limit=SHOWN), *find_tasks(FAILED, limit=SHOWN)][:SHOWN]
@@ -79,10 +79,10 @@ def failures(by: Actor) -> list[Failure]:
 
 
 def _refusing(refused: list[Refused], by: Actor) -> Health:
-    """What the database refuses, in a sentence for each trouble; its own words are for those who look after it."""
+    """A sentence for each kind of write refused by the database; its error message is for operators."""
     advice = _(
-        "Nothing is lost: what is due is tried again every few seconds and goes out by itself once this is repaired. "
-        "Approved articles still appear at their second."
+        "Nothing is lost. Due tasks are retried every few seconds and complete once this is "
+        "repaired. Approved articles still go live on time."
     )
     words = "\n".join(dict.fromkeys(one.error for one in refused if one.error))
     return Health(False, [_spoken(one) for one in refused], [advice], words if _looks_after_tasks(by) else "")
@@ -94,7 +94,7 @@ def _spoken(refused: Refused) -> str:
         return sentence
     kinds = _(", ").join(sorted(registry.label_of(task_type) for task_type in refused.task_types))
     values = {"sentence": sentence, "time": spoken_briefly(refused.since), "kinds": kinds}
-    return _("%(sentence)s Held up since %(time)s: %(kinds)s.") % values
+    return _("%(sentence)s Delayed since %(time)s: %(kinds)s.") % values
 
 
 def _looks_after_tasks(by: Actor) -> bool:
@@ -102,28 +102,30 @@ def _looks_after_tasks(by: Actor) -> bool:
 
 
 def _without_worker(found: Workers, by: Actor) -> Health:
-    sentence = _("No worker is running.")
+    sentence = _("Publishing service: no worker is running.")
     if found.last_sign is not None:
-        sentence = _("No worker is running; the last one answered %(time)s.") % {"time": ago(found.last_sign)}
-    advice = _(
-        "Approved articles still appear at their second, but nobody notes it: no mails are sent, and nothing else that "
-        "follows from it is done."
-    )
+        sentence = _("Publishing service: no worker is running. Last heartbeat %(time)s.") % {
+            "time": ago(found.last_sign)
+        }
+    advice = _("Approved articles still go live on time, but notifications and other follow-up tasks wait.")
     if _looks_after_tasks(by):
-        return Health(False, [sentence], [advice, _("Start one with:")], START_COMMAND)
-    return Health(False, [sentence], [advice, _("Tell the people who look after the server.")])
+        return Health(False, [sentence], [advice, _("Start a worker with:")], START_COMMAND)
+    return Health(False, [sentence], [advice, _("Contact the server administrator.")])
 
 
 def _answered(found: Workers) -> str:
     time = ago(found.last_sign or 0)
     if found.count == 1:
-        return _("The worker answered %(time)s.") % {"time": time}
-    text = ngettext("%(count)d worker is running", "%(count)d workers are running", found.count)
-    return _("%(workers)s; the latest answer came %(time)s.") % {"workers": text % {"count": found.count}, "time": time}
+        return _("Publishing service: OK. Last heartbeat %(time)s.") % {"time": time}
+    text = ngettext("%(count)d worker", "%(count)d workers", found.count)
+    return _("Publishing service: OK. %(workers)s, last heartbeat %(time)s.") % {
+        "workers": text % {"count": found.count},
+        "time": time,
+    }
 
 
 def ago(seconds: float) -> str:
-    """How long ago, in words."""
+    """A relative time."""
     number = int(seconds)
     if number < 1:
         return _("just now")
@@ -147,7 +149,7 @@ def _failure(task: FoundTask, titles: Mapping[int, str]) -> Failure:
     kind = registry.label_of(task.log.task_type)
     return Failure(
         task_id=task.log.task_id,
-        name=_("%(kind)s of “%(title)s”") % {"kind": kind, "title": title} if title else kind,
+        name=_("%(kind)s: “%(title)s”") % {"kind": kind, "title": title} if title else kind,
         due=spoken_exactly(task.log.execute_time),
         error=task.log.error.strip().rpartition("\n")[2],
         article_id=pk if title else None,

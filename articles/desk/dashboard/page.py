@@ -1,4 +1,4 @@
-"""The start page as Django's admin shows it, and its inside alone, which the open page asks for every few seconds."""
+"""The dashboard page, and its content alone for refreshes."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ READ = "articles.view_article"
 
 
 def add_sections(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Fill the admin's start page; unfold's `DASHBOARD_CALLBACK`."""
-    return {**context, "title": _("Start"), **_sections(request)}
+    """Fill the admin index; unfold's `DASHBOARD_CALLBACK`."""
+    return {**context, "title": _("Dashboard"), **_sections(request)}
 
 
 @never_cache
 @require_safe
 def inside(request: HttpRequest) -> HttpResponse:
-    """What is below the page's head."""
-    return TemplateResponse(request, "articles/desk/dashboard/inside.html", _sections(request))
+    """The refreshed content of the page."""
+    return TemplateResponse(request, "articles/desk/dashboard/content.html", _sections(request))
 
 
 @require_POST
 def retry(request: HttpRequest, task_id: int) -> HttpResponse:
-    """Give a task that was given up another set of attempts."""
+    """Retry a dead task."""
     if not request.user.has_perm(engine.OPERATE):
         raise PermissionDenied
     try:
@@ -44,7 +44,7 @@ def retry(request: HttpRequest, task_id: int) -> HttpResponse:
     except SchedulingError as refusal:
         messages.error(request, str(refusal))
     else:
-        messages.success(request, _("It is tried again."))
+        messages.success(request, _("The task will be retried."))
     return redirect("admin:index")
 
 

@@ -1,4 +1,4 @@
-"""What will miss its time as things stand: articles and newer texts that nobody approved, and releases with a fault."""
+"""Items at risk: unapproved articles and updates due soon, and releases with blocking issues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _READ = 50
 
 @dataclass(frozen=True)
 class Risk:
-    """Something due at `at` that would not happen; `why` says what is missing."""
+    """An item due at `at`; `why` says what is missing."""
 
     at: datetime
     title: str
@@ -32,7 +32,7 @@ class Risk:
 
 
 def at_risk(by: Actor, now: datetime) -> list[Risk]:
-    """The first that this person should look after, the soonest first."""
+    """The first items at risk that concern the user, soonest first."""
     found = (*_articles(by, now), *_updates(by, now), *_releases(by, now))
     return sorted(found, key=lambda risk: risk.at)[:SHOWN]
 
@@ -57,7 +57,7 @@ def _releases(by: Actor, now: datetime) -> Iterator[Risk]:
     for release in Release.objects.scheduled().filter(soon).order_by("publish_at")[:_READ]:
         at = release.publish_at or now
         if number := len(find_problems(members_without_texts(release), at)):
-            why = ngettext("%d obstacle", "%d obstacles", number) % number
+            why = ngettext("%d blocking issue", "%d blocking issues", number) % number
             yield Risk(at, release.name, _form_of(release), why, str(RELEASE))
 
 

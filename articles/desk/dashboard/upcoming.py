@@ -1,4 +1,4 @@
-"""What goes out next and what just went out; as quick with 10,000 scheduled, for each query reads an index's head."""
+"""Upcoming and recently published items. Each query reads the head of an index."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Status = Article.Status
 SHOWN = 8
 _READ = 4 * SHOWN  # an embargo may put what is read first behind what is read later
 
-UPDATE, LEAVES, RELEASE = gettext_lazy("Update"), gettext_lazy("Taken off"), gettext_lazy("Release")
+UPDATE, LEAVES, RELEASE = gettext_lazy("Update"), gettext_lazy("Unpublish"), gettext_lazy("Release")
 
 
 @dataclass(frozen=True)
 class Upcoming:
-    """Something that happens to an article or a release by itself at `at`; without a `kind` it goes live."""
+    """An event at `at`; without `kind`, the article goes live."""
 
     at: datetime
     subject: Article | Release
@@ -33,17 +33,16 @@ class Upcoming:
 
     @property
     def title(self) -> str:
-        """What it is called."""
         return self.headline or str(self.subject)
 
     @property
     def address(self) -> str:
-        """Its screen."""
+        """Its admin URL."""
         return reverse(f"admin:articles_{self.subject._meta.model_name}_change", args=[self.subject.pk])
 
     @property
     def place(self) -> str:
-        """The channel of an article; the size of a release."""
+        """The channel of an article, or the size of a release."""
         if isinstance(self.subject, Article):
             return str(self.subject.channel or "")
         number: int = self.subject.number  # type: ignore[attr-defined]
@@ -52,37 +51,37 @@ class Upcoming:
 
 @dataclass(frozen=True)
 class Out:
-    """An article that went out, and how long after its time."""
+    """A published article and its delay."""
 
     article: Article
     late: timedelta
 
     @property
     def punctuality(self) -> str:
-        """How late, in words."""
+        """The delay in words."""
         milliseconds = round(self.late / timedelta(milliseconds=1))
         if milliseconds < 1:
-            return _("to the instant")
+            return _("on time")
         if milliseconds < 1000:
-            return _("%d ms late") % milliseconds
+            return _("on time (%d ms)") % milliseconds
         if milliseconds < 120_000:
             return _("%d s late") % round(milliseconds / 1000)
         return _("%d min late") % round(milliseconds / 60_000)
 
 
 def coming(now: datetime) -> list[Upcoming]:
-    """The next things to happen, soonest first."""
+    """The next items, soonest first."""
     return sorted((*_going_live(now), *_updates(now), *_leaving(now), *_releases(now)), key=lambda one: one.at)[:SHOWN]
 
 
 def just_out(limit: int = 5) -> list[Out]:
-    """What went out last, by its own time."""
+    """The latest items by publish time."""
     out = Article.objects.filter(status=Status.PUBLISHED, published_at__isnull=False)
     return [Out(article, _lateness(article)) for article in out.newest_first().select_related("channel")[:limit]]
 
 
 def _going_live(now: datetime) -> Iterator[Upcoming]:
-    """Statuses one by one, because the index is sorted within a status only."""
+    """One query per status, because the index is sorted within a status only."""
     for status in Status.waiting():
         rows = _with_channel(Article.objects.filter(status=status, publish_at__gt=now).order_by("publish_at"))
         yield from (Upcoming(article.goes_live_at or now, article) for article in rows)

@@ -1,4 +1,4 @@
-"""What the screen of an article loads, and what its scripts are told."""
+"""Scripts, styles and script configuration of the article form."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from django.http import HttpRequest
 from django_prose_editor.widgets import prose_editor_admin_media
 from js_asset import ImportMap, Media
 
-from articles.desk.editor.autosave import addresses, window_of
-from articles.desk.editor.editor_texts import SCREEN_WORDS
+from articles.desk.editor.autosave import script_urls, window_of
+from articles.desk.editor.editor_texts import SCREEN_TEXTS
 from articles.desk.editor.time_hints import quick_times
 from articles.models import Article
 from headline.content_security import nonce_for
 from scheduling.services import read_database_clock
 
-MODULES = ("toolbar", "kept", "embeds", "images", "told", "keeping")
-"""What our scripts import from each other, by the names of the files."""
+MODULES = ("toolbar", "preserved", "embeds", "images", "config", "autosave")
+"""Modules in the import map, by file name."""
 
-ENTRANCES = ("main", "counts", "presence", "preview", "schedule")
-"""Scripts that run by themselves."""
+ENTRY_POINTS = ("main", "counts", "presence", "preview", "time_hints")
+"""Scripts loaded by the page."""
 
 
 def writing_media() -> PlainMedia:
-    """The editor's own files and ours, and an import map with the addresses of our modules."""
+    """Files of the rich-text editor and our own, and the import map of our modules."""
     own = Media(
         importmap=ImportMap({f"articles/editor/{name}": f"articles/editor/{name}.js" for name in MODULES}),
         css={"all": ["articles/editor/editor.css"]},
         js=[
-            Script("articles/editor/words.js"),
-            *(Script(f"articles/editor/{name}.js", type="module") for name in ENTRANCES),
+            Script("articles/editor/gettext.js"),
+            *(Script(f"articles/editor/{name}.js", type="module") for name in ENTRY_POINTS),
         ],
     )
     return cast(PlainMedia, prose_editor_admin_media + own)
 
 
-def marked(media: PlainMedia, request: HttpRequest) -> PlainMedia:
-    """The same, with the nonce by which the browser takes the import map, which stands in the page's text, for ours."""
+def with_nonce(media: PlainMedia, request: HttpRequest) -> PlainMedia:
+    """The same, with the CSP nonce that allows the inline import map."""
     return cast(PlainMedia, Media.from_media(media, nonce=nonce_for(request)))
 
 
-def told(request: HttpRequest, article: Article | None) -> dict[str, Any]:
-    """For `articles/editor/told.js`: texts, and who writes what in which window."""
+def script_config(request: HttpRequest, article: Article | None) -> dict[str, Any]:
+    """Data for `articles/editor/config.js`: texts, URLs, user, article and window."""
     window = window_of(request)
     return {
-        "words": SCREEN_WORDS,
-        "addresses": addresses(request, article, window),
+        "texts": SCREEN_TEXTS,
+        "urls": script_urls(request, article, window),
         "user": request.user.pk,
         "article": article and article.pk,
         "window": window,

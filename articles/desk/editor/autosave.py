@@ -1,4 +1,4 @@
-"""While an article is being written: its form is kept as it is typed, and editors see who else has it open."""
+"""Autosave and presence endpoints of the article form."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from articles.publishing import Typed, drop_autosave, leave, mark_present, prune
 from articles.text import spoken, zone_label
 
 OFFERED = 5
-"""Unsaved copies that are offered at once, the latest first."""
+"""Recovered drafts offered at once, latest first."""
 
 
-class KeepingScreens(ModelAdmin):
-    """Adds to the screens of articles what their scripts call while somebody writes."""
+class AutosaveAdmin(ModelAdmin):
+    """Adds the autosave and presence endpoints to the article admin."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The scripts' addresses, before those of the article itself."""
+        """The endpoints, before those of the article itself."""
         own = [
-            path("copies/<uuid:window>/", self._answering(self.copy), name="articles_article_copy"),
-            path("<int:pk>/presence/<uuid:window>/", self._answering(self.presence), name="articles_article_presence"),
+            path("autosave/<uuid:window>/", self._json_view(self.autosave), name="articles_article_autosave"),
+            path("<int:pk>/presence/<uuid:window>/", self._json_view(self.presence), name="articles_article_presence"),
         ]
         return [*own, *super().get_urls()]
 
-    def copy(self, request: HttpRequest, window: UUID) -> HttpResponse:
-        """POST keeps what is typed in a window, DELETE throws it away."""
+    def autosave(self, request: HttpRequest, window: UUID) -> HttpResponse:
+        """POST saves the form content of a window, DELETE discards it."""
         if request.method == "DELETE":
             drop_autosave(window, by=request.user)
             return HttpResponse(status=204)
@@ -50,83 +50,83 @@ class KeepingScreens(ModelAdmin):
             return _signed_out()
         article = get_object_or_404(Article, pk=sent["article"]) if sent["article"] else None
         saved_at = save_autosave(window, article, by=request.user, typed=sent["typed"], number=sent["number"])
-        return JsonResponse({"kept": f"{timezone.localtime(saved_at):%H:%M:%S} {zone_label(saved_at)}"})
+        return JsonResponse({"saved": f"{timezone.localtime(saved_at):%H:%M:%S} {zone_label(saved_at)}"})
 
     def presence(self, request: HttpRequest, pk: int, window: UUID) -> HttpResponse:
-        """Note that a window is open, or (`leave`) closed; answer who else is there and what was saved meanwhile."""
+        """Record that a window is open or (`leave`) closed; return messages about other editors and later saves."""
         if "leave" in request.POST:
             leave(window, by=request.user)
             return HttpResponse(status=204)
         article = get_object_or_404(Article.objects.select_related("update"), pk=pk)
         others = mark_present(window, article, by=request.user)
-        news = [*_told_of(others, request), *_told_of_news(article, request.POST)]
-        return JsonResponse({"news": news})
+        messages = [*_presence_messages(others, request), *_change_messages(article, request.POST)]
+        return JsonResponse({"messages": messages})
 
-    def _answering(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-        """For scripts: they are told to have somebody sign in, instead of being sent a page to do so."""
+    def _json_view(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        """A view for scripts: 401 in place of a redirect to the sign-in page, and errors as JSON."""
 
-        def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def respond(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if not self.admin_site.has_permission(request):
                 return _signed_out()
             try:
                 return view(request, *args, **kwargs)
             except ArticleError as refusal:
-                told = {"code": refusal.code, "message": str(refusal)}
-                return JsonResponse(told, status=403 if isinstance(refusal, NotAllowed) else 400)
+                error = {"code": refusal.code, "message": str(refusal)}
+                return JsonResponse(error, status=403 if isinstance(refusal, NotAllowed) else 400)
 
-        return never_cache(require_http_methods(["POST", "DELETE"])(answer))
+        return never_cache(require_http_methods(["POST", "DELETE"])(respond))
 
 
 def _signed_out() -> JsonResponse:
-    """This is not, or no longer, who opened the form."""
+    """The user who opened the form is not signed in."""
     return JsonResponse({"code": "signed_out"}, status=401)
 
 
 def window_of(request: HttpRequest) -> UUID:
-    """Which window's form this is: the one sent or restored, else a new one."""
+    """The window of this form: the one submitted or restored, else a new one."""
     try:
         return UUID(request.POST.get("window") or request.GET.get("restore") or "")
     except ValueError:
         return uuid4()
 
 
-def restored(request: HttpRequest, article: Article | None) -> Typed | None:
-    """What was typed in the window that `?restore=` names; None without one, or if it is gone."""
+def restored_draft(request: HttpRequest, article: Article | None) -> Typed | None:
+    """The autosaved content of the window in `?restore=`; None without one, or if it no longer exists."""
     if request.method == "POST" or "restore" not in request.GET:
         return None
     left = Autosave.objects.left_by(request.user, article).filter(pk=window_of(request)).first()
     return left.typed if left else None
 
 
-def unsaved_work(request: HttpRequest, article: Article | None) -> list[dict[str, Any]]:
-    """What this person left unsaved in other windows of the same form."""
+def recovered_drafts(request: HttpRequest, article: Article | None) -> list[dict[str, Any]]:
+    """Autosaved content that this user left in other windows of the same form."""
     prune_autosaves()
     left = Autosave.objects.left_by(request.user, article).exclude(pk=window_of(request))[:OFFERED]
     return [
-        {"window": copy.pk, "title": copy.title, "when": spoken(copy.saved_at), "address": _copy_address(copy.pk)}
-        for copy in left
+        {"window": draft.pk, "title": draft.title, "when": spoken(draft.saved_at), "address": _autosave_url(draft.pk)}
+        for draft in left
     ]
 
 
-def addresses(request: HttpRequest, article: Article | None, window: UUID) -> dict[str, str]:
-    """Where the scripts of a window send what they have to say; those who only read have nothing to say."""
+def script_urls(request: HttpRequest, article: Article | None, window: UUID) -> dict[str, str]:
+    """URLs for the scripts of a window; read-only users get no autosave and no presence."""
     name, arguments = ("preview", [article.pk]) if article else ("preview_new", [])
     preview = reverse(f"admin:articles_article_{name}", args=arguments)
     times = reverse("admin:articles_article_times")
     found = {"signIn": reverse("admin:login"), "preview": f"{preview}?copy={window}", "times": times}
     if allows(CHANGE if article else ADD, request.user, article):
-        found |= {"copy": _copy_address(window), "copies": _copy_address(UUID(int=0))}
-    if article and "copy" in found:
+        found |= {"draft": _autosave_url(window), "drafts": _autosave_url(UUID(int=0))}
+    if article and "draft" in found:
         found["presence"] = reverse("admin:articles_article_presence", args=[article.pk, window])
     return found
 
 
-def _copy_address(window: UUID) -> str:
-    return reverse("admin:articles_article_copy", args=[window])
+def _autosave_url(window: UUID) -> str:
+    return reverse("admin:articles_article_autosave", args=[window])
 
 
 def _sent(request: HttpRequest) -> dict[str, Any] | None:
-    """A copy as the script sends it; None for anything else."""
+    """The autosave request of the script; None if it is malformed."""
     try:
         sent = json.loads(request.body)
         number, typed = int(sent["number"]), sent["typed"]
@@ -135,12 +135,12 @@ def _sent(request: HttpRequest) -> dict[str, Any] | None:
         return None
     if not isinstance(typed, dict) or not all(_are_texts(texts) for texts in typed.values()):
         return None
-    whole = {_whole(name): [_whole(text) for text in texts] for name, texts in typed.items()}
+    whole = {_without_surrogates(name): [_without_surrogates(text) for text in texts] for name, texts in typed.items()}
     return {"number": number, "typed": whole, "article": article, "user": user}
 
 
-def _whole(text: str) -> str:
-    """With a question mark for half a character (a lone surrogate), which could be neither stored nor shown."""
+def _without_surrogates(text: str) -> str:
+    """Lone surrogates replaced by a question mark; they can be neither stored nor shown."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -148,22 +148,22 @@ def _are_texts(found: object) -> bool:
     return isinstance(found, list) and all(isinstance(text, str) for text in found)
 
 
-def _told_of(others: list[Presence], request: HttpRequest) -> list[str]:
-    """A sentence for each other window."""
-    told = []
+def _presence_messages(others: list[Presence], request: HttpRequest) -> list[str]:
+    """One sentence per other window."""
+    messages = []
     for other in others:
         name = named(other.user)
         when = f"{timezone.localtime(other.since):%H:%M}"
         if other.user_id == request.user.pk:
-            told.append(_("You have this article open in another window too, since %(time)s.") % {"time": when})
+            messages.append(_("You have also opened this article in another window, since %(time)s.") % {"time": when})
         else:
-            told.append(_("%(name)s has this article open too, since %(time)s.") % {"name": name, "time": when})
-    return list(dict.fromkeys(told))
+            messages.append(_("%(name)s is also editing, since %(time)s.") % {"name": name, "time": when})
+    return list(dict.fromkeys(messages))
 
 
-def _told_of_news(article: Article, form: Mapping[str, str]) -> list[str]:
-    """What was done to the article since the form was opened, if anything was."""
+def _change_messages(article: Article, form: Mapping[str, str]) -> list[str]:
+    """How the article has changed since the form was opened, if it has."""
     seen = form.get("seen", "")
     if not seen or seen == article.changed_at.isoformat():
         return []
-    return [" ".join([happened(article, form.get("base", "")), _("When you save, you are shown what has changed.")])]
+    return [" ".join([happened(article, form.get("base", "")), _("Changes are compared when you save.")])]

@@ -1,4 +1,4 @@
-"""What became of an article while somebody had its form open."""
+"""Changes to an article since its form was opened."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from articles.pages import newest_number
 from articles.text import spoken_briefly
 
 WRITING = frozenset({EDIT, IMPORT, SAVE})
-"""The actions that save what somebody wrote."""
+"""Audit actions that save text."""
 
 
 def who_saved_last(article: Article) -> str:
-    """Whose is the newest text; a text that came too late and was put aside does not count."""
+    """The author of the newest revision, except revisions set aside by a conflict."""
     revision = article.revisions.select_related("author").filter(number=newest_number(article)).first()
-    return named(revision.author) if revision and revision.author else _("Somebody")
+    return named(revision.author) if revision and revision.author else _("Another user")
 
 
 def happened(article: Article, base: str) -> str:
-    """One sentence: who saved the article since a form began with revision `base`, or what else was done to it last."""
+    """One sentence: who saved the article after revision `base`, or the last other change."""
     saved = _("%(name)s has saved this article since you opened it.")
     last = AuditEntry.objects.of(article).with_names().first()
     if last is None or base != str(newest_number(article)):

@@ -1,4 +1,4 @@
-"""The form when somebody else has saved the article meanwhile: it comes back with what both changed."""
+"""Shows the article form again after an edit conflict, with both versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from articles.models import Article
 
 
 def taking_over(sent: QueryDict, article_id: int, changes: Mapping[str, Any]) -> QueryDict:
-    """What was sent, with the other's values in the fields that the other alone changed."""
+    """The submitted form, with the other user's values in fields only they changed."""
     article = Article.objects.select_related("update").get(pk=article_id)
     merge, fresh, taken = Merge(article, base_of(article, sent.get("base", "")), changes), None, sent.copy()
     for name in merge.theirs_alone() & changes.keys():
@@ -25,7 +25,7 @@ def taking_over(sent: QueryDict, article_id: int, changes: Mapping[str, Any]) ->
 
 
 def merge_shown(form: ArticleForm) -> dict[str, Any]:
-    """What the form shows of the two versions, if there are two."""
+    """The conflict as shown by the form, if there is one."""
     if not form.is_bound or (merge := form.merge) is None:
         return {}
     labels = {name: str(field.label) for name, field in form.fields.items() if field.label}

@@ -1,4 +1,4 @@
-"""When two people saved one article: what each changed, and which of it shall count."""
+"""Three-way merge of two versions of an article."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MINE, THEIRS, BOTH = "mine", "theirs", "both"
 
 @dataclass(frozen=True)
 class Difference:
-    """One field in which the two versions differ: what each changed, and what there is to choose."""
+    """A field that both users changed, with its diffs and choices."""
 
     name: str
     label: str
@@ -33,7 +33,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Merge:
-    """One's own changes of an article that somebody else has saved meanwhile; both began with the revision `base`."""
+    """The user's changes to an article that another user has saved since; both are based on revision `base`."""
 
     article: Article
     base: Revision | None
@@ -41,21 +41,21 @@ class Merge:
 
     @property
     def theirs(self) -> Text:
-        """The text that stands."""
+        """The stored text."""
         return _tidy(newest_text(self.article)[0])
 
     @property
     def mine(self) -> Text:
-        """The text that comes too late."""
+        """The submitted text."""
         return _tidy(self.theirs.changed({name: self.changes[name] for name in Text.NAMES & self.changes.keys()}))
 
     @property
     def both(self) -> str | None:
-        """One body with the changes of both, if they are in different paragraphs."""
+        """A body with both changes, if they are in different paragraphs."""
         return merged(_tidy(self.base.text).body, self.mine.body, self.theirs.body) if self.base else None
 
     def differences(self, labels: Mapping[str, str], chosen: Mapping[str, str]) -> list[Difference]:
-        """What both changed, in the order of the form."""
+        """Fields that both changed, in form order."""
         theirs, mine = self._compared(self.theirs), self._compared(self.mine)
         if self.base is None:  # nobody knows where both began: whatever differs is a question
             mine = {diff.name: diff.passages for diff in compare(self._held(self.theirs), self._held(self.mine))}
@@ -69,11 +69,11 @@ class Merge:
         return [*found, *self._differing_times(labels, chosen)]
 
     def theirs_alone(self) -> set[str]:
-        """The fields that the other changed and this person did not."""
+        """Fields that only the other user changed."""
         return set(self._compared(self.theirs)) - set(self._compared(self.mine)) if self.base else set()
 
     def resolved(self, chosen: Mapping[str, str]) -> dict[str, Any]:
-        """The changes that are left when each question is answered."""
+        """The remaining changes after all choices."""
         left = {name: value for name, value in self.changes.items() if chosen.get(name) != THEIRS}
         if chosen.get("body") == BOTH and self.both is not None:
             left["body"] = self.both
@@ -88,13 +88,13 @@ class Merge:
         return Revision.holding(text, article=self.article)
 
     def _choices(self, name: str) -> list[tuple[str, str]]:
-        choices = [(MINE, _("Mine")), (THEIRS, _("Theirs"))]
+        choices = [(MINE, _("Mine")), (THEIRS, _("Other version"))]
         if name == "body" and self.both is not None:
-            choices.insert(0, (BOTH, _("Both: they are in different paragraphs")))
+            choices.insert(0, (BOTH, _("Both: the changes are in different paragraphs")))
         return choices
 
     def _differing_times(self, labels: Mapping[str, str], chosen: Mapping[str, str]) -> list[Difference]:
-        """No revision says what a time was before, so both are shown as they are."""
+        """Revisions have no earlier times, so both values are shown."""
         found = []
         for name in sorted(TIMES & self.changes.keys() & labels.keys()):
             theirs, mine = _said(getattr(self.article, name)), _said(self.changes[name])
@@ -103,12 +103,12 @@ class Merge:
 
 
 def base_of(article: Article, number: str) -> Revision | None:
-    """The revision that the form began with."""
+    """The revision the form is based on."""
     return article.revisions.filter(number=whole_number(number)).first()
 
 
 def _tidy(text: Text) -> Text:
-    """With a body as the editor writes it, whoever wrote it."""
+    """The text with a normalised body."""
     return replace(text, body=as_shown(text.body))
 
 

@@ -1,4 +1,4 @@
-"""The preview beside the form, and the links by which outsiders read a text before it is published."""
+"""Live preview of the article form, and preview links for outsiders."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ from scheduling.services import read_database_clock
 
 BLANK = Text(title="", slug="", summary="", body="", byline="", channel_id=None, tags=())
 FOLLOWING = 0
-"""In the form: no revision in particular."""
+"""Form value for "no fixed revision"."""
 
 DAYS = ((1, _("a day")), (3, _("three days")), (7, _("a week")), (30, _("30 days")))
 
 
 class LinkForm(forms.Form):
-    """A new link."""
+    """A new preview link."""
 
     days = forms.TypedChoiceField(
-        label=_("It can be read for"), choices=DAYS, coerce=int, initial=3, widget=UnfoldAdminSelectWidget
+        label=_("Valid for"), choices=DAYS, coerce=int, initial=3, widget=UnfoldAdminSelectWidget
     )
     revision = forms.TypedChoiceField(
-        label=_("It shows"), coerce=int, empty_value=None, required=False, widget=UnfoldAdminSelectWidget
+        label=_("Shows"), coerce=int, empty_value=None, required=False, widget=UnfoldAdminSelectWidget
     )
-    note = forms.CharField(label=_("For whom"), max_length=120, required=False, widget=UnfoldAdminTextInputWidget)
+    note = forms.CharField(label=_("Recipient"), max_length=120, required=False, widget=UnfoldAdminTextInputWidget)
 
     def __init__(self, article: Article, data: Any = None) -> None:
         super().__init__(data)
         numbers = article.revisions.newest_first().values_list("number", flat=True)[:50]
-        fixed = [(number, gettext("revision %d, as it is") % number) for number in numbers]
+        fixed = [(number, gettext("revision %d, unchanged") % number) for number in numbers]
         newest = [("", gettext("the newest saved text, as it is now"))]
-        later = [(FOLLOWING, gettext("always the newest saved text, later drafts included"))]
+        later = [(FOLLOWING, gettext("always the newest saved text, including later drafts"))]
         self.fields["revision"].choices = [*newest, *fixed, *later]  # type: ignore[attr-defined]
 
 
 class PreviewScreens(ModelAdmin):
-    """Adds preview and preview links to the screens of articles."""
+    """Mixin with preview and preview links."""
 
     def get_urls(self) -> list[URLPattern]:
-        """Their addresses, before those of the article itself."""
+        """The preview URLs, before those of the article itself."""
         view = self.admin_site.admin_view
         shown = view(xframe_options_sameorigin(self.preview))
         own = [
@@ -73,7 +73,7 @@ class PreviewScreens(ModelAdmin):
         return [*own, *super().get_urls()]
 
     def preview(self, request: HttpRequest, pk: int | None = None) -> HttpResponse:
-        """The newest text as readers would see it; with `?copy=`, what is typed in that window of one's own."""
+        """The newest text as readers would see it; with `?copy=`, the autosaved content of that window."""
         article = self._readable(request, pk) if pk else Article(author_id=request.user.pk)
         text, correction = newest_text(article) if pk else (BLANK, "")
         if window := request.GET.get("copy"):
@@ -81,7 +81,7 @@ class PreviewScreens(ModelAdmin):
         return preview(request, page_of_text(article, text, correction))
 
     def links(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """List the links of an article, and make new ones."""
+        """List and create preview links."""
         article = self._readable(request, pk)
         form = LinkForm(article, request.POST or None)
         if request.method == "POST" and form.is_valid():
@@ -105,7 +105,7 @@ class PreviewScreens(ModelAdmin):
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         else:
-            self.message_user(request, gettext("The link leads nowhere from now on."), messages.SUCCESS)
+            self.message_user(request, gettext("The link no longer works."), messages.SUCCESS)
         return redirect("admin:articles_article_links", pk)
 
     def _make(self, request: HttpRequest, article: Article, asked: dict[str, Any]) -> None:
@@ -117,7 +117,9 @@ class PreviewScreens(ModelAdmin):
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         else:
-            self.message_user(request, gettext("The link is made. Whoever has it can read the text."), messages.SUCCESS)
+            self.message_user(
+                request, gettext("The link is created. Anyone with the link can read the text."), messages.SUCCESS
+            )
 
     def _readable(self, request: HttpRequest, pk: int) -> Article:
         article: Article = get_object_or_404(self.get_queryset(request), pk=pk)
@@ -127,7 +129,7 @@ class PreviewScreens(ModelAdmin):
 
 
 def _typed(request: HttpRequest, article: Article | None, window: str, text: Text) -> tuple[Text, str] | None:
-    """`text` with what was typed over it in a window of this person's, as far as it makes sense, and the correction."""
+    """`text` with valid autosaved values of the user's window, and the correction."""
     try:
         kept = Autosave.objects.left_by(request.user, article).filter(pk=UUID(window)).first()
     except ValueError as error:

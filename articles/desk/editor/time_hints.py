@@ -1,4 +1,4 @@
-"""What the form says about a time while it is typed: how far off it is, in which zone, and what speaks against it."""
+"""Hints below time fields: distance, time zone and problems."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ Times = Mapping[str, datetime]
 
 
 class TimingScreens(ModelAdmin):
-    """Adds to the screens of articles what the form asks while a time is typed."""
+    """Mixin with the endpoint for time hints."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The address that the form's script asks."""
+        """The endpoint's URL."""
         own = [path("times/", self.admin_site.admin_view(self.times), name="articles_article_times")]
         return [*own, *super().get_urls()]
 
     def times(self, request: HttpRequest) -> HttpResponse:
-        """For each time in the query (as the form sends it): a sentence, the zone, and what speaks against it."""
+        """For each time in the query: sentence, zone and problems."""
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         now = read_database_clock()
@@ -51,10 +51,9 @@ class TimingScreens(ModelAdmin):
 
 
 def quick_times(now: datetime) -> dict[str, tuple[str, datetime]]:
-    """Name to label and wall time of what editors choose most, in the current zone.
+    """Label and wall time of quick choices by name, in the current zone.
 
-    What makes no sense now is left out: late in the evening there is no "tonight", and on a Sunday no "Monday", which
-    is tomorrow.
+    Choices that make no sense now are omitted: no "tonight" in the late evening, no "Monday" on a Sunday.
     """
     local = timezone.localtime(now)
     today, tomorrow = local.date(), local.date() + timedelta(days=1)
@@ -81,7 +80,7 @@ def sentence(moment: datetime, now: datetime) -> str:
 
 
 def _distance(moment: datetime, now: datetime) -> str:
-    """How far off it is: more exactly the nearer it comes."""
+    """Distance, more exact for nearer times."""
     if abs(moment - now) < timedelta(minutes=1):
         seconds = max(1, int(abs(moment - now).total_seconds()))
         return ngettext("%d second", "%d seconds", seconds) % seconds
@@ -91,7 +90,7 @@ def _distance(moment: datetime, now: datetime) -> str:
 
 
 def _read(request: HttpRequest, now: datetime) -> tuple[dict[str, dict[str, Any]], Times]:
-    """What to say about each typed time by itself, and those that are times."""
+    """Hints for each time, and the valid times."""
     answers, times = {}, {}
     for name in FIELDS:
         wall, which = request.GET.get(name, ""), request.GET.get(f"{name}_which", "")
@@ -109,7 +108,7 @@ def _read(request: HttpRequest, now: datetime) -> tuple[dict[str, dict[str, Any]
 
 
 def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, list[str]]:
-    """What speaks against the times together; none of it is refused here."""
+    """Problems between the times; saving validates them again."""
     found: dict[str, list[str]] = {}
     if live := times.get("publish_at"):
         found["publish_at"] = [*_late(live, now), *_neighbours(request, live)]
@@ -118,7 +117,7 @@ def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, li
         found["embargo_until"] = [text % {"time": spoken_exactly(times["embargo_until"])}]
     goes_live = max((times[name] for name in ("publish_at", "embargo_until") if name in times), default=None)
     if goes_live and "unpublish_at" in times and times["unpublish_at"] <= goes_live:
-        found["unpublish_at"] = [_("The article would be taken off before it goes live.")]
+        found["unpublish_at"] = [_("The article would be unpublished before it goes live.")]
     return found
 
 
@@ -128,7 +127,7 @@ def _late(live: datetime, now: datetime) -> Iterator[str]:
 
 
 def _neighbours(request: HttpRequest, live: datetime) -> Iterator[str]:
-    """Other articles that go live in the channel at nearly the same time."""
+    """Articles that go live in the channel at nearly the same time."""
     channel, own = (whole_number(request.GET.get(name, "")) for name in ("channel", "article"))
     if not channel:
         return
@@ -138,4 +137,4 @@ def _neighbours(request: HttpRequest, live: datetime) -> Iterator[str]:
     near = near.exclude(status__in=(status.RETRACTED, status.UNPUBLISHED)).exclude(pk=own)
     for other in near.only("title", "publish_at").order_by("publish_at", "pk")[:SHOWN]:
         clock = f"{timezone.localtime(other.publish_at):%H:%M:%S}"
-        yield _("In the same channel “%(title)s” goes live at %(time)s.") % {"title": other.title, "time": clock}
+        yield _("“%(title)s” in the same channel goes live at %(time)s.") % {"title": other.title, "time": clock}

@@ -1,4 +1,4 @@
-"""The editors' screens for releases: the list, a page for each, and a question before what cannot be taken lightly."""
+"""Admin of releases: list, release page and confirmation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from scheduling.services import read_database_clock
 
 @admin.register(Release)
 class ReleaseAdmin(ModelAdmin):
-    """What goes live together, and when."""
+    """Releases."""
 
     list_display = ["name", "badge", "goes_out", "size", "readiness", "maker"]
     list_filter = ["status"]
@@ -52,38 +52,38 @@ class ReleaseAdmin(ModelAdmin):
     @display(label=BADGES)
     @admin.display(description=_("status"), ordering="status")
     def badge(self, release: Release) -> tuple[str, str]:
-        """The status in its colour."""
+        """The status with its colour."""
         return release.status, release.get_status_display()
 
-    @admin.display(description=_("goes out"), ordering="publish_at", empty_value="—")
+    @admin.display(description=_("goes live"), ordering="publish_at", empty_value="—")
     def goes_out(self, release: Release) -> str | None:
-        """When it goes, or went, out, with the zone."""
+        """Publish time with its zone."""
         moment = release.published_at or release.publish_at
         return spoken_exactly(moment) if moment else None
 
     @admin.display(description=_("articles"), ordering="number")
     def size(self, release: Any) -> int:
-        """How many articles belong to it."""
+        """Number of articles."""
         return int(release.number)
 
     @display(label={"ready": "success", "obstacles": "danger"})
     @admin.display(description=_("ready"))
     def readiness(self, release: Release) -> tuple[str, str] | str:
-        """Whether it would go out as it stands."""
+        """Whether the preflight check passes."""
         if not release.is_pending or not release.number:  # type: ignore[attr-defined]
             return "—"
         problems = len(releases.preflight(release))
         if not problems:
             return "ready", gettext("ready")
-        return "obstacles", ngettext("%d obstacle", "%d obstacles", problems) % problems
+        return "obstacles", ngettext("%d blocking issue", "%d blocking issues", problems) % problems
 
-    @admin.display(description=_("made by"), ordering="created_by__username")
+    @admin.display(description=_("created by"), ordering="created_by__username")
     def maker(self, release: Release) -> str:
-        """Who made it, by name."""
+        """The creator's display name."""
         return named(release.created_by)
 
     def get_urls(self) -> list[URLPattern]:
-        """The release's own addresses, before those of every model."""
+        """The URLs of releases, before the default ones."""
 
         def at(route: str, view: Callable[..., HttpResponse], name: str) -> URLPattern:
             return path(f"<int:pk>/{route}", self.admin_site.admin_view(view), name=f"articles_release_{name}")
@@ -99,23 +99,23 @@ class ReleaseAdmin(ModelAdmin):
         return [*own, *super().get_urls()]
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        """Ask for a name; everything else is on the release's page."""
+        """Ask for a name; everything else is on the release page."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = NameForm(request.POST or None)
         if form.is_valid():
             release = releases.create_release(name=form.cleaned_data["name"], by=request.user)
             return _back_to(release)
-        return self._shown(request, "new", {"title": gettext("Prepare a release"), "form": form})
+        return self._shown(request, "add", {"title": gettext("Create a release"), "form": form})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """The release's page; `?q=` looks for articles to add."""
+        """The release page; `?q=` searches articles to add."""
         return self._page(request, self._release(request, whole_number(object_id)))
 
     def rename(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Give it another name."""
+        """Rename the release."""
         release, form = self._release(request, pk), NameForm(request.POST)
         if not form.is_valid():
             return self._page(request, release, name_form=form)
@@ -124,7 +124,7 @@ class ReleaseAdmin(ModelAdmin):
         )
 
     def schedule(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Give it its time, or move it."""
+        """Schedule or reschedule the release."""
         release, form = self._release(request, pk), TimeForm(request.POST)
         if not form.is_valid():
             return self._page(request, release, time_form=form)
@@ -135,7 +135,7 @@ class ReleaseAdmin(ModelAdmin):
         )
 
     def add_members(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Take the chosen articles in."""
+        """Add the selected articles."""
         release = self._release(request, pk)
         action = request.POST.get("action", "")
         if action not in ("", *ReleaseMember.Action.values):
@@ -146,13 +146,13 @@ class ReleaseAdmin(ModelAdmin):
         return _back_to(release)
 
     def remove_member(self, request: HttpRequest, pk: int, member: int) -> HttpResponse:
-        """Take an article out."""
+        """Remove an article."""
         release = self._release(request, pk)
         found = get_object_or_404(ReleaseMember, pk=member)
         return self._do(request, release, lambda: releases.remove_member(release, member=found, by=request.user))
 
     def dry_run(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The dry run: what would happen, by the same code."""
+        """Run a dry run with the same code as publishing."""
         release = self._release(request, pk)
         try:
             dry_run = releases.dry_run_release(release, by=request.user)
@@ -162,26 +162,28 @@ class ReleaseAdmin(ModelAdmin):
         return self._page(request, release, dry_run=dry_run)
 
     def ask(self, request: HttpRequest, pk: int, transition: str) -> HttpResponse:
-        """Say what a step does and ask; taking it is the answer."""
+        """Confirmation page of a transition; POST makes it."""
         release = self._release(request, pk)
         if transition not in TRANSITIONS:
             raise Http404
         taken = ReleaseTransition(transition)
         if request.method != "POST":
-            return self._shown(request, "ask", {"original": release, "release": release, **question(taken, release)})
+            return self._shown(
+                request, "confirm", {"original": release, "release": release, **question(taken, release)}
+            )
         answer = self._do(request, release, lambda: TRANSITIONS[taken](release, by=request.user))
         return redirect("admin:articles_release_changelist") if release.pk is None else answer
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """For who may prepare releases."""
+        """Users who may create releases."""
         return allows(RIGHT, request.user)
 
     def has_change_permission(self, request: HttpRequest, obj: Release | None = None) -> bool:
-        """Everybody who sees it may open it; the services decide about each step."""
+        """Any user who may view it may open it; the services check each transition."""
         return self.has_view_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Release | None = None) -> bool:
-        """Deleting is a step on its page, for those that never went out."""
+        """Deleting is a transition on the release page."""
         return False
 
     def _release(self, request: HttpRequest, pk: int) -> Release:
@@ -199,7 +201,7 @@ class ReleaseAdmin(ModelAdmin):
         return _back_to(release)
 
     def _notify(self, request: HttpRequest, release: Release) -> None:
-        """What became of it; what would stop it from going out is no success."""
+        """Result message; a warning if there are blocking issues."""
         if not release.pk:
             return self.message_user(request, gettext("The release is deleted."), messages.SUCCESS)
         told = state(release, read_database_clock())
@@ -207,8 +209,8 @@ class ReleaseAdmin(ModelAdmin):
         if not number:
             return self.message_user(request, told, messages.SUCCESS)
         text = ngettext(
-            "As it is, nothing would go out: there is %d blocking issue.",
-            "As it is, nothing would go out: there are %d blocking issues.",
+            "The release cannot be published: there is %d blocking issue.",
+            "The release cannot be published: there are %d blocking issues.",
             number,
         )
         return self.message_user(request, f"{told} {text % number}", messages.WARNING)

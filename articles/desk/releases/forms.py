@@ -1,4 +1,4 @@
-"""The forms of the release screens."""
+"""Forms of the release admin."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from articles.desk.time_field import ZonedTimeField
 from articles.models import Release, ReleaseMember
 from articles.releases import NAME_LENGTH
 
-FITTING = ("", _("What fits: publish it, or put its newer text out"))
+FITTING = ("", _("Automatic: publish the article, or publish its update"))
 
 
 class NameForm(forms.Form):
-    """What a release is called."""
+    """Name of a release."""
 
     name = forms.CharField(
         label=_("Name"),
         max_length=NAME_LENGTH,
         widget=UnfoldAdminTextInputWidget,
-        help_text=_("For the newsroom alone, such as “Budget day, 11 o’clock”."),
+        help_text=_("For the newsroom only, such as “Budget day, 11 o’clock”."),
     )
 
 
 class TimeForm(forms.Form):
-    """When all of it goes out."""
+    """Publish time of a release."""
 
-    publish_at = ZonedTimeField(label=_("Goes out at"), help_text=_("Everything in it goes live at this second."))
+    publish_at = ZonedTimeField(label=_("Goes live at"), help_text=_("All its articles go live at this time."))
 
 
 class JoinForm(forms.Form):
-    """Into which release some articles come, and what happens to them."""
+    """The release to add articles to, and their action."""
 
     release = forms.ModelChoiceField(
         label=_("Release"),
         queryset=Release.objects.pending().order_by("-updated_at"),
         required=False,
-        empty_label=_("A new one"),
+        empty_label=_("New release"),
         widget=UnfoldAdminSelectWidget,
     )
     name = forms.CharField(
         label=_("Name of the new release"), max_length=NAME_LENGTH, required=False, widget=UnfoldAdminTextInputWidget
     )
     what = forms.ChoiceField(
-        label=_("What happens to them"),
+        label=_("Action for these articles"),
         choices=[FITTING, (ReleaseMember.Action.UNPUBLISH, ReleaseMember.Action.UNPUBLISH.label)],
         required=False,
         widget=UnfoldAdminSelectWidget,
     )
 
     def clean(self) -> None:
-        """A new release needs a name."""
+        """Require a name for a new release."""
         super().clean()
         if not self.cleaned_data.get("release") and not self.cleaned_data.get("name", "").strip():
-            self.add_error("name", _("Choose a release, or give the new one a name."))
+            self.add_error("name", _("Choose a release, or name a new one."))

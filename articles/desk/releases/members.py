@@ -1,4 +1,4 @@
-"""Taking articles into a release: from its page, or from the list of articles."""
+"""Adding articles to a release, from its page or from the article list."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SHOWN_REFUSALS = 5
 
 @dataclass
 class Outcome:
-    """How many articles came into a release, and why others did not."""
+    """Number of articles added, and errors of the others."""
 
     done: int = 0
     refusals: list[str] = field(default_factory=list)
 
 
 def take_in(release: Release, articles: Iterable[Article], *, action: str, by: Actor) -> Outcome:
-    """Add articles one by one: one that is refused keeps no other out."""
+    """Add articles one by one; an error does not affect the others."""
     outcome = Outcome()
     for article in articles:
         try:
@@ -45,7 +45,7 @@ def take_in(release: Release, articles: Iterable[Article], *, action: str, by: A
 
 
 def report(request: HttpRequest, outcome: Outcome) -> None:
-    """Tell the person."""
+    """Show the result as messages."""
     if outcome.done:
         text = ngettext("%d article is in the release.", "%d articles are in the release.", outcome.done)
         messages.success(request, text % outcome.done)
@@ -55,9 +55,9 @@ def report(request: HttpRequest, outcome: Outcome) -> None:
         messages.warning(request, _("… and %d more.") % more)
 
 
-@admin.action(description=gettext_lazy("Add to a release…"), permissions=["schedule_release"])
+@admin.action(description=gettext_lazy("Add to release…"), permissions=["schedule_release"])
 def add_to_release(screen: Any, request: HttpRequest, chosen: QuerySet[Article]) -> HttpResponse:
-    """Ask which release, then take every chosen article in that can be."""
+    """Ask for the release, then add the selected articles."""
     form = JoinForm(request.POST if "what" in request.POST else None)
     if form.is_valid():
         typed = form.cleaned_data
@@ -66,10 +66,10 @@ def add_to_release(screen: Any, request: HttpRequest, chosen: QuerySet[Article])
         return redirect("admin:articles_release_change", release.pk)
     context = {
         **screen.admin_site.each_context(request),
-        "title": _("Add to a release"),
+        "title": _("Add to release"),
         "form": form,
         "chosen": chosen,
         "opts": screen.model._meta,
         "checkbox": helpers.ACTION_CHECKBOX_NAME,
     }
-    return TemplateResponse(request, "articles/desk/releases/join.html", context)
+    return TemplateResponse(request, "articles/desk/releases/add_articles.html", context)

@@ -1,4 +1,4 @@
-"""What the page of a release shows: where it stands, its articles and what is wrong with each, and what can be done."""
+"""Context of the release page: state, articles with their issues, and transitions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BADGES = {
     Status.CANCELLED.value: "default",
     Status.ROLLED_BACK.value: "warning",
 }
-"""The colour of each status."""
+"""Badge colour by status."""
 
 TRANSITIONS: Mapping[str, Callable[..., None]] = {
     ReleaseTransition.PUBLISH: releases.publish_release_now,
@@ -44,29 +44,29 @@ TRANSITIONS: Mapping[str, Callable[..., None]] = {
     ReleaseTransition.ROLL_BACK: releases.roll_back_release,
     ReleaseTransition.DELETE: releases.delete_release,
 }
-"""The steps that are asked about before they are taken."""
+"""Transitions that are confirmed first."""
 
 _QUESTIONS: Mapping[ReleaseTransition, Promise] = {
-    ReleaseTransition.PUBLISH: _("All of these go live at once, as soon as you confirm:"),
+    ReleaseTransition.PUBLISH: _("All of these go live as soon as you confirm:"),
     ReleaseTransition.CANCEL: _(
-        "It does not go out. Its articles stay approved, have no times, and are free for other releases:"
+        "The release is not published. Its articles stay approved and unscheduled, and can join other releases:"
     ),
-    ReleaseTransition.REOPEN: _("Its articles lose the times they have got meanwhile, and belong to it again:"),
-    ReleaseTransition.ROLL_BACK: _("Each article stands again where it stood before, all in the same instant:"),
+    ReleaseTransition.REOPEN: _("Its articles lose any time set since, and belong to this release again:"),
+    ReleaseTransition.ROLL_BACK: _("All its articles return to their earlier state at once:"),
     ReleaseTransition.DELETE: _(
-        "Nothing of it is left but its entries in the audit record. Its articles stay, without times:"
+        "The release is deleted. Only its audit log entries stay. Its articles stay, unscheduled:"
     ),
 }
 
 _UNDONE: Mapping[str, Promise] = {
-    Action.PUBLISH: _("Readers no longer see it; it is approved and has no time."),
-    Action.UPDATE: _("Readers see the earlier text; the newer one stays approved and waits."),
+    Action.PUBLISH: _("Readers no longer see it. It is approved and not scheduled."),
+    Action.UPDATE: _("Readers see the earlier text. The update stays approved and pending."),
     Action.UNPUBLISH: _("Readers see it again."),
 }
 
 
 def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict[str, Any]:
-    """Everything the template needs."""
+    """The template context."""
     now = read_database_clock()
     members = members_without_texts(release)
     problems = releases.preflight(release) if release.is_pending else []
@@ -96,28 +96,28 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
 
 
 def state(release: Release, now: Any) -> str:
-    """One sentence that says where a release stands and what happens next."""
+    """One sentence: state of the release and what happens next."""
     moment = release.published_at or release.publish_at
     values = {"time": spoken_exactly(moment) if moment else "—"}
     if release.status == Status.SCHEDULED and moment is not None and moment <= now:
-        return gettext("It was to go out on %(time)s, and no worker has taken it up yet.") % values
+        return gettext("It was due on %(time)s. No worker has started it yet.") % values
     return _SENTENCES[release.status]() % values
 
 
 _SENTENCES: Mapping[str, Callable[[], str]] = {
-    Status.DRAFT: lambda: gettext("It has no time yet. Add articles, then schedule or publish it."),
-    Status.SCHEDULED: lambda: gettext("It goes out on %(time)s, all of it or nothing."),
-    Status.PUBLISHED: lambda: gettext("It went out on %(time)s."),
+    Status.DRAFT: lambda: gettext("Not scheduled. Add articles, then schedule or publish it."),
+    Status.SCHEDULED: lambda: gettext("Scheduled for %(time)s. All articles go live, or none."),
+    Status.PUBLISHED: lambda: gettext("Published on %(time)s."),
     Status.FAILED: lambda: gettext(
-        "Nothing of it went out on %(time)s. Mend what is named, then schedule or publish it again."
+        "Failed on %(time)s; no article was published. Fix the issues below, then schedule or publish it again."
     ),
-    Status.CANCELLED: lambda: gettext("It does not go out, and its articles are free."),
-    Status.ROLLED_BACK: lambda: gettext("It went out on %(time)s and was rolled back."),
+    Status.CANCELLED: lambda: gettext("Cancelled. Its articles can join other releases."),
+    Status.ROLLED_BACK: lambda: gettext("Published on %(time)s and rolled back."),
 }
 
 
 def question(transition: ReleaseTransition, release: Release) -> dict[str, Any]:
-    """What is asked before a step, with the articles and what would become of each."""
+    """Context of the confirmation page, with the effect on each article."""
     problems = releases.preflight(release) if transition is ReleaseTransition.PUBLISH else []
     is_possible = release.status in RELEASE_TRANSITIONS[transition].sources
     return {
@@ -135,9 +135,9 @@ def _consequence(transition: ReleaseTransition, member: ReleaseMember) -> str:
     if transition is not ReleaseTransition.ROLL_BACK:
         return member.get_action_display() if transition is ReleaseTransition.PUBLISH else ""
     if member.article is None:
-        return gettext("It was deleted meanwhile; it stays so.")
+        return gettext("Deleted since; it stays deleted.")
     if member.article.status == Article.Status.RETRACTED:
-        return gettext("It was killed meanwhile; it stays so.")
+        return gettext("Retracted since; it stays retracted.")
     return str(_UNDONE[member.action])
 
 
@@ -165,16 +165,16 @@ def _row(member: ReleaseMember, problems: Iterable[Problem]) -> dict[str, Any]:
 
 
 def _alternative(member: ReleaseMember) -> tuple[str, Promise] | None:
-    """What else could happen to an article that is out."""
+    """The other possible action for a published article."""
     if member.action == Action.UPDATE:
-        return Action.UNPUBLISH.value, _("Take it off instead")
+        return Action.UNPUBLISH.value, _("Unpublish it instead")
     if member.action == Action.UNPUBLISH and member.article and member.article.pending_update:
-        return Action.UPDATE.value, _("Put its newer text out instead")
+        return Action.UPDATE.value, _("Publish its update instead")
     return None
 
 
 def _found(query: str, request: HttpRequest) -> Iterable[Article]:
-    """Articles that a release could take in, the latest changed first."""
+    """Articles that can be added, latest change first."""
     gone = (Article.Status.UNPUBLISHED, Article.Status.RETRACTED)
     free = Article.objects.exclude(status__in=gone).exclude(memberships__holds=True)
     screen = admin.site.get_model_admin(Article)

@@ -1,4 +1,4 @@
-"""The screen on which a reviewer reads what is new in a text, and decides about it."""
+"""The review page: changes of a text, and the decision."""
 
 from __future__ import annotations
 
@@ -28,49 +28,49 @@ from articles.workflow import Transition
 from scheduling.services import read_database_clock
 
 LOOKED_AT = 200
-"""Waiting articles among which the next one is looked for."""
+"""Waiting articles searched for the next one."""
 
 
 class DecisionForm(forms.Form):
-    """What a reviewer sends: which revision he read and, if he refuses it, why."""
+    """The decision: the reviewed revision and, for a rejection, the feedback."""
 
     revision = forms.IntegerField(min_value=1)
     reason = forms.CharField(
-        label=gettext_lazy("Reason, if you refuse it"),
+        label=gettext_lazy("Feedback to author, if you reject it"),
         required=False,
         max_length=500,
         widget=UnfoldAdminTextareaWidget({"rows": 3}),
-        help_text=gettext_lazy("The author reads this."),
+        help_text=gettext_lazy("Shown to the author."),
     )
     override_reason = forms.CharField(
         label=gettext_lazy("Reason for the override"),
         required=False,
         max_length=500,
         widget=UnfoldAdminTextareaWidget({"rows": 2}),
-        help_text=gettext_lazy("The audit log keeps this, and that it was an override."),
+        help_text=gettext_lazy("The reason and the override are recorded in the audit log."),
     )
     sure = forms.BooleanField(
-        label=gettext_lazy("I know that no other person has approved this text."),
+        label=gettext_lazy("I know that no other user has approved this text."),
         required=False,
         widget=UnfoldBooleanWidget,
     )
 
     def clean(self) -> dict[str, Any]:
-        """An override is confirmed, and has a reason."""
+        """An override needs a confirmation and a reason."""
         values = super().clean() or self.cleaned_data
         if "override" in self.data:
             if not values.get("sure"):
-                self.add_error("sure", _("Confirm that you override the rule."))
+                self.add_error("sure", _("Confirm the override."))
             if not values.get("override_reason", "").strip():
                 self.add_error("override_reason", _("Say why it is approved although the rule forbids it."))
         return values
 
 
 class DecidingScreen(ModelAdmin):
-    """A waiting article with what changed since its last approval; after a decision comes the next one."""
+    """A waiting article with its changes since the last approval; after a decision the next one is shown."""
 
     def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **options: Any) -> Any:
-        """Show the text, or do what the button says."""
+        """Show the text, or process the decision."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         form = DecisionForm(request.POST or None)
@@ -80,7 +80,7 @@ class DecidingScreen(ModelAdmin):
             if answer:
                 return answer
         if row is None:
-            self.message_user(request, _("This article does not wait for a reviewer any more."), messages.WARNING)
+            self.message_user(request, _("This article no longer needs review."), messages.WARNING)
             return redirect("admin:articles_queuedarticle_changelist")
         return self._page(request, row, form)
 
@@ -88,7 +88,7 @@ class DecidingScreen(ModelAdmin):
         return self.get_queryset(request).filter(pk=whole_number(pk)).first()
 
     def _act(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse | None:
-        """Do it and answer; None when it was refused, with the reason on the screen."""
+        """Process it and return a response; None on an error, which is shown on the page."""
         article, by = Article.objects.get(pk=row.pk), request.user
         is_soft_locked = _soft_lock_of(article, by) is not None
         try:
@@ -109,22 +109,22 @@ class DecidingScreen(ModelAdmin):
         return redirect("admin:articles_queuedarticle_change", article.pk)
 
     def _notify(self, request: HttpRequest, article: Article) -> None:
-        """What became of it, if it was decided."""
+        """Result message of a decision."""
         if "skip" not in request.POST:
             told = f"{state(article, read_database_clock())} {state_of_update(article)}".strip()
             self.message_user(request, f"{article}: {told}", messages.SUCCESS)
 
     def _next(self, request: HttpRequest, row: Any, *, claiming: bool) -> HttpResponse:
-        """The next text this person may decide about; claimed, if the last one was."""
+        """Redirect to the next article to review; claimed if the last one was."""
         for other in self._others(request, row):
             if claiming and not _claimed(other.pk, request.user):
                 continue
             return redirect("admin:articles_queuedarticle_change", other.pk)
-        self.message_user(request, _("Nothing else waits for you."), messages.INFO)
+        self.message_user(request, _("No more articles to review."), messages.INFO)
         return redirect("admin:articles_queuedarticle_changelist")
 
     def _others(self, request: HttpRequest, row: Any) -> Iterator[Any]:
-        """What else waits and is free, those that came in after `row` first."""
+        """Other free articles in the queue, first those after `row`."""
         rows = self.get_queryset(request).exclude(pk=row.pk).select_related("soft_lock", "author")
         now, place = read_database_clock(), (row.since, row.pk)
         waiting = sorted(rows.order_by("since", "pk")[:LOOKED_AT], key=lambda other: (other.since, other.pk) < place)
@@ -176,7 +176,7 @@ def _decide(request: HttpRequest, article: Article, form: DecisionForm) -> None:
 
 
 def _soft_lock_of(article: Article, by: Actor | None = None) -> SoftLock | None:
-    """The claim that counts now, if there is one; with `by`, only that person's."""
+    """The current claim; with `by`, only that user's."""
     soft_lock = SoftLock.objects.select_related("user").filter(article=article).first()
     if soft_lock is None or not soft_lock.counts_at(read_database_clock()):
         return None
@@ -184,7 +184,7 @@ def _soft_lock_of(article: Article, by: Actor | None = None) -> SoftLock | None:
 
 
 def _claimed(pk: int, by: Actor) -> bool:
-    """Claim it, unless somebody else was faster."""
+    """Claim it, unless another user was faster."""
     try:
         publishing.soft_lock(Article(pk=pk), by=by)
     except ArticleError:

@@ -1,4 +1,4 @@
-"""The screen on which the newsroom chooses whether the automatic review may approve."""
+"""Review policy: whether automatic review may approve."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PolicyForm(forms.Form):
     """The three choices."""
 
     machine = forms.ChoiceField(
-        label=_("Who approves a text without automatic findings"),
+        label=_("Who approves texts with no automatic findings"),
         choices=ReviewPolicy.Machine.choices,
         widget=UnfoldAdminRadioSelectWidget,
     )
@@ -33,14 +33,14 @@ class PolicyForm(forms.Form):
 
 @admin.register(ReviewPolicy)
 class ReviewPolicyAdmin(ModelAdmin):
-    """One screen instead of a list: the newsroom has one policy."""
+    """One form instead of a list: there is one policy."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The screen."""
+        """The form."""
         return [path("", self.admin_site.admin_view(self.choose), name="articles_reviewpolicy_changelist")]
 
     def choose(self, request: HttpRequest) -> HttpResponse:
-        """Show the choice, and keep another one."""
+        """Show and save the policy."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         may_choose = self.has_change_permission(request)
@@ -49,7 +49,7 @@ class ReviewPolicyAdmin(ModelAdmin):
             if not may_choose:
                 raise PermissionDenied
             choose_policy(form.cleaned_data["machine"], by=request.user)
-            self.message_user(request, gettext("It counts from now on: %s.") % who_approves(), messages.SUCCESS)
+            self.message_user(request, gettext("Active from now on: %s.") % who_approves(), messages.SUCCESS)
             return redirect("admin:articles_reviewpolicy_changelist")
         context: dict[str, Any] = {
             **self.admin_site.each_context(request),
@@ -64,7 +64,7 @@ class ReviewPolicyAdmin(ModelAdmin):
 
 
 def who_approves() -> str:
-    """What counts now, in a sentence."""
+    """The current policy in a sentence."""
     return str(ReviewPolicy.chosen().label)
 
 

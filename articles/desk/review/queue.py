@@ -1,4 +1,4 @@
-"""The review queue: what waits for a reviewer, the longest first, and who is on it."""
+"""The review queue: articles that need review, oldest first, with their reviewer."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from scheduling.services import read_database_clock
 Status = Article.Status
 
 SINCE = Coalesce(F("update__updated_at"), F("updated_at"))
-"""When a waiting text was last changed or handed in."""
+"""Time of the last change or submission."""
 HEADLINE = Coalesce(F("update__draft__title"), F("title"))
-"""That of the text to be decided."""
+"""Headline of the text to review."""
 
 
 @admin.register(QueuedArticle)
 class ReviewQueueAdmin(DecidingScreen):
-    """The list; a row leads to the screen on which a reviewer reads the text and decides."""
+    """The queue; a row links to the review page."""
 
-    counted = gettext_lazy("articles for review")
+    counted = gettext_lazy("articles to review")
     list_display = ["headline", "why", "writer", "channel", "waiting_since", "reviewer"]
     list_filter = ["channel"]
     search_fields = ["title", "update__draft__title"]
     ordering = [SINCE.asc(), "pk"]
     list_per_page = 50
     show_full_result_count = False
-    search_help_text = gettext_lazy("A word of the headline")
+    search_help_text = gettext_lazy("Search headlines")
     list_select_related = ["author", "channel", "soft_lock__user", "update"]
     actions = ["claim", "unclaim"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """What needs a reviewer: articles, and the newer texts of articles; with its headline and when it came in."""
+        """Articles and updates that need review, with headline and time."""
         pending_update = Q(update__draft__isnull=False, update__status=Status.MANUAL_REVIEW)
         own = Q(status=Status.MANUAL_REVIEW)
         articles: QuerySet[Any] = super().get_queryset(request)
@@ -55,11 +55,9 @@ class ReviewQueueAdmin(DecidingScreen):
         return waiting
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Articles come here by themselves."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """They leave by a decision."""
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -71,35 +69,35 @@ class ReviewQueueAdmin(DecidingScreen):
 
     @admin.display(description=gettext_lazy("headline"), ordering="headline")
     def headline(self, article: QueuedArticle) -> str:
-        """What the text is called now."""
+        """The current headline."""
         return str(article.headline)  # type: ignore[attr-defined]
 
-    @admin.display(description=gettext_lazy("why"))
+    @admin.display(description=gettext_lazy("reason"))
     def why(self, article: QueuedArticle) -> str:
-        """What the automatic review says."""
+        """Result of the automatic review."""
         pending_update = article.pending_update
         reason = pending_update.status_reason if pending_update and pending_update.draft_id else article.status_reason
-        return reason or _("A person decides.")
+        return reason or _("Needs human review.")
 
     @admin.display(description=gettext_lazy("author"), ordering="author__username")
     def writer(self, article: QueuedArticle) -> str:
-        """Who wrote it, by name."""
+        """The author's display name."""
         return named(article.author)
 
     @admin.display(description=gettext_lazy("waiting since"), ordering="since")
     def waiting_since(self, article: QueuedArticle) -> str:
-        """When its text was last changed or handed in."""
+        """Time of the last change or submission."""
         return spoken(article.since)  # type: ignore[attr-defined]
 
     @admin.display(description=gettext_lazy("reviewer"), ordering="soft_lock__user", empty_value="—")
     def reviewer(self, article: QueuedArticle) -> str | None:
-        """Who is on it."""
+        """The reviewer who claimed it."""
         found = getattr(article, "soft_lock", None)
         return named(found.user) if found and found.counts_at(read_database_clock()) else None
 
     @admin.action(description=gettext_lazy("Claim"))
     def claim(self, request: HttpRequest, chosen: QuerySet[Any]) -> HttpResponse | None:
-        """Take the chosen articles; a single one is opened."""
+        """Claim the selected articles; a single one is opened."""
         done = self._for_each(request, chosen, soft_lock)
         if len(done) == 1:
             return redirect("admin:articles_queuedarticle_change", done[0].pk)
@@ -107,7 +105,7 @@ class ReviewQueueAdmin(DecidingScreen):
 
     @admin.action(description=gettext_lazy("Unclaim"))
     def unclaim(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
-        """Let others have the chosen articles."""
+        """Unclaim the selected articles."""
         self._for_each(request, chosen, release_soft_lock)
 
     def _for_each(self, request: HttpRequest, chosen: QuerySet[Any], act: Any) -> list[Article]:
@@ -119,6 +117,6 @@ class ReviewQueueAdmin(DecidingScreen):
             except ArticleError as refusal:
                 self.message_user(request, f"{article}: {refusal}", messages.WARNING)
         if done:
-            text = ngettext("Done with %d article.", "Done with %d articles.", len(done)) % len(done)
+            text = ngettext("%d article updated", "%d articles updated", len(done)) % len(done)
             self.message_user(request, text, messages.SUCCESS)
         return done

@@ -60,10 +60,10 @@ class Dated(SavesOnlyChanges):
     byline: models.CharField[str, str]
 
     text_changed_at = models.DateTimeField(
-        _("last change of what readers see"),
+        _("last change visible to readers"),
         null=True,
         editable=False,
-        help_text=_("May be before it goes live; empty: not since then."),
+        help_text=_("May be before it goes live. Empty if unchanged since."),
     )
 
     class Meta:

@@ -1,28 +1,28 @@
-// Does a step with many articles chunk after chunk while the page is open, and shows how far it got.
+// Advances a bulk action in chunks while the page is open, and shows its progress.
 (() => {
     const root = document.getElementById("bulk-action");
-    const PAUSE = 150; // milliseconds between two chunks, for others who write
+    const PAUSE = 150; // milliseconds between chunks, to let other writers through
     const AFTER_ERROR = 2000;
     const LABEL = ".desk-progress";
 
     const isFinished = () => root.firstElementChild.hasAttribute("data-finished");
 
-    const step = async () => {
+    const advance = async () => {
         let pause = PAUSE;
         try {
             const headers = { "X-CSRFToken": root.dataset.token, "X-Requested-With": "fetch" };
-            const answer = await fetch(root.dataset.address, { method: "POST", headers, redirect: "error" });
-            if (!answer.ok) throw new Error(answer.status);
-            root.innerHTML = await answer.text();
+            const response = await fetch(root.dataset.address, { method: "POST", headers, redirect: "error" });
+            if (!response.ok) throw new Error(response.status);
+            root.innerHTML = await response.text();
         } catch {
             pause = AFTER_ERROR;
         }
         if (isFinished()) {
-            document.getElementById("bulk-action-news").textContent = root.querySelector(LABEL).textContent;
+            document.getElementById("bulk-action-live-region").textContent = root.querySelector(LABEL).textContent;
         } else {
-            setTimeout(step, pause);
+            setTimeout(advance, pause);
         }
     };
 
-    if (!isFinished()) step();
+    if (!isFinished()) advance();
 })();

@@ -1,6 +1,6 @@
-// Moving entries of the calendar: by mouse, pen and touch (the grip), and by keyboard (M, arrows, Enter, Escape).
-// Nothing moves on the screen until the newsroom has agreed; then the days are fetched anew. Wall times are kept as
-// dates in UTC, so that no zone of this machine interferes: what they mean is decided by the newsroom.
+// Rescheduling calendar entries by mouse, pen and touch (handle) and by keyboard (M, arrows, Enter, Escape). The server
+// confirms each change before it is shown; then the days are fetched again. Wall times are stored as dates in UTC, so the
+// time zone of this device does not matter.
 (() => {
     const MINUTE = 60_000;
     const DAY = 24 * 60 * MINUTE;
@@ -32,7 +32,7 @@
         said.textContent = text;
     };
 
-    // Picking up, aiming, dropping
+    // Select, move, drop
 
     const pick = (entry) => {
         if (!entry.dataset.seen) return say(texts.fixed, "refused");
@@ -76,7 +76,7 @@
         await ask({ key, seen, at: write(to) });
     };
 
-    // Asking the newsroom
+    // Server requests
 
     const ask = async (fields) => {
         const body = new FormData(question.querySelector("form"));
@@ -144,7 +144,7 @@
 
     document.addEventListener("keydown", (event) => pressed(event) && event.preventDefault());
 
-    // By pointer: a mouse takes an entry anywhere, a finger takes its grip
+    // By pointer: a mouse drags an entry anywhere, touch needs the handle
 
     const aimAt = (event) => {
         const slot = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-wall]");
@@ -206,7 +206,7 @@
     document.addEventListener("contextmenu", (event) => pointer?.isDragging && event.preventDefault());
     document.addEventListener("dragstart", (event) => event.target.closest?.("#calendar .entry") && event.preventDefault());
 
-    // Filters, and what others move meanwhile
+    // Filters, and changes by other users
 
     document.addEventListener("change", (event) => event.target.closest(".filters")?.requestSubmit());
     setInterval(() => document.hidden || picked || pointer || question.open || refresh().catch(() => {}), REFRESH);

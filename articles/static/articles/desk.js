@@ -1,7 +1,7 @@
-// Lets those parts of unfold's frame be used by keyboard and named by a screen reader that only answer to a mouse or
-// show nothing but an icon. Looks again whenever something is added to the page.
+// Accessibility fixes for unfold: keyboard access for click-only elements, names for icon-only buttons. Applied again
+// whenever the page changes.
 (() => {
-    // The beginning of what a click does, and what that is called.
+    // Start of the click handler → label.
     const ACTIONS = {
         sidebarDesktopOpen: "menu",
         sidebarMobileOpen: "menu",
@@ -29,7 +29,7 @@
         element.addEventListener("keydown", press);
     };
 
-    const wordsOf = (element) => {
+    const textOf = (element) => {
         const copy = element.cloneNode(true);
         copy.querySelectorAll(ICON).forEach((icon) => icon.remove());
         return copy.textContent.trim();
@@ -42,7 +42,7 @@
     const nameAction = (element) => {
         const action = element.getAttribute("x-on:click");
         const found = Object.keys(ACTIONS).find((start) => action.startsWith(start));
-        if (found) name(element, [wordsOf(element), texts[ACTIONS[found]]].filter(Boolean).join(": "));
+        if (found) name(element, [textOf(element), texts[ACTIONS[found]]].filter(Boolean).join(": "));
     };
 
     const nameCell = (input) => {
@@ -55,7 +55,7 @@
         name(input, select?.labels?.[0]?.textContent.trim() || texts.search);
     };
 
-    // What is chosen may change, so the name is made again each time.
+    // The selected option may change, so the name is set each time.
     const nameChoice = (box) => {
         const select = box.closest(".select2-container")?.previousElementSibling;
         const words = [select?.labels?.[0], select?.selectedOptions?.[0]].map((element) => element?.textContent.trim());
@@ -65,14 +65,14 @@
 
     const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
 
-    const mend = () => {
+    const apply = () => {
         each("[x-on\\:click]", (element) => {
             makeButton(element);
             nameAction(element);
         });
         each("#content:not([role])", (content) => content.setAttribute("role", "main"));
         each("#searchbar-submit", (element) => name(element, texts.search));
-        each("a[href], button", (element) => element.querySelector(ICON) && !wordsOf(element) && name(element, element.title || texts.start));
+        each("a[href], button", (element) => element.querySelector(ICON) && !textOf(element) && name(element, element.title || texts.start));
         each(".result-list td[data-label] input:not([type=hidden])", nameCell);
         each(".select2-search__field", nameSearch);
         each(".select2-selection--single .select2-selection__rendered", nameChoice);
@@ -82,20 +82,20 @@
         each(`${ICON}:not([role], [aria-hidden])`, (icon) => icon.setAttribute("aria-hidden", "true"));
     };
 
-    // Nothing is shown until unfold's scripts have run, and a browser does not wait that long with `autofocus`.
+    // Unfold shows the page only after its scripts have run, too late for `autofocus`.
     const focus = () => document.activeElement === document.body && document.querySelector("[autofocus]")?.focus();
 
     document.addEventListener("DOMContentLoaded", () => {
         focus();
         texts = document.querySelector("meta[name=desk-texts]").dataset;
-        mend();
+        apply();
         let isPlanned = false;
         new MutationObserver(() => {
             if (isPlanned) return;
             isPlanned = true;
             requestAnimationFrame(() => {
                 isPlanned = false;
-                mend();
+                apply();
             });
         }).observe(document.body, { childList: true, subtree: true });
     });

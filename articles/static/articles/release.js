@@ -1,4 +1,4 @@
-// Counts down to a release on the server's clock, and shows the page anew once, just after it was due.
+// Counts down to a release on the server clock and reloads the page once, just after it was due.
 (() => {
     const AFTER_DUE = 1500;
     const language = document.documentElement.lang || "en";

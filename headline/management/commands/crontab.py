@@ -1,8 +1,8 @@
-"""django-crontab's command, whose jobs also find the environment in which they were installed.
+"""django-crontab's command, extended so that its jobs get the environment in which they were installed.
 
-Cron starts its jobs with an empty environment, and a password does not belong on a command line that `ps` shows to
-everybody. The jobs therefore read the file that `ENV_FILE` names. Without one, `crontab add` leaves the variables in a
-file for its owner's eyes; `check` warns when they have changed since, and `crontab add` writes it anew.
+Cron starts jobs with an empty environment, and passwords must not be on a command line, which `ps` shows to all users.
+So the jobs read the file that `ENV_FILE` names. Without one, `crontab add` stores the variables in a file that only its
+owner can read; `check` warns when they have changed since, and `crontab add` writes it again.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ class Command(crontab.Command):  # type: ignore[misc]  # django-crontab has no t
     """Add, show, run or remove the jobs of the CRONJOBS setting."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Keep the environment as long as the jobs are installed."""
+        """Store the environment while the jobs are installed."""
         if options["subcommand"] == "add":
-            _remember_environment()
+            _store_environment()
         super().handle(*args, **options)
         if options["subcommand"] == "remove":
             settings.CRON_COPY.unlink(missing_ok=True)
 
 
-def _remember_environment() -> None:
+def _store_environment() -> None:
     file = settings.CRON_ENVIRONMENT
     if file != settings.CRON_COPY:
         if names := differing(file):
-            fault = f"{file} does not say what this process was started with: {', '.join(names)}."
+            fault = f"{file} differs from the environment of this process: {', '.join(names)}."
             raise CommandError(f"{fault} Correct that file, which the jobs read too, and try again.")
         settings.CRON_COPY.unlink(missing_ok=True)
         return

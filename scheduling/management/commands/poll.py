@@ -1,4 +1,4 @@
-"""`manage.py poll`: run what is due, once, for a while or for ever."""
+"""`manage.py poll`: run due tasks once, for some seconds, or until stopped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scheduling.worker import Worker, runnable
 
 
 class Command(BaseCommand):
-    """Arguments, then a `Worker`."""
+    """Parses the arguments and runs a `Worker`."""
 
     help = "Run due tasks until there are none, or keep working with --for or --forever."
 
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("--batch", type=int, metavar="N", help="tasks taken from the queue at once at most")
         parser.add_argument(
             "--processes", type=int, default=1, metavar="N",
-            help="with --forever: so many worker processes, each replaced when it dies or hangs",
+            help="with --forever: number of worker processes, each replaced when it dies or hangs",
         )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -70,18 +70,18 @@ class Command(BaseCommand):
             report = worker.run(stopping, seconds=options["seconds"], beat=beat)
         else:
             report = worker.drain()
-        self.stdout.write(_line(report))
+        self.stdout.write(_summary(report))
         if report.refused and not (options["forever"] or options["seconds"]):
-            raise CommandError(_refusal(worker))
+            raise CommandError(_refused_message(worker))
 
 
-def _refusal(worker: Worker) -> str:
+def _refused_message(worker: Worker) -> str:
     reasons = {
         f"{row['task_type']}: {Trouble(row['trouble']).label} {row['error']}" for row in worker.breakers.report()
     }
     return "\n".join(["tasks were refused, they are still pending:", *sorted(reasons)])
 
 
-def _line(report: RunReport) -> str:
+def _summary(report: RunReport) -> str:
     late_max_ms = round(report.late_max.total_seconds() * 1000)
     return f"executed={report.executed} failed={report.failed} late_max_ms={late_max_ms}"

@@ -1,4 +1,4 @@
-"""`manage.py refresh`: bring the queue in step with the database."""
+"""`manage.py refresh`: synchronise the queue with the database."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from scheduling.shutdown import stop_on_signals
 
 
 class Command(BaseCommand):
-    """Arguments, loop, `services.refresh`."""
+    """Runs `services.refresh` once, or repeatedly with `--for`."""
 
-    help = "Load the tasks of the coming minutes into the queue, give lost ones out again, and mend."
+    help = "Load the tasks of the coming minutes into the queue, requeue lost ones, and reconcile."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -44,15 +44,15 @@ class Command(BaseCommand):
             report = refresh()
         except Error as error:
             connections.close_all()
-            raise CommandError(f"the database failed, nothing is lost, run it again: {error}") from error
+            raise CommandError(f"the database failed, no task is lost, run it again: {error}") from error
         except ReconcilersFailed as failure:
             self._print(failure.report)
-            raise CommandError(f"{failure} The log says why; all else was done.") from failure
+            raise CommandError(f"{failure} The log has the reason; the rest of the pass is done.") from failure
         self._print(report)
         if report.skipped:
-            self.stderr.write("Another node is refreshing at this moment.")
+            self.stderr.write("Another node is refreshing now.")
 
     def _print(self, report: RefreshReport) -> None:
         self.stdout.write(
-            f"loaded={report.loaded} promoted={report.promoted} requeued={report.requeued} healed={report.healed}"
+            f"loaded={report.loaded} promoted={report.promoted} requeued={report.requeued} healed={report.reconciled}"
         )

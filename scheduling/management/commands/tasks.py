@@ -1,4 +1,4 @@
-"""`manage.py tasks`: look at tasks and their records; retry, cancel and prune them."""
+"""`manage.py tasks`: list and show tasks; retry, cancel and prune them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from scheduling.services.finding import PENDING, STATUSES, find_task, find_tasks
 from scheduling.services.measuring import failed_by_type, lateness, overdue_by_topic, pending_by_topic
 from scheduling.services.pruning import prune
 
-_PAGE = 1000  # ids that the bulk forms read at once
+_PAGE = 1000  # ids read at once for --type and --all-failed
 
 
 class Outcome(NamedTuple):
-    """What became of the wish to change a task."""
+    """The result of changing one task."""
 
     task_id: int
     done: bool
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
 
 
 class Command(BaseCommand):
-    """Arguments, a service for each verb, and what it answered."""
+    """Parses the arguments and calls a service for each verb."""
 
     help = "List and show tasks, retry failed ones, cancel pending ones, prune old records, print figures."
 
@@ -42,9 +42,9 @@ class Command(BaseCommand):
         _add_list(verbs.add_parser("list", help="pending tasks, soonest first; with --status others, latest first"))
         _add_show(verbs.add_parser("show", help="everything about one task"))
         _add_retry(verbs.add_parser("retry", help="give failed or cancelled tasks another full set of attempts"))
-        _add_cancel(verbs.add_parser("cancel", help="take pending tasks back"))
+        _add_cancel(verbs.add_parser("cancel", help="cancel pending tasks"))
         _add_prune(verbs.add_parser("prune", help="delete the records of tasks that ended long ago"))
-        _add_stats(verbs.add_parser("stats", help="what waits, is overdue or has failed, and how late tasks ran"))
+        _add_stats(verbs.add_parser("stats", help="pending, overdue and failed tasks, and how late tasks ran"))
         for verb in verbs.choices.values():
             verb.add_argument("--json", action="store_true", help="JSON for programs")
 
@@ -59,16 +59,16 @@ class Command(BaseCommand):
     def _list(self, options: dict[str, Any]) -> None:
         found = find_tasks(options["status"], task_type=options["type"], key=options["key"], limit=options["limit"])
         if options["json"]:
-            self._print_json([output.described(item) for item in found])
+            self._print_json([output.as_dict(item) for item in found])
         else:
-            self.stdout.write(output.as_table(output.HEADINGS, map(output.summarised, found)))
+            self.stdout.write(output.as_table(output.HEADINGS, map(output.as_row, found)))
 
     def _show(self, options: dict[str, Any]) -> None:
         found = find_task(options["task_id"])
         if found is None:
             raise CommandError(_unknown(options["task_id"]))
-        described = output.described(found)
-        self.stdout.write(output.as_json(described) if options["json"] else output.as_list(described))
+        as_dict = output.as_dict(found)
+        self.stdout.write(output.as_json(as_dict) if options["json"] else output.as_list(as_dict))
 
     def _retry(self, options: dict[str, Any]) -> None:
         ids, failed = options["task_ids"], TaskInfoLog.objects.filter(status=TaskInfoLog.Status.FAILED)
@@ -84,12 +84,12 @@ class Command(BaseCommand):
         if ids:
             self._report([_cancel_one(task_id) for task_id in ids], options)
         else:
-            self._tell_count("cancelled", sum(map(cancel_tasks, _pages(TaskInfo.objects.all(), task_type))), options)
+            self._print_count("cancelled", sum(map(cancel_tasks, _pages(TaskInfo.objects.all(), task_type))), options)
 
     def _prune(self, options: dict[str, Any]) -> None:
         days = conf.LOG_RETENTION_DAYS if options["older_than"] is None else options["older_than"]
         cutoff = read_database_clock() - timedelta(days=days)
-        self._tell_count("pruned", sum(prune(cutoff)), options)
+        self._print_count("pruned", sum(prune(cutoff)), options)
 
     def _stats(self, options: dict[str, Any]) -> None:
         now = read_database_clock()
@@ -114,7 +114,7 @@ class Command(BaseCommand):
         if undone := sum(not outcome.done for outcome in outcomes):
             raise CommandError(f"{undone} of {len(outcomes)} could not be changed")
 
-    def _tell_count(self, name: str, count: int, options: dict[str, Any]) -> None:
+    def _print_count(self, name: str, count: int, options: dict[str, Any]) -> None:
         self.stdout.write(output.as_json({name: count}) if options["json"] else f"{name}={count}")
 
     def _print_json(self, value: object) -> None:
@@ -141,7 +141,7 @@ def _unknown(task_id: int) -> str:
 
 
 def _pages(tasks: QuerySet[Any], task_type: str) -> Iterator[list[int]]:
-    """Ids of those of `tasks` that are there now, a page at a time."""
+    """Ids of the current `tasks`, a page at a time."""
     tasks = tasks.filter(task_type=task_type) if task_type else tasks
     last, newest = -1, tasks.aggregate(newest=Max("task_id"))["newest"] or -1
     while last < newest:

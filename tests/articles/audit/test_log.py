@@ -317,11 +317,13 @@ def test_the_facts_of_an_entry_are_read_in_words_and_in_ones_own_zone(client: Cl
     assert "changed: unpublish at, cover, headline" in said
     assert "unpublish at: — → 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in said
     publishing.submit(article, by=editor)
-    assert "newer text: Needs review" in details(client, AuditEntry.objects.of(article)[0])
+    assert "pending update: Needs review" in details(client, AuditEntry.objects.of(article)[0])
     publishing.schedule_update(article, publish_at=end, by=editor)
-    assert "update at: 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in details(client, AuditEntry.objects.of(article)[0])
+    assert "update goes live: 1 Jan 2030, 20:00:00 Asia/Shanghai (UTC+8)" in details(
+        client, AuditEntry.objects.of(article)[0]
+    )
     make_preview_link(article, by=editor, lasts=timedelta(days=1))
     said = details(client, AuditEntry.objects.of(article)[0])
-    assert "ends:" in said
+    assert "expires:" in said
     assert "link:" not in said
     assert "T12:00" not in said

@@ -59,10 +59,10 @@ def with_update(desk: Client, **draft: str) -> Article:
 @pytest.mark.parametrize(
     ("transition", "values", "said", "status"),
     [
-        (Transition.PUBLISH_NOW, {"status": APPROVED}, "Readers see it from this moment on.", Status.PUBLISHED),
-        (Transition.UNPUBLISH, OUT, "Readers do not see it from this moment on.", Status.UNPUBLISHED),
+        (Transition.PUBLISH_NOW, {"status": APPROVED}, "Readers see it immediately.", Status.PUBLISHED),
+        (Transition.UNPUBLISH, OUT, "Readers no longer see it.", Status.UNPUBLISHED),
         (Transition.REPUBLISH, {**OUT, "status": Status.UNPUBLISHED}, "Readers see it again", Status.PUBLISHED),
-        (Transition.RETRACT, OUT, "nothing but this notice: “It was &lt;invented&gt;.”", Status.RETRACTED),
+        (Transition.RETRACT, OUT, "only this notice from now on: “It was &lt;invented&gt;.”", Status.RETRACTED),
     ],
 )
 def test_a_step_that_readers_notice_says_what_happens_and_waits(
@@ -85,7 +85,7 @@ def test_publishing_an_update_names_the_time_it_was_planned_for(desk: Client) ->
     article = with_update(desk)
     page = ask(desk, article, Transition.PUBLISH_UPDATE)
     assert "replaces the live text" in page.text
-    assert "It was planned for" in page.text
+    assert "It was scheduled for" in page.text
     assert Article.objects.get().title == "Old"
     desk.post(form_address(article), response_to(page))
     assert Article.objects.get().title == "Newer"
@@ -94,15 +94,15 @@ def test_publishing_an_update_names_the_time_it_was_planned_for(desk: Client) ->
 def test_publishing_beside_a_draft_says_that_readers_get_the_approved_text(desk: Client) -> None:
     article = make_article("Old", status=APPROVED)
     page = ask(desk, article, Transition.PUBLISH_NOW, title="Never approved")
-    assert "what was written since has to be approved first" in page.text
-    assert "what was written since" not in ask(desk, article, Transition.PUBLISH_NOW).text
+    assert "Later changes need approval first" in page.text
+    assert "Later changes need approval" not in ask(desk, article, Transition.PUBLISH_NOW).text
 
 
 def test_killing_says_that_newer_text_goes_too_and_so_does_the_audit_log(desk: Client) -> None:
     article = with_update(desk, title="Newest")
     page = ask(desk, article, Transition.RETRACT, reason="It was invented.")
-    assert "Its approved newer text (" in page.text
-    assert "The draft of its newer text is discarded" in page.text
+    assert "Its approved update (" in page.text
+    assert "The draft of its update is discarded" in page.text
     desk.post(form_address(article), response_to(page))
     details = AuditEntry.objects.of(article).get(action=Transition.RETRACT).details
     assert details["discarded"] == [2, 3]
@@ -117,7 +117,7 @@ def test_killing_says_that_newer_text_goes_too_and_so_does_the_audit_log(desk: C
 def test_approving_a_text_whose_time_is_past_publishes_only_when_it_is_confirmed(desk: Client) -> None:
     article = make_article(status=Status.MANUAL_REVIEW, publish_at=soon(hours=-1))
     page = ask(desk, article, Transition.APPROVE)
-    assert "Its time to go live is past" in page.text
+    assert "Its publish time is in the past" in page.text
     assert not Article.objects.live(soon()).exists()
     desk.post(form_address(article), response_to(page))
     assert Article.objects.live(soon()).exists()
@@ -142,7 +142,7 @@ def test_what_readers_do_not_notice_is_not_asked_about(desk: Client) -> None:
 def test_what_is_impossible_is_refused_without_a_question(desk: Client) -> None:
     page = ask(desk, make_article(**OUT), Transition.RETRACT)
     assert not is_asked(page)
-    assert "Say what readers are told" in page.text
+    assert "Enter the retraction notice" in page.text
 
 
 def test_a_confirmation_of_what_has_changed_meanwhile_is_refused(desk: Client) -> None:
@@ -175,9 +175,14 @@ def test_a_question_alone_leaves_no_unsaved_work(desk: Client) -> None:
 @pytest.mark.parametrize(
     ("action", "values", "said", "status"),
     [
-        ("unpublish", OUT, "Readers will not see them from that moment on.", Status.UNPUBLISHED),
-        ("republish", {**OUT, "status": Status.UNPUBLISHED}, "Readers will see them again at once", Status.PUBLISHED),
-        ("publish_now", {"status": APPROVED}, "this cannot be undone", Status.PUBLISHED),
+        ("unpublish", OUT, "Readers no longer see these articles.", Status.UNPUBLISHED),
+        (
+            "republish",
+            {**OUT, "status": Status.UNPUBLISHED},
+            "Readers see these articles again immediately",
+            Status.PUBLISHED,
+        ),
+        ("publish_now", {"status": APPROVED}, "This cannot be undone", Status.PUBLISHED),
     ],
 )
 def test_a_step_with_many_articles_that_readers_notice_asks_first(

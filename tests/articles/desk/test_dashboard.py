@@ -67,7 +67,7 @@ def test_what_goes_out_next_comes_in_the_order_of_its_time() -> None:
     make_article("Not approved", publish_at=soon(hours=3))
     coming = opened_by(make_editor()).get(START).context["coming"]
     assert [str(one.subject) for one in coming] == ["First", "Second", "Third"]
-    assert str(coming[0].kind) == "Taken off"
+    assert str(coming[0].kind) == "Unpublish"
 
 
 def test_the_page_names_the_zone_of_its_times() -> None:
@@ -77,7 +77,7 @@ def test_the_page_names_the_zone_of_its_times() -> None:
 def test_what_just_went_out_is_shown_with_how_late_it_was() -> None:
     due = soon(minutes=-5)
     make_article(status=Status.PUBLISHED, publish_at=due, published_at=due + timedelta(milliseconds=14))
-    assert "14 ms late" in page_of(make_editor())
+    assert "on time (14 ms)" in page_of(make_editor())
 
 
 def test_a_missed_time_and_one_that_will_be_missed_are_told_apart() -> None:
@@ -107,7 +107,7 @@ def test_newer_texts_and_releases_that_would_not_go_out_are_at_risk_too() -> Non
     assert [(risk.title, risk.kind) for risk in page.context["at_risk"]] == [
         ("Lame", "Release"), ("Hoped for", "Update"), ("Draft", ""),
     ]  # fmt: skip
-    assert "1 obstacle" in page.text
+    assert "1 blocking issue" in page.text
     assert "Hoped for" in opened_by(editor).get("/admin/articles/article/?concern=at_risk").text
 
 
@@ -127,11 +127,11 @@ def test_a_reviewer_reads_first_what_he_claimed_and_last_what_others_did() -> No
 def test_an_author_sees_his_drafts_and_what_of_his_is_reviewed() -> None:
     author = make_member(Role.AUTHOR)
     make_article("Mine", author=author)
-    make_article("Sent back", author=author, status=Status.REJECTED, status_reason="Names a minor.")
+    make_article("Rejected", author=author, status=Status.REJECTED, status_reason="Names a minor.")
     make_article("Theirs")
     make_article("Read by somebody", author=author, status=Status.MANUAL_REVIEW)
     shown = opened_by(author).get(START)
-    assert {article.title for article in shown.context["drafts"].articles} == {"Mine", "Sent back"}
+    assert {article.title for article in shown.context["drafts"].articles} == {"Mine", "Rejected"}
     assert [article.title for article in shown.context["in_review"].articles] == ["Read by somebody"]
     assert "Names a minor." in shown.text
 
@@ -147,12 +147,12 @@ def test_a_failed_task_is_named_and_retried_by_an_operator_alone() -> None:
     task = failed_task(make_article("Harbour bridge reopens", status=APPROVED, publish_at=soon(hours=1)))
     publisher, operator = make_member(Role.PUBLISHER), make_member(Role.OPERATOR)
     address = f"/admin/desk/start/retry/{task.pk}/"
-    assert "Publication of “Harbour bridge reopens”" in page_of(publisher)
-    assert "Try again" not in page_of(publisher)
+    assert "Publication: “Harbour bridge reopens”" in page_of(publisher)
+    assert "Retry" not in page_of(publisher)
     assert opened_by(publisher).post(address).status_code == 403
     assert "ValueError: no disk" in page_of(operator)
     response = opened_by(operator).post(address, follow=True)
-    assert "It is tried again." in response.text
+    assert "The task will be retried." in response.text
     assert TaskInfo.objects.filter(pk=task.pk).exists()
 
 
@@ -164,15 +164,15 @@ def test_a_task_that_cannot_be_retried_says_why() -> None:
 
 def test_a_living_worker_is_reported_in_plain_words() -> None:
     worker_seen(2.5)
-    assert re.search(r"The worker answered \d+ seconds? ago\.", page_of(make_editor()))
+    assert re.search(r"Publishing service: OK\. Last heartbeat \d+ seconds? ago\.", page_of(make_editor()))
 
 
 def test_without_a_worker_operators_are_told_how_to_start_one_and_others_whom_to_tell() -> None:
     worker_seen(300)
     operator, author = page_of(make_member(Role.OPERATOR)), page_of(make_member(Role.AUTHOR))
-    assert "No worker is running; the last one answered 5 minutes ago." in operator
+    assert "Publishing service: no worker is running. Last heartbeat 5 minutes ago." in operator
     assert "python manage.py poll --forever" in operator
-    assert "Tell the people who look after the server." in author
+    assert "Contact the server administrator." in author
     assert "manage.py" not in author
 
 
@@ -189,8 +189,8 @@ def test_how_late_the_day_was_is_drawn_and_told_in_a_table() -> None:
         log.update(status=1, updated_at=soon(minutes=-1), lateness=timedelta(milliseconds=late))
     cache.clear()
     shown = page_of(make_editor())
-    assert "3 went out in the last 24 hours: half of them within 9 ms of their time" in shown
-    assert "the latest after 1.5 s" in shown
+    assert "3 published in the last 24 hours: median delay 9 ms" in shown
+    assert "maximum 1.5 s" in shown
     assert shown.count('class="chart-median"') == 1
     assert "<td>1.5 s</td>" in shown
 
@@ -199,7 +199,7 @@ def test_whoever_may_not_read_articles_sees_none() -> None:
     make_article("Secret", status=APPROVED, publish_at=soon(hours=1))
     shown = page_of(make_user("stranger"))
     assert "Secret" not in shown
-    assert "No worker is running" in shown
+    assert "no worker is running" in shown
 
 
 def test_the_page_is_as_cheap_with_very_many_scheduled_articles() -> None:
@@ -239,14 +239,16 @@ def test_the_open_page_counts_down_and_shows_what_went_live_without_losing_the_f
     page.get_by_label("Username").fill("alice")
     page.get_by_label("Password").fill("secret")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Going out next")).to_be_visible()
-    expect(page.locator("#start-coming").get_by_text("3 h 2")).to_be_visible()
+    expect(page.get_by_role("heading", name="Up next")).to_be_visible()
+    expect(page.locator("#dashboard-up-next").get_by_text("3 h 2")).to_be_visible()
     later = page.get_by_role("link", name="Later")
     later.focus()
     publishing.schedule(article, publish_at=soon(seconds=8), by=User.objects.get())
-    expect(page.locator("#start-coming").get_by_role("link", name="Ferry strike called off")).to_be_visible(
+    expect(page.locator("#dashboard-up-next").get_by_role("link", name="Ferry strike called off")).to_be_visible(
         timeout=9000
     )
-    expect(page.locator("#start-out").get_by_role("link", name="Ferry strike called off")).to_be_visible(timeout=20_000)
+    expect(
+        page.locator("#dashboard-recently-published").get_by_role("link", name="Ferry strike called off")
+    ).to_be_visible(timeout=20_000)
     expect(page.get_by_role("status").filter(has_text="Now live: Ferry strike called off")).to_have_count(1)
     expect(later).to_be_focused()

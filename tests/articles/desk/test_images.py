@@ -50,25 +50,25 @@ def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: P
     page.goto(SHELF)
     bad = tmp_path / "letter.jpg"
     bad.write_bytes(b"Dear all")
-    page.get_by_label("Upload pictures", exact=True).locator("input").set_input_files([bad, *files(tmp_path, 30)])
-    expect(page.get_by_text("Uploaded: 30 of 31. Refused: 1.")).to_be_visible(timeout=30_000)
+    page.get_by_label("Upload images", exact=True).locator("input").set_input_files([bad, *files(tmp_path, 30)])
+    expect(page.get_by_text("Uploaded: 30 of 31. Failed: 1.")).to_be_visible(timeout=30_000)
     refused = page.get_by_role("listitem").filter(has_text="letter.jpg")
     expect(refused.get_by_text("no picture that can be read")).to_be_visible()
     assert Image.objects.count() == 30
-    expect(page.locator("[data-shelf] .tile")).to_have_count(30)
+    expect(page.locator("[data-library] .tile")).to_have_count(30)
 
     row = page.get_by_role("listitem").filter(has_text="ship-7.png")
-    row.get_by_label("What is to be seen? ship-7").fill("A ship at the quay")
+    row.get_by_label("Alt text ship-7").fill("A ship at the quay")
     page.keyboard.press("Enter")
-    expect(row.get_by_text("Described")).to_be_visible()
+    expect(row.get_by_text("Alt text saved")).to_be_visible()
     assert Image.objects.get(title="ship-7").alt == "A ship at the quay"
-    expect(page.locator("[data-shelf]").get_by_alt_text("A ship at the quay")).to_be_visible()
+    expect(page.locator("[data-library]").get_by_alt_text("A ship at the quay")).to_be_visible()
 
 
 def test_files_are_dropped_on_the_shelf(page: Page, editor: User) -> None:
     log_in(page)
     page.goto(SHELF)
-    page.get_by_role("region", name="Upload pictures").evaluate(
+    page.get_by_role("region", name="Upload images").evaluate(
         """(zone, bytes) => {
             const data = new DataTransfer();
             data.items.add(new File([new Uint8Array(bytes)], "dropped.png", { type: "image/png" }));
@@ -76,7 +76,7 @@ def test_files_are_dropped_on_the_shelf(page: Page, editor: User) -> None:
         }""",
         list(image_bytes("PNG", (40, 30))),
     )
-    expect(page.get_by_text("Uploaded: 1 of 1. Refused: 0.")).to_be_visible()
+    expect(page.get_by_text("Uploaded: 1 of 1. Failed: 0.")).to_be_visible()
     assert Image.objects.get().title == "dropped"
 
 
@@ -104,28 +104,28 @@ def test_pictures_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -
     ship = make_image(editor, "A ship", caption="Leaving", credit="Mei")
     page.get_by_label("Headline").fill("Ships")
     body.click()
-    page.get_by_role("button", name="Picture", exact=True).click()
-    picker = page.get_by_role("dialog", name="Choose pictures")
+    page.get_by_role("button", name="Image", exact=True).click()
+    picker = page.get_by_role("dialog", name="Choose images")
     picker.get_by_role("searchbox").fill("ship leaving")
     picker.get_by_alt_text("A ship").click()
     expect(picker).to_be_hidden()
     expect(body.get_by_alt_text("A ship")).to_be_visible()
     expect(body.get_by_text("Leaving © Mei")).to_be_visible()
 
-    expect(page.get_by_text("Pictures of the cover")).to_be_hidden()  # the text decides, so there is nothing to choose
+    expect(page.get_by_text("Cover images")).to_be_hidden()  # the text decides, so there is nothing to choose
     page.get_by_role("combobox", name="Cover").select_option("one")
-    page.get_by_role("button", name="Choose from the pictures").click()
-    picker.get_by_label("Upload pictures", exact=True).locator("input").set_input_files(files(tmp_path, 1))
-    picker.get_by_label("What is to be seen? ship-0").fill("The quay")
-    picker.get_by_role("button", name="Describe", exact=True).click()
+    page.get_by_role("button", name="Choose images").click()
+    picker.get_by_label("Upload images", exact=True).locator("input").set_input_files(files(tmp_path, 1))
+    picker.get_by_label("Alt text ship-0").fill("The quay")
+    picker.get_by_role("button", name="Save alt text", exact=True).click()
     picker.get_by_alt_text("The quay").click()
-    expect(page.get_by_role("button", name="Take out ship-0")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove ship-0")).to_be_visible()
     article = save(page)
     quay = Image.objects.get(title="ship-0")
     assert (article.cover_mode, article.cover) == (CoverMode.ONE, [str(quay.pk)])
     figure = f'<figure><img src="{ship.in_texts}" alt="A ship"><figcaption>Leaving © Mei</figcaption></figure>'
     assert article.body == figure
-    page.get_by_role("button", name="Take out ship-0").click()
+    page.get_by_role("button", name="Remove ship-0").click()
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.get_by_text("takes 1 picture; it has 0")).to_be_visible()
 
@@ -136,8 +136,8 @@ def test_writing_goes_on_below_a_picture(page: Page) -> None:
     ship = make_image(User.objects.get(), "A ship")
     page.get_by_label("Headline").fill("Ships")
     body.click()
-    page.get_by_role("button", name="Picture", exact=True).click()
-    page.get_by_role("dialog", name="Choose pictures").get_by_alt_text("A ship").click()
+    page.get_by_role("button", name="Image", exact=True).click()
+    page.get_by_role("dialog", name="Choose images").get_by_alt_text("A ship").click()
     expect(body).to_be_focused()
     page.keyboard.type("Below")
     image = f'<img src="{ship.in_texts}" alt="A ship">'
@@ -145,7 +145,7 @@ def test_writing_goes_on_below_a_picture(page: Page) -> None:
 
     body.focus()
     body.get_by_alt_text("A ship").click(position={"x": 20, "y": 20})
-    page.get_by_role("button", name="Add a caption").click()
+    page.get_by_role("button", name="Add caption").click()
     page.keyboard.type("Leaving")
     page.keyboard.press("Enter")
     page.keyboard.type("Between")
@@ -158,10 +158,10 @@ def test_an_upload_in_the_picker_reports_no_error_to_the_console(page: Page, tmp
     page.on("pageerror", lambda error: errors.append(str(error)))
     body = open_form(page)
     body.click()
-    page.get_by_role("button", name="Picture", exact=True).click()
-    picker = page.get_by_role("dialog", name="Choose pictures")
-    picker.get_by_label("Upload pictures", exact=True).locator("input").set_input_files(files(tmp_path, 2))
-    expect(picker.get_by_text("Uploaded: 2 of 2. Refused: 0.")).to_be_visible()
+    page.get_by_role("button", name="Image", exact=True).click()
+    picker = page.get_by_role("dialog", name="Choose images")
+    picker.get_by_label("Upload images", exact=True).locator("input").set_input_files(files(tmp_path, 2))
+    expect(picker.get_by_text("Uploaded: 2 of 2. Failed: 0.")).to_be_visible()
     assert errors == []
 
 
@@ -174,7 +174,7 @@ def test_a_favourite_is_marked_and_found(page: Page, editor: User) -> None:
     page.get_by_role("button", name="Favourite: Crane").press("Enter")
     expect(page.get_by_role("button", name="Favourite: Crane")).to_have_attribute("aria-pressed", "true")
     page.goto(f"{SHELF}?show=favourites")
-    expect(page.locator("[data-shelf] .tile")).to_have_count(1)
+    expect(page.locator("[data-library] .tile")).to_have_count(1)
 
 
 def test_the_shelf_is_searched_and_filtered(screens: Client, editor: User) -> None:
@@ -197,7 +197,7 @@ def test_a_used_picture_is_not_deleted_on_the_screen(screens: Client, editor: Us
     article = make_article("Bridge", body=shown(image))
     form = screens.get(f"{SHELF}{image.pk}/change/").content.decode()
     assert f'href="/admin/articles/article/{article.pk}/change/">Bridge</a>' in form
-    assert "Delete picture" not in form
+    assert "Delete image" not in form
     response = screens.post(f"{SHELF}{image.pk}/delete/", {"post": "yes"}, follow=True)
     assert "The image is used in “Bridge”; remove it there first." in response.content.decode()
     article.delete()

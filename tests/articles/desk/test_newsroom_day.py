@@ -75,10 +75,10 @@ CHINESE = Day(
     body="今天早上，第一批汽车驶过大桥。",
     corrected="港口大桥向小汽车重新开放",
     correction="货车须等到五月。",
-    rejected="已退稿",
+    rejected="已退回",
     reason="被拦截的词语：“赌场”",
-    in_review="待人工审核",
-    approved="人工审核通过",
+    in_review="待审核",
+    approved="已通过",
     published="已发布",
     unpublished="已下架",
 )

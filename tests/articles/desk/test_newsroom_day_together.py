@@ -35,7 +35,7 @@ def test_of_a_release_of_20_readers_see_nothing_or_all(newsroom: Newsroom, start
     reader, publisher = newsroom.reader(), newsroom.member(Role.PUBLISHER, "paul")
     seen = reader.get_by_role("link", name="Budget, part")
     gather(publisher, "Budget day")
-    expect(publisher.locator("#readiness")).to_contain_text("1 article stands in the way")
+    expect(publisher.locator("#readiness")).to_contain_text("1 article has blocking issues")
 
     with reader_of_the_database() as counts:
         schedule(publisher, seconds=3)
@@ -46,12 +46,12 @@ def test_of_a_release_of_20_readers_see_nothing_or_all(newsroom: Newsroom, start
 
     approve(newsroom.member(Role.REVIEWER, "rita"), "Budget, part 19")
     publisher.reload()
-    expect(publisher.locator("#readiness")).to_contain_text("Everything is ready")
+    expect(publisher.locator("#readiness")).to_contain_text("Ready to publish")
     with reader_of_the_database() as counts:
         schedule(publisher, seconds=3)
         expect(seen).to_have_count(20, timeout=20_000)
     assert set(counts) == {0, 20}
-    expect(publisher.locator("#standing")).to_contain_text("went out on", timeout=20_000)
+    expect(publisher.locator("#standing")).to_contain_text("Published on", timeout=20_000)
     release = Release.objects.get()
     assert set(Article.objects.values_list("published_at", flat=True)) == {release.published_at}
     assert release.published_at
@@ -81,9 +81,9 @@ def test_two_editors_of_one_article_lose_nothing(newsroom: Newsroom) -> None:
     anna, bela = newsroom.member(Role.EDITOR, "anna"), newsroom.member(Role.EDITOR, "bela")
     anna.goto(address_of(article))
     bela.goto(address_of(article))
-    expect(bela.locator("#presence")).to_contain_text("anna has this article open too")
+    expect(bela.locator("#presence")).to_contain_text("anna is also editing")
     come_back(anna)
-    expect(anna.locator("#presence")).to_contain_text("bela has this article open too")
+    expect(anna.locator("#presence")).to_contain_text("bela is also editing")
     change(anna, "Bridge opens to cars", "Control+Home", "At last: ")
     change(bela, "Bridge opens at last", "Control+End", " Until May.")
     press(anna.locator("[name=_continue]"))
@@ -108,7 +108,7 @@ def test_two_editors_of_one_article_lose_nothing(newsroom: Newsroom) -> None:
 
     press(bela.get_by_role("link", name="Revisions"))
     press(bela.get_by_role("row", name="at last").get_by_role("link"))
-    press(bela.get_by_role("button", name="Go on with this text"))
+    press(bela.get_by_role("button", name="Restore this revision"))
     expect(bela.locator("[name=title]")).to_have_value("Bridge opens at last")
     assert ("Bridge opens to cars", "At last: The bridge is open. Lorries wait. Until May.") in texts_of(article)
 

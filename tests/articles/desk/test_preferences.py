@@ -94,9 +94,9 @@ def test_the_zone_of_the_device_is_offered(browser: Browser, site: Site) -> None
         page = context.new_page()
         log_in(page)
         page.goto(MINE)
-        page.get_by_role("button", name="Use the zone of this device: Asia/Shanghai").press("Enter")
+        page.get_by_role("button", name="Use the time zone of this device: Asia/Shanghai").press("Enter")
         page.get_by_role("button", name="Save").click()
-        expect(page.get_by_text("In your zone it is now")).to_contain_text("Asia/Shanghai (UTC+8)")
+        expect(page.get_by_text("The time in your zone is")).to_contain_text("Asia/Shanghai (UTC+8)")
 
 
 def test_why_a_release_failed_is_said_in_the_language_of_who_made_it(editor: User) -> None:

@@ -47,7 +47,7 @@ def test_the_scheduled_tab_is_sorted_by_time_and_says_scheduled(desk: Client) ->
     assert rows(desk.get(f"{LIST}?stage=scheduled&o=-3")) == ["Third", "Second", "First"], "another order when asked"
     badges = re.findall(r"field-badge.*?</t[dh]>", page.text, re.DOTALL)
     assert all("Scheduled" in badge and "Approved" not in badge for badge in badges)
-    assert rows(desk.get(LIST))[0] == "No time", "all others by their last change"
+    assert rows(desk.get(LIST))[0] == "No time", "all others by their last modified"
     assert "Scheduled" in desk.get(form_address(Article.objects.get(title="First"))).text
 
 
@@ -55,11 +55,11 @@ def test_the_strip_names_embargo_end_and_retraction_notice(desk: Client) -> None
     embargo, end = soon(hours=3), soon(hours=9)
     article = make_article(embargo_until=embargo, unpublish_at=end)
     assert "Under embargo until" in strip(desk, article)
-    assert "Leaves the site on" in strip(desk, article)
+    assert "Will be unpublished on" in strip(desk, article)
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     assert "Under embargo" not in strip(desk, out)
     publishing.retract(out, by=make_editor("bob"), notice="Not <true>.")
-    assert "readers are told why.</span>" in strip(desk, out)
+    assert "readers see the retraction notice.</span>" in strip(desk, out)
     assert "“Not &lt;true&gt;.”" in strip(desk, out)
 
 

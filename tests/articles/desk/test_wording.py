@@ -27,7 +27,7 @@ def test_the_foot_of_a_list_counts_what_is_in_it(client: Client) -> None:
     client.force_login(make_user("ada", is_superuser=True))
     for title in ("Bridge", "Ferry"):
         make_article(title, status=Article.Status.MANUAL_REVIEW)
-    assert "2 articles for review" in _spoken(client, "/admin/articles/queuedarticle/")
+    assert "2 articles to review" in _spoken(client, "/admin/articles/queuedarticle/")
     assert "2 audit entries" in _spoken(client, "/admin/articles/auditentry/")
     assert "2 articles" in _spoken(client, "/admin/articles/article/")
     assert "1 article" in _spoken(client, "/admin/articles/article/?q=ferry")
@@ -41,7 +41,9 @@ def test_chinese_lists_have_no_western_commas() -> None:
     assert [text for text in said if ", " in text] == []
 
 
-@pytest.mark.parametrize("folder", ["articles/desk", "articles/templates", "articles/publishing", "articles/releases", "templates"])
+@pytest.mark.parametrize(
+    "folder", ["articles/desk", "articles/templates", "articles/publishing", "articles/releases", "templates"]
+)
 def test_no_screen_joins_with_the_comma_of_one_language(folder: str) -> None:
     files = [path for path in Path(folder).rglob("*.*") if path.suffix in {".py", ".html"}]
     assert [str(path) for path in files if JOINED.search(path.read_text("utf-8"))] == []

@@ -324,5 +324,5 @@ def test_notifications_for_a_deleted_user_are_removed_and_never_mailed(author: U
     approve(Article.objects.get(), by=make_editor())
     Notification.objects.update(user_id=author.pk + 1000)
     assert send_mail(Notification.objects.get().pk) is False
-    assert refresh().healed >= 1
+    assert refresh().reconciled >= 1
     assert not Notification.objects.exists()

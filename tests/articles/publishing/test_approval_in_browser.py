@@ -58,10 +58,10 @@ def test_an_administrator_overrides_on_purpose_only_and_says_why(phone: Page) ->
     expect(phone.get_by_role("button", name="Approve", exact=True)).to_have_count(0)
     expect(override).to_be_hidden()
 
-    phone.get_by_text("Override as an administrator").click()
+    phone.get_by_text("Override as administrator").click()
     override.click()
     expect(phone.get_by_text("Enter a reason for approving it although the rule forbids it.")).to_be_visible()
-    expect(phone.get_by_text("Confirm that you override the rule.")).to_be_visible()
+    expect(phone.get_by_text("Confirm the override.")).to_be_visible()
     assert nothing_is_cut(phone)
     assert Article.objects.get().status == Status.MANUAL_REVIEW
 
@@ -85,11 +85,11 @@ def test_the_chief_reads_whole_choices_and_the_words_say_what_was_chosen(phone: 
     chosen = str(ReviewPolicy.Machine.TEXTS.label)
     phone.get_by_label(chosen).check()
     phone.get_by_role("button", name="Save").click()
-    expect(phone.get_by_text(f"It counts from now on: {chosen}.")).to_be_visible()
+    expect(phone.get_by_text(f"Active from now on: {chosen}.")).to_be_visible()
     expect(phone.get_by_label(chosen)).to_be_checked()
     assert ReviewPolicy.chosen() == ReviewPolicy.Machine.TEXTS
     phone.goto(reverse("admin:articles_word_changelist"))
-    expect(phone.get_by_text(f"Without automatic findings: {chosen}.")).to_be_visible()
+    expect(phone.get_by_text(f"No automatic findings: {chosen}.")).to_be_visible()
     phone.get_by_role("link", name="Review policy").last.click()
     expect(phone.get_by_label(chosen)).to_be_checked()
 
@@ -102,7 +102,7 @@ def test_many_are_approved_by_the_revisions_that_were_on_the_screen(page: Page) 
     page.locator("#action-toggle").check()
     page.locator("select[name=action]").select_option("approve")
     page.get_by_role("button", name="Run").click()
-    expect(page.get_by_text("You have chosen 2 articles:")).to_be_visible()
+    expect(page.get_by_text("2 articles selected:")).to_be_visible()
     shown = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="Tram stops"))
     expect(shown).to_contain_text("goes live on")
     expect(shown).to_contain_text(f"revision {changes.revisions.latest('number').number}")
@@ -111,7 +111,7 @@ def test_many_are_approved_by_the_revisions_that_were_on_the_screen(page: Page) 
 
     publishing.edit(changes, by=author, changes={"title": "Tram falls"})
     page.get_by_role("button", name="Approve", exact=True).click()
-    expect(page.get_by_text("Done with 1 article. 1 was left as it is.").first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("1 article updated · 1 skipped").first).to_be_visible(timeout=20_000)
     expect(page.get_by_text("This has been changed since you read it: headline.")).to_be_visible()
     found = {article.pk: article.status for article in Article.objects.all()}
     assert found == {stays.pk: Status.MANUALLY_APPROVED, changes.pk: Status.MANUAL_REVIEW}

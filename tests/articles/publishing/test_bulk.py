@@ -254,9 +254,9 @@ def test_the_list_links_to_a_running_bulk_action(alice: User) -> None:
     bulk_action = bulk.gather_articles(Transition.SUBMIT, [(one.pk, one.title) for one in some()], by=alice)
     bulk.start_bulk_action(bulk_action)
     desk = logged_in(alice)
-    assert "“Submit for review” is still going on." in desk.get(LIST).text
+    assert "“Submit for review” is running." in desk.get(LIST).text
     finished(bulk_action)
-    assert "is done and can be undone" in desk.get(LIST).text
+    assert "is complete and can be undone" in desk.get(LIST).text
     take_back(bulk_action)
     assert "can be undone" not in desk.get(LIST).text
     assert "Undo: Submit for review" in desk.get("/admin/desk/bulk-actions/").text
@@ -270,7 +270,7 @@ def test_without_scripts_buttons_lead_through_a_bulk_action_and_its_undo(
     chosen = {"action": "schedule", "_selected_action": [one.pk for one in some(status=APPROVED)]}
     question = desk.post(LIST, chosen)
     address = question.headers["Location"]
-    assert "You have chosen 3 articles:" in desk.get(address).text
+    assert "3 articles selected:" in desk.get(address).text
     wall = f"{timezone.localtime(due):%Y-%m-%dT%H:%M:%S}"
     page = desk.post(address, {"publish_at": wall}, follow=True)
     for said in ("0 of 3", "2 of 3"):
@@ -278,10 +278,10 @@ def test_without_scripts_buttons_lead_through_a_bulk_action_and_its_undo(
         assert f'action="{address}advance/"' in page.text
         page = desk.post(f"{address}advance/", follow=True)
         assert "<html" in page.text
-    assert "Done with 3 articles." in page.text
+    assert "3 articles updated" in page.text
     assert publish_tasks(Article.objects.all()[0]) == [due]
     page = desk.post(f"{address}undo/", follow=True)
-    while "Go on" in page.text:
+    while "Continue" in page.text:
         page = desk.post(f"{page.request['PATH_INFO']}advance/", follow=True)
     assert not TaskInfo.objects.filter(task_type="articles.publish").exists()
 
@@ -292,7 +292,7 @@ def test_the_script_of_a_bulk_action_gets_the_inside_of_its_page(alice: User) ->
     response = logged_in(alice).post(
         f"/admin/desk/bulk-actions/{bulk_action.pk}/advance/", headers={"x-requested-with": "fetch"}
     )
-    assert "Done with 3 articles." in response.text
+    assert "3 articles updated" in response.text
     assert "<html" not in response.text
 
 
@@ -308,8 +308,8 @@ def test_without_scripts_the_list_shows_what_can_be_done_with_the_chosen(browser
         page.locator("[name=_selected_action]").check()
         page.locator("select[name=action]").select_option("submit")
         page.get_by_role("button", name="Run").click()
-        page.get_by_role("button", name="Go on").click()
-        expect(page.get_by_text("Done with 1 article.").first).to_be_visible()
+        page.get_by_role("button", name="Continue").click()
+        expect(page.get_by_text("1 article updated").first).to_be_visible()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -341,13 +341,13 @@ def test_an_editor_schedules_many_watches_the_progress_and_undoes_it(page: Page)
     page.locator("#action-toggle").check()
     page.locator("select[name=action]").select_option("schedule")
     page.get_by_role("button", name="Run").click()
-    expect(page.get_by_text("You have chosen 46 articles:")).to_be_visible()
+    expect(page.get_by_text("46 articles selected:")).to_be_visible()
     page.get_by_label("Publish at").fill(f"{due:%Y-%m-%dT%H:%M:00}")
     page.get_by_role("button", name="Schedule").click()
-    expect(page.get_by_text("Done with 45 articles. 1 was left as it is.").first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("45 articles updated · 1 skipped").first).to_be_visible(timeout=20_000)
     expect(page.get_by_role("progressbar")).to_have_attribute("value", "46")
     expect(page.get_by_role("link", name="Not yet")).to_be_visible()
     assert TaskInfo.objects.filter(task_type="articles.publish").count() == 45
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Done with 45 articles.").first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("45 articles updated").first).to_be_visible(timeout=20_000)
     assert not TaskInfo.objects.filter(task_type="articles.publish").exists()

@@ -74,9 +74,9 @@ def test_everybody_reads_what_is_wrong_and_operators_the_databases_own_words() -
     beat([])
     for role, sees_words in ((Role.AUTHOR, False), (Role.OPERATOR, True)):
         page = opened_by(make_member(role)).get("/admin/").text
-        assert "The database refuses to write: disk full. Held up since " in page
+        assert "The database refuses to write: disk full. Delayed since " in page
         assert "UTC: Publication, Release." in page
-        assert "goes out by itself" in page
+        assert "complete once this is repaired" in page
         assert ("is full" in page) == sees_words
 
 

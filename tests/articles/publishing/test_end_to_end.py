@@ -110,6 +110,6 @@ def test_without_scripts_articles_are_written_and_many_are_submitted(browser: Br
         page.locator("input.action-select").check()
         page.locator("select[name=action]").select_option("submit")
         page.get_by_role("button", name="Run").click()
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Continue").click()
 
         assert Article.objects.get().status == Article.Status.MANUAL_REVIEW

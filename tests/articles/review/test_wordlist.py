@@ -137,11 +137,11 @@ def test_a_word_is_added_on_its_screen_or_refused_with_the_reason(chief: Client)
     chief.post(f"{WORDS}add/", {"text": "法轮功", "level": "block"})
     assert SensitiveWord.objects.get().level == Level.BLOCK
     for text, complaint in [
-        ("法 輪 功", "“法轮功” is in the list already, as “Blocks the article”."),
-        ("赌", "This cannot be a word: a single character"),
+        ("法 輪 功", "“法轮功” is already on the list, as “Blocks the article”."),
+        ("赌", "Invalid entry: a single character"),
         ("   ", "This field is required."),
         ("长" * 10_000, "at most 100 characters"),
-        (".*", "This cannot be a word"),
+        (".*", "Invalid entry"),
     ]:
         assert complaint in chief.post(f"{WORDS}add/", {"text": text, "level": "block"}).content.decode()
     assert SensitiveWord.objects.count() == 1
@@ -156,7 +156,7 @@ def test_words_are_found_in_any_spelling(chief: Client) -> None:
 def test_many_words_are_pasted_and_each_that_is_refused_is_named(chief: Client) -> None:
     typed = {"level": "review", "words": "casino\n\n赌\nCASINO\nlottery"}
     page = chief.post(f"{WORDS}add-many/", typed).content.decode()
-    assert "2 added, 1 were there already, 1 cannot be words." in page
+    assert "2 added, 1 already on the list, 1 invalid." in page
     assert "Line 3:" in page
     assert {word.text: word.level for word in SensitiveWord.objects.all()} == {"casino": "review", "lottery": "review"}
 

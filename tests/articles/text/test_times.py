@@ -96,7 +96,7 @@ def test_the_field_explains_a_time_that_does_not_exist() -> None:
 @timezone.override(BERLIN)
 def test_the_field_asks_for_the_occurrence_and_remembers_the_choice() -> None:
     form = typed("2026-10-25T02:30")
-    assert "happens twice" in str(form.errors)
+    assert "occurs twice" in str(form.errors)
     assert "the first, UTC+2" in str(form)
     assert "the second, UTC+1" in str(form)
     form = typed("2026-10-25T02:30", "second")

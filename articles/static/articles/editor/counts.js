@@ -1,5 +1,5 @@
-// Words and reading time below the text; how long headline and summary are, and whether that is still good.
-import { announce, element, say } from "articles/editor/told";
+// Word count and reading time below the text; length hints below headline and summary.
+import { announce, element, text as label } from "articles/editor/config";
 
 const HAN = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}]";
 const LETTERS = `(?:(?!${HAN})[\\p{L}\\p{N}])+`;
@@ -29,18 +29,18 @@ const describe = (field, hint) => {
 const watchLength = (field, good) => {
     const hint = below(field, `${field.id}_length`);
     describe(field, hint);
-    let standing = "";
+    let state = "";
     const show = () => {
         const { words, han } = count(field.value);
-        const best = good[han * 2 > words ? "han" : "other"];
+        const recommended = good[han * 2 > words ? "han" : "other"];
         const length = [...field.value].length;
-        const now = length >= field.maxLength ? "full" : length > best ? "long" : "";
-        const said = say("length", { length, good: best });
-        hint.textContent = now ? `${said}: ${say(now)}` : said;
+        const now = length >= field.maxLength ? "full" : length > recommended ? "long" : "";
+        const sentence = label("length", { length, good: recommended });
+        hint.textContent = now ? `${sentence}: ${label(now)}` : sentence;
         hint.hidden = !length;
-        hint.dataset.standing = now;
-        if (now !== standing && now) announce(say(now));
-        standing = now;
+        hint.dataset.state = now;
+        if (now !== state && now) announce(label(now));
+        state = now;
     };
     field.addEventListener("input", show);
     show();
@@ -50,7 +50,7 @@ const watchWords = (field) => {
     const hint = below(field, `${field.id}_words`);
     const show = () => {
         const text = new DOMParser().parseFromString(field.value.replace(/></g, "> <"), "text/html").body.textContent;
-        hint.textContent = say("counted", count(text));
+        hint.textContent = label("counted", count(text));
     };
     field.addEventListener("input", show);
     show();

@@ -1,20 +1,20 @@
-// Players of other sites: an address alone in its paragraph, which readers see as a player if its site is allowed.
+// Video embeds: a URL alone in a paragraph, shown as a player if its site is allowed.
 import { Extension, pm, updateAttrsDialog } from "django-prose-editor/editor";
 
 const FRAME = /<iframe\b[^>]*?\ssrc=["'](?:https?:)?(\/\/[^"'\s<>]+)["'][^>]*>(?:\s*<\/iframe>)?/gi;
 
 const WITH_SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
-const withoutFrames = (text, put) => text.replace(FRAME, (_frame, address) => put(`https:${address}`));
+const withoutFrames = (text, replacement) => text.replace(FRAME, (_frame, address) => replacement(`https:${address}`));
 
 const siteOf = (text, embeds) => embeds.find(({ address }) => new RegExp(`^(?:${address})`).test(text.trim()));
 
-const shownAsPlayers = (doc, { embeds, words }) => {
+const shownAsPlayers = (doc, { embeds, texts }) => {
     const marks = [];
     doc.descendants((node, position) => {
         const site = node.type.name === "paragraph" && siteOf(node.textContent, embeds);
         if (!site || /\s/.test(node.textContent.trim())) return;
-        const attributes = { class: "player", "data-player": `${words.embedShown} ${site.name}` };
+        const attributes = { class: "player", "data-player": `${texts.embedShown} ${site.name}` };
         marks.push(pm.view.Decoration.node(position, position + node.nodeSize, attributes));
     });
     return pm.view.DecorationSet.create(doc, marks);
@@ -24,15 +24,15 @@ export const Embed = Extension.create({
     name: "embed",
 
     addMenuItems({ menu, buttons }) {
-        const { words } = this.options;
-        const ask = updateAttrsDialog(
-            { address: { title: words.embedAddress, required: true } },
-            { title: words.embedTitle, submitText: words.Insert },
+        const { texts } = this.options;
+        const dialog = updateAttrsDialog(
+            { address: { title: texts.embedAddress, required: true } },
+            { title: texts.embedTitle, submitText: texts.Insert },
         );
         const insert = async (editor) => {
-            const answer = await ask(editor, {});
-            if (!answer) return editor.commands.focus();
-            const typed = withoutFrames(answer.address, (found) => found).trim();
+            const values = await dialog(editor, {});
+            if (!values) return editor.commands.focus();
+            const typed = withoutFrames(values.address, (found) => found).trim();
             const address = WITH_SCHEME.test(typed) ? typed : `https://${typed}`;
             const link = { type: "text", text: address, marks: [{ type: "link", attrs: { href: address } }] };
             return editor.chain().focus().insertContent([{ type: "paragraph", content: [link] }, { type: "paragraph" }]).run();

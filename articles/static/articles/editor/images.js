@@ -1,5 +1,5 @@
-// Pictures in the text come from the newsroom's shelf: the button opens its picker. On an image that is there already, the
-// same button changes its description and caption. Enter in an image goes on with a paragraph below it.
+// Images in the text come from the image library through the picker. On an existing image the same button edits alt text
+// and caption. Enter inside a figure continues below it.
 import { Figure as BaseFigure, pm } from "django-prose-editor/editor";
 
 const figure = ({ address, alt, caption, credit }) => {
@@ -20,7 +20,7 @@ const choose = async (editor) => {
     const images = await document.querySelector("[data-picker]").pick();
     if (!images) return editor.commands.focus();
     editor.chain().focus().insertContent(images.map(figure)).run();
-    return editor.chain().command(goBelow).scrollIntoView().run(); // there is something below by now
+    return editor.chain().command(goBelow).scrollIntoView().run();
 };
 
 const leave = ({ editor }) => {
@@ -34,9 +34,9 @@ export const Figure = BaseFigure.extend({
 
     addCommands() {
         const commands = this.parent?.();
-        const isOnPicture = (editor) => editor.isActive("figure") || editor.isActive("image");
+        const isOnImage = (editor) => editor.isActive("figure") || editor.isActive("image");
         const insertFigure = () => (props) => {
-            if (isOnPicture(props.editor) || !document.querySelector("[data-picker]")) return commands.insertFigure()(props);
+            if (isOnImage(props.editor) || !document.querySelector("[data-picker]")) return commands.insertFigure()(props);
             if (props.dispatch) choose(props.editor);
             return true;
         };

@@ -5,52 +5,51 @@ import {
     HorizontalRule, Image, Italic, Link, ListItem, Menu, OrderedList, Paragraph, Strike, Subscript, Superscript,
     TableCell, TableHeader, TableRow, Text, TrailingNode, Underline, createTextareaEditor,
 } from "django-prose-editor/editor";
-import { Attributes, Heading, KeptBlock, KeptInline, Table } from "articles/editor/kept";
+import { Attributes, Heading, PreservedBlock, PreservedInline, Table } from "articles/editor/preserved";
 import { Embed } from "articles/editor/embeds";
 import { Figure } from "articles/editor/images";
 import { Toolbar } from "articles/editor/toolbar";
 
 const GROUPS = ["text", "headings", "marks", "link", "lists", "quotes", "media", "table", "history"];
 
-const extensions = ({ words, embeds }) => [
+const extensions = ({ texts, embeds }) => [
     Document, Paragraph, Text, HardBreak, Heading.configure({ levels: [2, 3, 4] }),
     Bold, Italic, Underline, Strike, Subscript, Superscript, Code, CodeBlock,
     Blockquote, BulletList, OrderedList.configure({ enableListAttributes: false }), ListItem, HorizontalRule,
     Link.configure({ enableTarget: false, defaultProtocol: "https" }),
     Image, Figure, Caption,
     Table, TableRow, TableHeader, TableCell,
-    Embed.configure({ embeds, words }),
-    KeptBlock.configure({ words }), KeptInline, Attributes,
+    Embed.configure({ embeds, texts }),
+    PreservedBlock.configure({ texts }), PreservedInline, Attributes,
     Dropcursor, Gapcursor, TrailingNode, History,
     Menu.configure({ groups: GROUPS.map((group) => ({ group })) }),
-    Toolbar.configure({ words }),
+    Toolbar.configure({ texts }),
 ];
 
-const name = (editor, textarea, words) => {
+const name = (editor, textarea, texts) => {
     const label = document.querySelector(`label[for="${textarea.id}"]`);
     const box = editor.view.dom;
     box.setAttribute("role", "textbox");
     box.setAttribute("aria-multiline", "true");
     box.setAttribute("aria-label", label ? label.textContent.trim() : textarea.name);
-    box.setAttribute("aria-description", words.toolbarHelp);
+    box.setAttribute("aria-description", texts.toolbarHelp);
     label?.addEventListener("click", () => editor.commands.focus());
 };
 
-// The empty paragraph to go on in, which follows an image or table at the end, is there from the beginning; it is no part
-// of the text.
-const addAnEnd = (editor, textarea) => {
+// The trailing empty paragraph that follows an image or table is present from the start and not part of the value.
+const addTrailingParagraph = (editor, textarea) => {
     const stored = textarea.value;
-    editor.view.dispatch(editor.state.tr.setMeta("addToHistory", false)); // as after each change, the paragraph is added if it is missing
+    editor.view.dispatch(editor.state.tr.setMeta("addToHistory", false));
     textarea.value = stored;
     editor.on("update", () => (textarea.value = textarea.value.replace(/(<p><\/p>)+$/, "")));
 };
 
 for (const textarea of document.querySelectorAll("[data-editor]")) {
-    const told = JSON.parse(textarea.dataset.editor);
-    const editor = createTextareaEditor(textarea, extensions(told));
-    name(editor, textarea, told.words);
-    addAnEnd(editor, textarea);
-    // The line being written stays clear of the toolbar above and of the buttons below, in pixels.
+    const settings = JSON.parse(textarea.dataset.editor);
+    const editor = createTextareaEditor(textarea, extensions(settings));
+    name(editor, textarea, settings.texts);
+    addTrailingParagraph(editor, textarea);
+    // Keeps the caret clear of the sticky toolbar and submit bar, in pixels.
     editor.setOptions({ editorProps: { scrollThreshold: 130, scrollMargin: 130 } });
     textarea.editor = editor;
     textarea.dispatchEvent(new CustomEvent("editor:ready", { bubbles: true, detail: editor }));

@@ -1,47 +1,47 @@
-// Says every few seconds that the article is open here, and shows who else has it open or has saved it meanwhile.
-import { element, say, told } from "articles/editor/told";
+// Presence heartbeat: reports that the article is open here and shows who else is editing or has saved it.
+import { config, element, text as label } from "articles/editor/config";
 
-const EVERY = 8000;
-const place = document.getElementById("presence");
+const INTERVAL = 8000;
+const banner = document.getElementById("presence");
 const form = document.getElementById("article_form");
 
-const message = (values) => {
+const formData = (values) => {
     const data = new FormData();
     for (const [name, value] of Object.entries(values)) data.set(name, value);
     data.set("csrfmiddlewaretoken", document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || "");
     return data;
 };
 
-const show = (news) => {
-    const text = news.join("\n");
-    if (place.dataset.text === text) return; // said once
-    place.dataset.text = text;
-    const close = element("button", { type: "button", className: "notice-action", textContent: say("close") });
-    close.addEventListener("click", () => (place.hidden = true)); // until there is something else to say
-    place.replaceChildren(...news.map((line) => element("p", { textContent: line })), close);
-    place.hidden = !news.length;
+const show = (messages) => {
+    const text = messages.join("\n");
+    if (banner.dataset.text === text) return;
+    banner.dataset.text = text;
+    const close = element("button", { type: "button", className: "notice-action", textContent: label("close") });
+    close.addEventListener("click", () => (banner.hidden = true)); // until the next change
+    banner.replaceChildren(...messages.map((line) => element("p", { textContent: line })), close);
+    banner.hidden = !messages.length;
 };
 
-const ask = async () => {
+const ping = async () => {
     const seen = (form.querySelector("[name=merged_with]") || form.querySelector("[name=seen]"))?.value || "";
     const base = form.querySelector("[name=base]")?.value || "";
-    const answer = await fetch(told.addresses.presence, { method: "POST", body: message({ seen, base }) });
-    if (answer.ok) show((await answer.json()).news);
+    const response = await fetch(config.urls.presence, { method: "POST", body: formData({ seen, base }) });
+    if (response.ok) show((await response.json()).messages);
 };
 
 let timer = null;
 const run = () => {
     clearTimeout(timer);
-    ask().catch(() => {});
-    timer = setTimeout(run, EVERY);
+    ping().catch(() => {});
+    timer = setTimeout(run, INTERVAL);
 };
 
 document.getElementById("merging")?.focus();
-if (told.addresses.presence) {
+if (config.urls.presence) {
     run();
     window.addEventListener("focus", run);
     window.addEventListener("pagehide", () => {
         clearTimeout(timer);
-        navigator.sendBeacon(told.addresses.presence, message({ leave: 1 }));
+        navigator.sendBeacon(config.urls.presence, formData({ leave: 1 }));
     });
 }

@@ -1,8 +1,8 @@
-// The page as readers will see it, beside the form: it follows what is typed, at the width of a desk or of a phone.
-import { told } from "articles/editor/told";
-import { keep } from "articles/editor/keeping";
+// Live preview beside the form, at desktop or phone width; reloads after each autosave.
+import { config } from "articles/editor/config";
+import { save } from "articles/editor/autosave";
 
-const AFTER = 600; // milliseconds without a change
+const DELAY = 600; // milliseconds without a change
 const form = document.getElementById("article_form");
 const button = document.getElementById("preview-button");
 const panel = document.getElementById("preview");
@@ -22,7 +22,7 @@ const fit = () => {
 
 const load = () => {
     top = frame.contentWindow?.scrollY || 0;
-    frame.contentWindow.location.replace(told.addresses.preview);
+    frame.contentWindow.location.replace(config.urls.preview);
 };
 
 const open = async (isOpen) => {
@@ -32,16 +32,16 @@ const open = async (isOpen) => {
     if (!isOpen) return button.focus();
     fit();
     panel.querySelector("button").focus();
-    await keep();
+    await save();
     return load();
 };
 
 let timer = null;
 form.addEventListener("input", () => {
     clearTimeout(timer);
-    if (!panel.hidden) timer = setTimeout(keep, AFTER);
+    if (!panel.hidden) timer = setTimeout(save, DELAY);
 });
-form.addEventListener("copy:kept", () => !panel.hidden && load());
+form.addEventListener("draft:saved", () => !panel.hidden && load());
 frame.addEventListener("load", () => frame.contentWindow.scrollTo(0, top));
 new ResizeObserver(fit).observe(stage);
 

@@ -1,5 +1,4 @@
-// Makes the row of buttons a toolbar as keyboards and screen readers know it: named in the editor's language, one stop of
-// the Tab key, arrow keys between the buttons, pressed and disabled said aloud; Escape in the text leads there.
+// Accessible toolbar: label, roving tabindex, arrow keys, pressed and disabled states; Escape in the text focuses it.
 import { Extension } from "django-prose-editor/editor";
 
 const usable = (bar) => [...bar.querySelectorAll("button")].filter((button) => button.offsetParent);
@@ -8,7 +7,7 @@ const rove = (bar, chosen) => {
     for (const button of bar.querySelectorAll("button")) button.tabIndex = button === chosen ? 0 : -1;
 };
 
-const step = (bar, key, from) => {
+const target = (bar, key, from) => {
     const buttons = usable(bar);
     const last = buttons.length - 1;
     const at = buttons.indexOf(from);
@@ -16,16 +15,16 @@ const step = (bar, key, from) => {
     return to === undefined ? null : buttons[to];
 };
 
-const label = (bar, words) => {
+const label = (bar, texts) => {
     for (const button of bar.querySelectorAll("[data-name]")) {
-        const text = words[button.dataset.name];
+        const text = texts[button.dataset.name];
         if (!text) continue;
         button.title = text;
         button.setAttribute("aria-label", text);
     }
 };
 
-const tell = (bar) => {
+const updateStates = (bar) => {
     for (const button of bar.querySelectorAll("[data-name]")) {
         button.setAttribute("aria-pressed", button.classList.contains("active"));
         button.setAttribute("aria-disabled", button.classList.contains("disabled"));
@@ -36,7 +35,7 @@ const tell = (bar) => {
 
 const listen = (bar) => {
     bar.addEventListener("keydown", (event) => {
-        const next = step(bar, event.key, event.target);
+        const next = target(bar, event.key, event.target);
         if (!next) return;
         event.preventDefault();
         rove(bar, next);
@@ -51,7 +50,7 @@ const GROUPS = {
 
 export const Toolbar = Extension.create({
     name: "toolbar",
-    priority: 10, // after the menu, whose buttons it dresses
+    priority: 10, // after the menu, which creates the buttons
 
     addMenuItems({ menu }) {
         const items = menu.items("nodes");
@@ -69,10 +68,10 @@ export const Toolbar = Extension.create({
     onCreate() {
         const bar = this.editor.storage.menu.dom;
         bar.setAttribute("role", "toolbar");
-        bar.setAttribute("aria-label", this.options.words.toolbar);
-        label(bar, this.options.words);
+        bar.setAttribute("aria-label", this.options.texts.toolbar);
+        label(bar, this.options.texts);
         listen(bar);
-        tell(bar);
-        this.editor.on("transaction", () => tell(bar));
+        updateStates(bar);
+        this.editor.on("transaction", () => updateStates(bar));
     },
 });

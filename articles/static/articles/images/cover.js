@@ -1,31 +1,31 @@
-// The cover of an article: as many images as its mode takes, chosen in the picker, taken out with a button each.
+// Cover images of an article: as many as the mode takes, chosen in the picker, each with a remove button.
 document.addEventListener("DOMContentLoaded", () => {
     const field = document.querySelector("[data-cover]");
     const mode = document.querySelector("#id_cover_mode");
     if (!field || !mode) return;
     const TAKES = { one: 1, three: 3 };
-    const [input, list, button] = ["input", ".cover-chosen", "[data-pick]"].map((name) => field.querySelector(name));
+    const [input, list, button] = ["input", ".cover-selected", "[data-pick]"].map((name) => field.querySelector(name));
 
-    const keep = () => {
+    const store = () => {
         input.value = [...list.children].map((item) => item.dataset.id).join(",");
         input.dispatchEvent(new Event("change", { bubbles: true }));
     };
 
     const item = (image) => {
-        const [row, thumbnail, out] = ["li", "img", "button"].map((name) => document.createElement(name));
+        const [row, thumbnail, remove] = ["li", "img", "button"].map((name) => document.createElement(name));
         row.dataset.id = image.id;
         Object.assign(thumbnail, { src: image.thumbnail, alt: image.alt });
-        Object.assign(out, { type: "button", className: "cover-out" });
-        out.setAttribute("aria-label", field.dataset.takeOut.replace("{title}", image.title));
-        out.innerHTML = '<span class="material-symbols-outlined" aria-hidden="true">close</span>';
-        row.append(thumbnail, out);
+        Object.assign(remove, { type: "button", className: "cover-remove" });
+        remove.setAttribute("aria-label", field.dataset.removeLabel.replace("{title}", image.title));
+        remove.innerHTML = '<span class="material-symbols-outlined" aria-hidden="true">close</span>';
+        row.append(thumbnail, remove);
         return row;
     };
 
     const show = () => {
         const takes = TAKES[mode.value] || 0;
         while (takes && list.children.length > takes) list.lastElementChild.remove();
-        if (takes) keep();
+        if (takes) store();
     };
 
     button.addEventListener("click", async () => {
@@ -36,13 +36,13 @@ document.addEventListener("DOMContentLoaded", () => {
         const known = new Set([...list.children].map(({ dataset }) => dataset.id));
         list.append(...images.filter(({ id }) => !known.has(id)).map(item));
         while (list.children.length > takes) list.firstElementChild.remove();
-        keep();
+        store();
     });
     list.addEventListener("click", ({ target }) => {
-        const out = target.closest(".cover-out");
-        if (!out) return;
-        out.closest("li").remove();
-        keep();
+        const remove = target.closest(".cover-remove");
+        if (!remove) return;
+        remove.closest("li").remove();
+        store();
         button.focus();
     });
     mode.addEventListener("change", show);

@@ -1,5 +1,5 @@
-// The dialog in which images are chosen. `document.querySelector("[data-picker]").pick({ most })` shows it and promises
-// the images, each with its id, title, alt, caption, credit, thumbnail and address; or null when nobody chose any.
+// Image picker dialog. `document.querySelector("[data-picker]").pick({ most })` opens it and resolves to the chosen images
+// (id, title, alt, caption, credit, thumbnail, address), or to null when it is cancelled.
 document.addEventListener("DOMContentLoaded", () => {
     const dialog = document.querySelector("[data-picker]");
     if (!dialog) return;
@@ -22,9 +22,9 @@ document.addEventListener("DOMContentLoaded", () => {
 
     const load = async (page = 1) => {
         const query = new URLSearchParams({ q: search.value, page });
-        const answer = await fetch(`${dialog.dataset.picker}?${query}`);
-        const html = answer.ok ? await answer.text() : "";
-        choices.querySelector(".shelf-more")?.remove();
+        const response = await fetch(`${dialog.dataset.picker}?${query}`);
+        const html = response.ok ? await response.text() : "";
+        choices.querySelector(".library-more")?.remove();
         if (page === 1) choices.replaceChildren();
         choices.insertAdjacentHTML("beforeend", html);
         count();
@@ -48,25 +48,25 @@ document.addEventListener("DOMContentLoaded", () => {
         const body = new FormData();
         body.append("alt", alt);
         body.append("csrfmiddlewaretoken", document.querySelector("[name=csrfmiddlewaretoken]").value);
-        const answer = await fetch(dialog.dataset.picker.replace(/picker\/$/, `${image.id}/describe/`), { method: "POST", body });
-        const told = await answer.json();
-        if (!answer.ok) throw new Error(told.error);
-        return told;
+        const response = await fetch(dialog.dataset.picker.replace(/picker\/$/, `${image.id}/describe/`), { method: "POST", body });
+        const described = await response.json();
+        if (!response.ok) throw new Error(described.error);
+        return described;
     };
 
-    const ask = (image) => {
-        const [preview, input, button, fault] = ["img", "input", "button", "[role=alert]"].map((name) => asking.querySelector(name));
-        preview.src = image.thumbnail;
-        input.value = fault.textContent = "";
+    const askForAltText = (image) => {
+        const [thumbnail, input, button, error] = ["img", "input", "button", "[role=alert]"].map((name) => asking.querySelector(name));
+        thumbnail.src = image.thumbnail;
+        input.value = error.textContent = "";
         asking.hidden = false;
         button.onclick = async () => {
             try {
-                const told = await describe(image, input.value);
+                const described = await describe(image, input.value);
                 asking.hidden = true;
                 load();
-                toggle(told);
-            } catch (error) {
-                fault.textContent = error.message;
+                toggle(described);
+            } catch (failure) {
+                error.textContent = failure.message;
             }
         };
         input.onkeydown = (event) => event.key === "Enter" && button.click();
@@ -80,7 +80,7 @@ document.addEventListener("DOMContentLoaded", () => {
         if (!button) return;
         const image = { ...button.dataset };
         if (image.alt || chosen.has(image.id)) toggle(image);
-        else ask(image);
+        else askForAltText(image);
     });
     search.addEventListener("input", () => {
         clearTimeout(timer);
@@ -90,7 +90,7 @@ document.addEventListener("DOMContentLoaded", () => {
     dialog.addEventListener("close", () => finish(null));
     for (const button of dialog.querySelectorAll("[data-close]")) button.onclick = () => dialog.close();
     use.onclick = () => finish([...chosen.values()]);
-    // What is typed here is not the article's: its form neither sends nor watches it.
+    // Input in the dialog is not part of the article form: do not submit or autosave it.
     dialog.addEventListener("keydown", (event) => event.key === "Enter" && event.target.matches("input") && event.preventDefault());
     for (const kind of ["input", "change"]) dialog.addEventListener(kind, (event) => event.stopPropagation());
 

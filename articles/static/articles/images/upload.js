@@ -1,5 +1,5 @@
-// Takes files in: dropped or chosen, a few at a time, each with its own progress and verdict, and asks what they show.
-// Tells of each image with the event "image:uploaded" on its section.
+// Image uploads: files dropped or chosen, several at a time, each with progress, result and an alt text field.
+// Dispatches "image:uploaded" on the section for each image.
 (() => {
     const AT_ONCE = 3;
 
@@ -12,9 +12,9 @@
         request.responseType = "json";
         request.upload.onprogress = onprogress;
         request.onload = () => {
-            const told = request.response || {};
-            if (request.status >= 200 && request.status < 300) resolve(told);
-            else reject(new Error(told.error || request.statusText || String(request.status)));
+            const image = request.response || {};
+            if (request.status >= 200 && request.status < 300) resolve(image);
+            else reject(new Error(image.error || request.statusText || String(request.status)));
         };
         request.onerror = () => reject(new TypeError("network"));
         request.send(body);
@@ -26,31 +26,31 @@
         return data;
     };
 
-    const dress = (row, name) => {
+    const label = (row, name) => {
         row.querySelector("strong").textContent = name;
         row.querySelector("progress").setAttribute("aria-label", name);
     };
 
-    const say = (row, text, kind = "") => {
+    const setState = (row, text, kind = "") => {
         row.querySelector(".upload-state").textContent = text;
         row.dataset.state = kind;
     };
 
-    const askForDescription = (section, row, told) => {
+    const askForAltText = (section, row, image) => {
         const box = row.querySelector(".upload-describe");
         const [input, button] = [box.querySelector("input"), box.querySelector("button")];
         const describe = async () => {
             if (!input.reportValidity()) return;
             try {
-                const described = await post(section.dataset.upload.replace(/upload\/$/, `${told.id}/describe/`), form({ alt: input.value }));
+                const described = await post(section.dataset.upload.replace(/upload\/$/, `${image.id}/describe/`), form({ alt: input.value }));
                 box.hidden = true;
-                say(row, row.dataset.described, "done");
-                tell(section, described);
+                setState(row, row.dataset.described, "done");
+                dispatch(section, described);
             } catch (error) {
-                say(row, error.message, "refused");
+                setState(row, error.message, "refused");
             }
         };
-        input.setAttribute("aria-label", `${box.querySelector("span").textContent} ${told.title}`);
+        input.setAttribute("aria-label", `${box.querySelector("span").textContent} ${image.title}`);
         button.onclick = describe;
         input.onkeydown = (event) => {
             if (event.key !== "Enter") return;
@@ -60,25 +60,25 @@
         box.hidden = false;
     };
 
-    const tell = (section, told) => section.dispatchEvent(new CustomEvent("image:uploaded", { bubbles: true, detail: told }));
+    const dispatch = (section, image) => section.dispatchEvent(new CustomEvent("image:uploaded", { bubbles: true, detail: image }));
 
     const send = async (section, { file, row }) => {
         const bar = row.querySelector("progress");
         bar.hidden = false;
-        say(row, row.dataset.sending, "sending");
+        setState(row, row.dataset.sending, "sending");
         const onprogress = ({ loaded, total }) => {
             bar.value = (100 * loaded) / total;
-            if (loaded === total) say(row, row.dataset.working, "sending");
+            if (loaded === total) setState(row, row.dataset.working, "sending");
         };
         try {
-            const told = await post(section.dataset.upload, form({ file }), { onprogress });
-            row.querySelector("img").src = told.thumbnail;
-            say(row, told.remark || row.dataset.done, "done");
-            if (!told.alt) askForDescription(section, row, told);
-            tell(section, told);
+            const image = await post(section.dataset.upload, form({ file }), { onprogress });
+            row.querySelector("img").src = image.thumbnail;
+            setState(row, image.remark || row.dataset.done, "done");
+            if (!image.alt) askForAltText(section, row, image);
+            dispatch(section, image);
             return true;
         } catch (error) {
-            say(row, error instanceof TypeError ? row.dataset.lost : error.message, "refused");
+            setState(row, error instanceof TypeError ? row.dataset.lost : error.message, "refused");
             row.querySelector("[data-again]").hidden = !(error instanceof TypeError);
             return false;
         } finally {
@@ -109,7 +109,7 @@
         };
 
         const enqueue = (item) => {
-            say(item.row, item.row.dataset.waiting, "waiting");
+            setState(item.row, item.row.dataset.waiting, "waiting");
             waiting.push(item);
             work();
         };
@@ -117,7 +117,7 @@
         const take = (files) => {
             for (const file of files) {
                 const row = template.content.firstElementChild.cloneNode(true);
-                dress(row, file.name);
+                label(row, file.name);
                 row.querySelector("[data-again]").onclick = (event) => {
                     event.target.hidden = true;
                     count.refused -= 1;
@@ -156,13 +156,13 @@
         });
     };
 
-    // The shelf below shows what came in, without losing the place or what is being typed above.
+    // Refreshes the library below without losing scroll position or input above.
     const renew = async () => {
-        const shelf = document.querySelector("[data-shelf]");
-        if (!shelf) return;
+        const library = document.querySelector("[data-library]");
+        if (!library) return;
         const answer = await fetch(location.href);
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        shelf.replaceWith(page.querySelector("[data-shelf]"));
+        library.replaceWith(page.querySelector("[data-library]"));
     };
 
     let timer = null;

@@ -1,4 +1,4 @@
-"""Django's command, which asks the password validators without a terminal, too."""
+"""Django's `createsuperuser`, which also validates the password without a terminal."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from headline import env
 
 
 class Command(createsuperuser.Command):
-    """Creates an administrator."""
+    """Creates a superuser."""
 
     def handle(self, *args: Any, **options: Any) -> Any:
-        """Refuse a weak password that came by the environment; at a terminal Django asks."""
+        """Refuse a weak password from the environment; at a terminal Django validates it."""
         password = env.text("DJANGO_SUPERUSER_PASSWORD")
         if password and not options["interactive"]:
             user: Any = self.UserModel(

@@ -182,7 +182,7 @@ def test_what_the_services_refuse_comes_back_as_typed_and_saves_nothing(desk: Cl
 
 def test_scheduling_without_a_time_asks_for_one(desk: Client) -> None:
     page = press(desk, make_article(status=APPROVED), Transition.SCHEDULE)
-    assert "Choose the time" in page.text
+    assert "Choose a publish time" in page.text
 
 
 def test_a_time_in_a_gap_is_explained_and_nothing_is_lost(desk: Client) -> None:
@@ -287,7 +287,7 @@ def test_a_step_with_many_articles_reports_each_that_cannot_take_it(desk: Client
     drafts = [make_article(f"No. {number}") for number in range(3)]
     published = make_article("Out already", status=Status.PUBLISHED)
     page = bulk(desk, "submit", *drafts, published)
-    assert "Done with 3 articles. 1 was left as it is." in page.text
+    assert "3 articles updated · 1 skipped" in page.text
     assert "Out already" in page.text
     assert "“Submit for review” is not possible" in page.text
     assert Article.objects.filter(status=Status.MANUAL_REVIEW).count() == 3
@@ -299,7 +299,7 @@ def test_many_articles_are_scheduled_for_one_time(desk: Client) -> None:
     draft = make_article("Not yet")
     assert "Not yet" in bulk(desk, "schedule", *articles, draft).text
     page = bulk(desk, "schedule", *articles, draft, publish_at=wall(later))
-    assert "Done with 3 articles. 1 was left as it is." in page.text
+    assert "3 articles updated · 1 skipped" in page.text
     assert [publish_tasks(article) for article in articles] == [[later]] * 3
 
 
@@ -317,14 +317,14 @@ def test_many_articles_are_moved_by_the_same_span(desk: Client) -> None:
     draft = make_article("Not yet")
     assert "Minutes" in bulk(desk, "reschedule", *articles, draft).text
     page = bulk(desk, "reschedule", *articles, draft, minutes="30")
-    assert "Done with 2 articles. 1 was left as it is." in page.text
+    assert "2 articles updated · 1 skipped" in page.text
     assert "“Not yet” is “Draft” and cannot have a time." in page.text
     assert [publish_tasks(article) for article in articles] == [[first + timedelta(minutes=n + 30)] for n in range(2)]
 
 
 def test_publishing_many_at_once_is_asked_about_first(desk: Client) -> None:
     article = make_article(status=APPROVED)
-    assert "this cannot be undone" in bulk(desk, "publish_now", article).text
+    assert "This cannot be undone" in bulk(desk, "publish_now", article).text
     assert Article.objects.get().status == APPROVED
     bulk(desk, "publish_now", article, sure="yes")
     assert Article.objects.get().status == Status.PUBLISHED
@@ -346,7 +346,7 @@ def test_an_update_goes_its_way_by_its_buttons(desk: Client) -> None:
     press(logged_in(make_editor("bob")), article, Transition.APPROVE)
     later = soon(hours=1).replace(microsecond=0)
     page = press(desk, article, Transition.SCHEDULE_UPDATE, update_at=wall(later))
-    assert "takes its place on" in page.text
+    assert "and goes live on" in page.text
     assert Article.objects.values_list("title", "update__publish_at").get() == ("Old", later)
     press(desk, article, Transition.PUBLISH_UPDATE)
     assert Article.objects.values_list("title", "corrections__note").get() == ("Newer", "It was old.")
@@ -395,7 +395,7 @@ def test_who_only_reads_an_article_sees_one_text_of_it_and_is_told_which(desk: C
     assert re.search(r'class="readonly[^>]*>\s*Newer\s*<', page)
     assert "Newer summary." in page and "Newer body." in page
     assert "Old summary." not in page and "Old body." not in page
-    assert "This form shows revision 2; readers see revision 1." in page
+    assert "You are editing revision 2. Live revision: 1." in page
 
 
 def test_killing_takes_a_notice(desk: Client) -> None:
@@ -533,8 +533,8 @@ def test_a_live_article_links_to_its_page_and_a_waiting_one_does_not(desk: Clien
 def test_the_form_tells_what_happens_next(desk: Client) -> None:
     sentences = {
         make_article("1"): "Submit it when it is ready",
-        make_article("2", status=Status.MANUAL_REVIEW): "A reviewer decides",
-        make_article("3", status=APPROVED): "has no time yet",
+        make_article("2", status=Status.MANUAL_REVIEW): "A reviewer has to decide",
+        make_article("3", status=APPROVED): "not scheduled",
         make_article("4", status=APPROVED, publish_at=soon() + timedelta(hours=1)): "Goes live on",
         make_article("5", status=APPROVED, publish_at=soon(hours=-1)): "Live since",
         make_article("6", status=Status.PUBLISHED, publish_at=soon(), published_at=soon()): "Went live on",

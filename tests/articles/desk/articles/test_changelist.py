@@ -105,7 +105,7 @@ def test_days_are_those_of_the_zone_on_the_screen(desk: Client) -> None:
     ("query", "told"),
     [
         ("days_from=yesterday", "Enter a valid date."),
-        ("days_from=2030-06-02&days_to=2030-06-01", "The last day comes before the first."),
+        ("days_from=2030-06-02&days_to=2030-06-01", "The end date is before the start date."),
         ("days_to=9999-12-31", "less than or equal to"),
         ("days_from=0001-01-01", "greater than or equal to"),
     ],
@@ -137,23 +137,23 @@ def test_the_list_reads_no_texts(desk: Client) -> None:
 
 def test_a_view_is_kept_and_shown_as_a_tab(desk: Client) -> None:
     make_article("Ferry", status=APPROVED)
-    assert "Keep this as a view" in desk.get(f"{LIST}?stage=ready&q=ferry").text
+    assert "Save view" in desk.get(f"{LIST}?stage=ready&q=ferry").text
     save(desk, "Ready ferries", "q=ferry&stage=ready&p=3&drop=table")
     assert SavedView.objects.get().query == "q=ferry&stage=ready"
     (tab,) = [tab for tab in tabs(desk, "stage=ready&q=ferry") if tab.is_open]
     assert tab.name == "Ready ferries"
     assert titles(desk, tab.link[1:]) == {"Ferry"}
-    assert "Keep this as a view" not in desk.get(f"{LIST}{tab.link}").text
+    assert "Save view" not in desk.get(f"{LIST}{tab.link}").text
 
 
 def test_what_is_too_long_to_be_kept_as_a_view_is_refused(desk: Client) -> None:
-    assert "too long to be kept" in save(desk, "Much", "q=" + "%E6%B8%AF" * 115).text
+    assert "too long to save" in save(desk, "Much", "q=" + "%E6%B8%AF" * 115).text
     assert not SavedView.objects.exists()
 
 
 def test_two_views_of_one_person_do_not_share_a_name(desk: Client) -> None:
     save(desk, "Mine", "stage=ready")
-    assert "You have a view of this name already." in save(desk, "Mine", "stage=draft").text
+    assert "You already have a view with this name." in save(desk, "Mine", "stage=draft").text
     assert SavedView.objects.count() == 1
 
 

@@ -82,10 +82,10 @@ def test_an_entry_that_is_dragged_goes_live_at_its_new_time_and_the_move_can_be_
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY, channel=make_channel())
     desk.goto(WEEK)
     drag(desk, "Bridge", "2030-06-05T14:00", down=0.3)
-    expect(said(desk)).to_contain_text("“Bridge” is moved to 5 Jun 2030, 14:15:00 UTC.")
+    expect(said(desk)).to_contain_text("“Bridge” is rescheduled to 5 Jun 2030, 14:15:00 UTC.")
     expect(slot(desk, "2030-06-05T14:00").locator(".entry")).to_contain_text("14:15")
     assert publish_tasks(article) == [datetime(2030, 6, 5, 14, 15, tzinfo=UTC)]
-    desk.get_by_role("button", name="Undo the last move").click()
+    desk.get_by_role("button", name="Undo").click()
     expect(slot(desk, "2030-06-03T07:00").locator(".entry")).to_contain_text("Bridge")
     assert publish_tasks(article) == [MONDAY]
 
@@ -105,7 +105,7 @@ def test_an_entry_is_moved_by_keyboard_and_every_step_is_said(desk: Page) -> Non
     link = entry(desk, "Bridge").locator(".what")
     link.focus()
     desk.keyboard.press("m")
-    expect(said(desk)).to_contain_text("Picked up: Bridge")
+    expect(said(desk)).to_contain_text("Selected: Bridge")
     for key, heard in (("ArrowRight", "Tue, Jun 4, 07:00"), ("ArrowDown", "07:15"), ("ArrowDown", "07:30")):
         desk.keyboard.press(key)
         expect(said(desk)).to_contain_text(heard)
@@ -138,8 +138,8 @@ def test_dropping_on_the_past_asks_before_it_publishes(desk: Page) -> None:
     desk.goto(f"/admin/calendar/?date={tomorrow:%Y-%m-%d}")
     carry_to_last_week(desk)
     question = desk.get_by_role("dialog")
-    expect(question).to_contain_text("Shall it happen now?")
-    question.get_by_role("button", name="Leave it where it was").click()
+    expect(question).to_contain_text("Do it now?")
+    question.get_by_role("button", name="Keep the time").click()
     assert Article.objects.values_list("status", "publish_at").get() == (APPROVED, tomorrow)
     expect(slot(desk, f"{tomorrow:%Y-%m-%d}").locator(".entry")).to_contain_text("Bridge")
     carry_to_last_week(desk)
@@ -177,7 +177,7 @@ def test_an_hour_that_happens_twice_asks_which(screen: Page, site: Site) -> None
     enter(screen, site, make_editor(), "Europe/Berlin").goto("/admin/calendar/?view=day&date=2030-10-27")
     drag(screen, "Bridge", "2030-10-27T02:00", down=0.1)
     screen.get_by_role("dialog").get_by_role("button", name="the second, UTC+1").click()
-    expect(said(screen)).to_contain_text("is moved to")
+    expect(said(screen)).to_contain_text("is rescheduled to")
     assert publish_tasks(article) == [datetime(2030, 10, 27, 1, 0, tzinfo=UTC)]
 
 
@@ -190,7 +190,7 @@ def test_the_second_of_two_editors_sees_who_moved_it_and_where(desk: Page, brows
         drag(other, "Bridge", "2030-06-12")
         expect(said(other)).to_contain_text("is moved to 12 Jun 2030")
     drag(desk, "Bridge", "2030-06-20")
-    expect(said(desk)).to_contain_text("bob has moved “Bridge” to 12 Jun 2030, 07:00:00 UTC meanwhile")
+    expect(said(desk)).to_contain_text("bob has rescheduled “Bridge” to 12 Jun 2030, 07:00:00 UTC")
     expect(slot(desk, "2030-06-12").locator(".entry")).to_contain_text("Bridge")
     assert publish_tasks(article) == [MONDAY.replace(day=12)]
 
@@ -237,7 +237,7 @@ def test_nothing_sticks_out_on_a_phone_and_the_form_is_a_tap_away(phone: Page) -
         assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     entry(phone, "Donau").locator(".grip").tap()
     phone.get_by_label("New time").fill("2030-06-07T09:30:15")
-    phone.get_by_role("button", name="Move").click()
+    phone.get_by_role("button", name="Reschedule").click()
     expect(phone.get_by_text("is moved to 7 Jun 2030, 09:30:15 UTC")).to_be_visible()
 
 

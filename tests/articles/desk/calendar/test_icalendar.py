@@ -168,7 +168,7 @@ def test_a_release_is_in_it_and_is_cancelled_when_it_does_not_go_out(feed: str, 
     releases.schedule_release(release, publish_at=soon(days=1), by=editor)
     uid = f"release-{release.pk}"
     before = events(feed)[uid]
-    assert (before["SUMMARY"], before["STATUS"]) == ("Release goes out: Budget day", "CONFIRMED")
+    assert (before["SUMMARY"], before["STATUS"]) == ("Release: Budget day", "CONFIRMED")
     releases.cancel_release(release, by=editor)
     after = events(feed)[uid]
     assert after["STATUS"] == "CANCELLED"

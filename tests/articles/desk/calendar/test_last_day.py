@@ -75,6 +75,6 @@ def test_one_that_is_stored_all_the_same_keeps_no_other_from_being_mended(time: 
     odd, other = make_article(status=APPROVED), make_article(status=APPROVED)
     Article.objects.update(publish_at=soon(minutes=1))
     Article.objects.filter(pk=odd.pk).update(**({"embargo_until": time} if time == LAST else {"publish_at": time}))
-    assert refresh().healed == 1
+    assert refresh().reconciled == 1
     assert len(publish_tasks(other)) == 1
     assert publish_tasks(odd) == []

@@ -34,15 +34,16 @@ def keep(client: Client, user: User, article: Article | None = None, **more: Any
     window = more.pop("window", uuid4())
     sent = {"user": user.pk, "article": article and article.pk, "number": 1, "typed": {"title": ["Typed"]}, **more}
     response = client.post(
-        f"/admin/articles/article/copies/{window}/", json.dumps(sent), content_type="application/json"
+        f"/admin/articles/article/autosave/{window}/", json.dumps(sent), content_type="application/json"
     )
     return str(window), response.status_code
 
 
 def told(client: Client, article: Article, **form: str) -> list[str]:
     """What the script is told about others and what they did."""
-    news: list[str] = client.post(f"/admin/articles/article/{article.pk}/presence/{uuid4()}/", form).json()["news"]
-    return [line for line in news if "another window" not in line]
+    address = f"/admin/articles/article/{article.pk}/presence/{uuid4()}/"
+    messages: list[str] = client.post(address, form).json()["messages"]
+    return [line for line in messages if "another window" not in line]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -76,7 +77,7 @@ def test_no_single_key_discards_recovered_work(page: Page) -> None:
         expect(page.get_by_role("link", name="Restore")).to_be_focused()
         page.keyboard.press("Tab")
         page.keyboard.press(key)  # on what asks whether to discard it
-        expect(page.get_by_text("It cannot be brought back.")).to_be_visible()
+        expect(page.get_by_text("This cannot be undone.")).to_be_visible()
         assert Autosave.objects.get().title == "Bridge"
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -95,12 +96,12 @@ def test_a_new_article_begins_with_its_headline(page: Page) -> None:
 def test_a_lost_line_and_an_ended_session_cost_nothing(page: Page) -> None:
     article = make_article("Old")
     open_form(page, article)
-    page.route("**/copies/**", lambda route: route.abort())
+    page.route("**/autosave/**", lambda route: route.abort())
     page.get_by_label("Headline").fill("New")
-    expect(page.locator("#keeping")).to_contain_text("is not kept on the server since")
+    expect(page.locator("#autosave-status")).to_contain_text("are not saved on the server")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.locator("#keeping")).to_contain_text("It was not saved")
-    page.unroute("**/copies/**")
+    expect(page.locator("#autosave-status")).to_contain_text("Not saved")
+    page.unroute("**/autosave/**")
     Session.objects.all().delete()
     expect(page.get_by_text("You have been signed out.").first).to_be_visible()
     with page.expect_popup() as popup:
@@ -120,15 +121,15 @@ def test_a_lost_line_and_an_ended_session_cost_nothing(page: Page) -> None:
 def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page: Page) -> None:
     article = make_article("Old")
     open_form(page, article)
-    page.route("**/copies/**", lambda route: route.abort())
+    page.route("**/autosave/**", lambda route: route.abort())
     page.get_by_label("Headline").fill("Typed in a tunnel")
-    expect(page.locator("#keeping")).to_contain_text("is not kept on the server since")
+    expect(page.locator("#autosave-status")).to_contain_text("are not saved on the server")
     again = page.context.new_page()
     page.close()
     again.goto(form_address(article))
     expect(again.get_by_text("Recovered draft from")).to_contain_text("“Typed in a tunnel”")
     again.get_by_text("Discard…").click()
-    expect(again.get_by_text("It cannot be brought back.")).to_be_visible()
+    expect(again.get_by_text("This cannot be undone.")).to_be_visible()
     again.get_by_role("button", name="Discard", exact=True).click()
     expect(again.get_by_text("Recovered draft from")).to_have_count(0)
     eventually(lambda: not Autosave.objects.exists())
@@ -146,9 +147,9 @@ def test_two_editors_see_each_other_and_what_the_other_saved(browser: Browser, s
         log_in(bob, "bob")
         alice.goto(form_address(article))
         bob.goto(form_address(article))
-        expect(bob.locator("#presence")).to_contain_text("alice has this article open too")
+        expect(bob.locator("#presence")).to_contain_text("alice is also editing")
         alice.clock.fast_forward(10_000)
-        expect(alice.locator("#presence")).to_contain_text("bob has this article open too")
+        expect(alice.locator("#presence")).to_contain_text("bob is also editing")
         bob.get_by_label("Headline").fill("His")
         bob.get_by_role("button", name="Save", exact=True).click()
         bob.wait_for_url(lambda address: "change" not in address)
@@ -157,7 +158,7 @@ def test_two_editors_see_each_other_and_what_the_other_saved(browser: Browser, s
 
         def has_heard_that_he_left() -> bool:  # which his browser says when it has the time
             alice.clock.fast_forward(10_000)
-            return "open too" not in alice.locator("#presence").inner_text()
+            return "is also editing" not in alice.locator("#presence").inner_text()
 
         eventually(has_heard_that_he_left, 30)
 
@@ -173,9 +174,9 @@ def test_an_open_form_says_what_the_clock_has_done_and_accuses_nobody() -> None:
     with source(AuditEntry.Source.WORKER):
         publishing.update_due([article.pk])
     (sentence,) = told(desk, article, **old)
-    assert sentence.startswith("Since you opened this article: Newer text went live (the clock, ")
+    assert sentence.startswith("Since you opened this article: Update published (System, ")
     page = desk.post(form_address(article), {**form, "title": "Newest"})
-    assert "Since you opened this article: Newer text went live" in page.text
+    assert "Since you opened this article: Update published" in page.text
     assert "has saved" not in page.text
 
 
@@ -218,7 +219,7 @@ def test_copies_are_ones_own() -> None:
     assert "Recovered draft" not in client.get(form_address(article)).text
     assert 'value="Typed"' not in client.get(f"{form_address(article)}?restore={window}").text
     keep(client, bob, article, window=window, number=9, typed={"title": ["His"]})
-    client.delete(f"/admin/articles/article/copies/{window}/")
+    client.delete(f"/admin/articles/article/autosave/{window}/")
     assert Autosave.objects.get().title == "Typed"
 
 
@@ -243,7 +244,7 @@ def test_deeply_nested_json_is_refused() -> None:
     alice = make_editor()
 
     response = logged_in(alice).post(
-        f"/admin/articles/article/copies/{uuid4()}/", '{"typed":' + "[" * 100_000, content_type="application/json"
+        f"/admin/articles/article/autosave/{uuid4()}/", '{"typed":' + "[" * 100_000, content_type="application/json"
     )
 
     assert response.status_code == 400
@@ -306,8 +307,8 @@ def test_a_window_that_gives_no_sign_of_life_is_gone() -> None:
 
     def others(user: User) -> list[str]:
         address = f"/admin/articles/article/{article.pk}/presence/{uuid4()}/"
-        news: list[str] = logged_in(user).post(address).json()["news"]
-        return news
+        messages: list[str] = logged_in(user).post(address).json()["messages"]
+        return messages
 
     assert others(alice) == []
     assert len(others(bob)) == 1

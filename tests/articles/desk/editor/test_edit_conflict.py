@@ -70,8 +70,8 @@ def test_two_editors_on_one_article_lose_nothing(browser: Browser, site: Site) -
         alice.get_by_role("button", name="Save", exact=True).click()
         merging = alice.get_by_role("region", name="bob has saved this article since you opened it")
         expect(merging.get_by_role("group", name="Headline")).to_contain_text("His")
-        merging.get_by_role("group", name="Headline").get_by_label("Theirs").check()
-        merging.get_by_label("Both: they are in different paragraphs").check()
+        merging.get_by_role("group", name="Headline").get_by_label("Other version").check()
+        merging.get_by_label("Both: the changes are in different paragraphs").check()
         alice.get_by_role("button", name="Save", exact=True).click()
         alice.wait_for_url(lambda address: "change" not in address)
     article.refresh_from_db()
@@ -97,7 +97,7 @@ def test_what_only_one_changed_is_not_asked_and_not_undone(bob: Client) -> None:
     press(bob, article, "_save", summary="His", channel=politics.pk, body="<p>His</p>")
     page = alice.save()
     assert asked(page) == []
-    assert "You have changed different things" in page.text
+    assert "Your changes do not overlap" in page.text
     alice.response(page)
     stored = Article.objects.get()
     assert (stored.title, stored.summary, stored.channel, stored.body) == ("Hers", "His", politics, "<p>His</p>")
@@ -108,7 +108,7 @@ def test_without_an_answer_nothing_is_saved_and_the_question_stays(bob: Client) 
     alice = Second(article, title="Hers")
     press(bob, article, "_save", title="His")
     again = alice.response(alice.save())
-    assert "Choose which text shall count: Headline." in again.text
+    assert "Choose which version to keep: Headline." in again.text
     assert asked(again) == ["title"]
     assert Article.objects.get().title == "His"
     alice.response(again, title="mine")

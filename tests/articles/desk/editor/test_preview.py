@@ -179,7 +179,7 @@ def test_who_may_not_write_the_article_makes_and_revokes_no_links(alice: User) -
     article = make_article("Bridge")
     link = make_preview_link(article, by=alice, lasts=timedelta(days=1))
     carol, screen = logged_in(make_user("carol", "view_article")), f"/admin/articles/article/{article.pk}/links/"
-    assert "Make a link" not in carol.get(screen).text
+    assert "Create link" not in carol.get(screen).text
     carol.post(screen, {"days": "7"})
     carol.post(f"{screen}{link.pk}/revoke/")
     assert PreviewLink.objects.filter(revoked_at=None).count() == 1

@@ -55,17 +55,17 @@ def test_a_release_is_prepared_filled_scheduled_and_published_on_its_page(desk: 
     found = desk.get(address(release), {"q": "budget"}).context["found"]
     assert [article.title for article in found] == ["Budget passed"]
     desk.post(f"{LIST}{release.pk}/members/", {"article": [found[0].pk], "action": ""})
-    assert "Everything is ready to go out." in desk.get(address(release)).content.decode()
+    assert "Ready to publish" in desk.get(address(release)).content.decode()
 
     due = soon(hours=1).replace(microsecond=0)
     time = due.replace(tzinfo=None).isoformat()
     response = desk.post(f"{LIST}{release.pk}/schedule/", {"publish_at": time, "publish_at_which": ""})
     release.refresh_from_db()
     assert (release.status, release.publish_at) == (Release.Status.SCHEDULED, due)
-    assert "all of it or nothing" in told(response)
+    assert "All articles go live, or none" in told(response)
 
     ask = f"{LIST}{release.pk}/publish_release/ask/"
-    assert "All of these go live at once" in desk.get(ask).content.decode()
+    assert "All of these go live as soon as" in desk.get(ask).content.decode()
     assert not Article.objects.filter(status=Status.PUBLISHED).exists()
     desk.post(ask)
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 1
@@ -75,11 +75,11 @@ def test_the_page_says_beside_each_article_what_is_wrong_and_where_to_mend_it(de
     draft = make_article("Draft")
     release = make_release(draft, make_article("Fine", status=APPROVED), by=irene)
     html = desk.get(address(release)).content.decode()
-    assert "1 article stands in the way" in html
+    assert "1 article has blocking issues" in html
     assert "It is a draft. Submit it for review." in html
-    assert f'href="/admin/articles/article/{draft.pk}/change/" aria-label="Mend it: Draft"' in html
+    assert f'href="/admin/articles/article/{draft.pk}/change/" aria-label="Fix: Draft"' in html
     ask = desk.get(f"{LIST}{release.pk}/publish_release/ask/").content.decode()
-    assert "It cannot go out as it is" in ask
+    assert "Preflight check failed" in ask
     assert "<button class" not in ask.partition("release-steps")[2]
 
 
@@ -91,7 +91,7 @@ def test_scheduling_a_release_with_a_blocking_issue_is_no_success(desk: Client, 
     assert release.status == Release.Status.SCHEDULED
     (message,) = get_messages(response.wsgi_request)
     assert message.level_tag == "warning"
-    assert "As it is, nothing would go out: there is 1 blocking issue." in str(message)
+    assert "The release cannot be published: there is 1 blocking issue." in str(message)
 
 
 def test_a_dry_run_is_shown_and_changes_nothing(desk: Client, irene: User) -> None:
@@ -107,7 +107,7 @@ def test_a_roll_back_is_asked_about_first(desk: Client, irene: User) -> None:
     ask = f"{LIST}{release.pk}/roll_back_release/ask/"
     assert "Readers no longer see it" in desk.get(ask).content.decode()
     response = desk.post(ask)
-    assert "was rolled back" in told(response)
+    assert "and rolled back" in told(response)
     assert Article.objects.get().status == APPROVED
     desk.post(f"{LIST}{release.pk}/reopen_release/ask/")
     desk.post(f"{LIST}{release.pk}/cancel_release/ask/")
@@ -129,7 +129,7 @@ def test_an_article_is_taken_out_or_taken_off_instead(desk: Client, irene: User)
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(days=-1))
     publishing.edit(out, by=irene, changes={"body": "Better"})
     release = make_release(Article.objects.get(), by=irene)
-    assert "Take it off instead" in desk.get(address(release)).content.decode()
+    assert "Unpublish it instead" in desk.get(address(release)).content.decode()
     desk.post(f"{LIST}{release.pk}/members/", {"article": [out.pk], "action": "unpublish"})
     member = release.members.get()
     assert member.action == ReleaseMember.Action.UNPUBLISH
@@ -143,7 +143,7 @@ def test_chosen_articles_of_the_list_come_into_a_new_release_or_one_that_is_ther
     sent = {"action": "add_to_release", "_selected_action": [article.pk for article in (*articles[:2], gone)]}
     asked = desk.post("/admin/articles/article/", sent)
     assert "Name of the new release" in asked.content.decode()
-    assert "give the new one a name" in desk.post("/admin/articles/article/", {**sent, "what": ""}).content.decode()
+    assert "name a new one" in desk.post("/admin/articles/article/", {**sent, "what": ""}).content.decode()
 
     response = desk.post("/admin/articles/article/", {**sent, "what": "", "name": "Budget day"})
     release = Release.objects.get()
@@ -165,14 +165,14 @@ def test_the_article_s_form_names_its_release_and_offers_no_time_of_its_own(desk
     assert "_step_publish_now" not in html
     releases.cancel_release(release, by=irene)
     html = desk.get(f"/admin/articles/article/{article.pk}/change/").content.decode()
-    assert ('name="publish_at"' in html, "Belongs to the release" in html) == (True, False)
+    assert ('name="publish_at"' in html, "In release" in html) == (True, False)
 
 
 def test_the_list_shows_time_size_and_what_stands_in_the_way(desk: Client, irene: User) -> None:
     make_release(make_article("Draft"), make_article("Fine", status=APPROVED), by=irene)
     releases.schedule_release(Release.objects.get(), publish_at=soon(hours=1), by=irene)
     html = desk.get(LIST).content.decode()
-    for text in ("Budget day", "Scheduled", "UTC", "1 obstacle", "irene"):
+    for text in ("Budget day", "Scheduled", "UTC", "1 blocking issue", "irene"):
         assert text in html
 
 
@@ -197,7 +197,7 @@ def test_the_start_page_counts_down_to_a_release_and_names_one_that_failed(desk:
     assert f'href="{address(release)}">Budget day</a>' in html
     assert "1 article<" in html
     fail(release, "“Draft”: It is a draft.")
-    trouble = desk.get("/admin/").content.decode().partition('id="start-trouble"')[2]
+    trouble = desk.get("/admin/").content.decode().partition('id="dashboard-needs-attention"')[2]
     assert "“Draft”: It is a draft." in trouble.partition("</section>")[0]
 
 
@@ -255,17 +255,17 @@ def test_a_release_of_20_is_mended_and_published_in_a_browser(page: Page) -> Non
     editor.set_viewport_size({"width": 390, "height": 900})
     log_in(editor)
     editor.goto(address(release))
-    expect(editor.get_by_text("1 article stands in the way")).to_be_visible()
+    expect(editor.get_by_text("1 article has blocking issues")).to_be_visible()
     assert editor.evaluate("document.documentElement.scrollWidth") <= 390
-    press(editor.get_by_role("link", name="Mend it: Budget, part 19"))
+    press(editor.get_by_role("link", name="Fix: Budget, part 19"))
     press(editor.get_by_role("button", name="Approve"))
-    expect(editor.get_by_text("Belongs to the release")).to_be_visible()
+    expect(editor.get_by_text("In release")).to_be_visible()
     press(editor.get_by_role("link", name="Budget day"))
-    expect(editor.get_by_text("Everything is ready to go out.")).to_be_visible()
-    press(editor.get_by_role("link", name="Publish the release now"))
+    expect(editor.get_by_text("Ready to publish")).to_be_visible()
+    press(editor.get_by_role("link", name="Publish release now"))
     expect(reader.get_by_role("link", name="Budget, part")).to_have_count(0)
-    press(editor.get_by_role("button", name="Publish the release now"))
-    expect(editor.get_by_text("It went out on").first).to_be_visible()
+    press(editor.get_by_role("button", name="Publish release now"))
+    expect(editor.get_by_text("Published on").first).to_be_visible()
     expect(reader.get_by_role("link", name="Budget, part")).to_have_count(20, timeout=15_000)
 
 

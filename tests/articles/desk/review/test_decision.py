@@ -127,12 +127,12 @@ def test_after_a_decision_comes_the_next_that_is_free_and_not_ones_own(desk: Cli
     first, second, third = (waiting(title) for title in ("First", "Second", "Third"))
     page = decide(desk, second, "approve")
     assert page.redirect_chain == [(screen(third), 302)]
-    assert "Second: It is ready and has no time yet." in page.text
+    assert "Second: Approved and not scheduled." in page.text
     page = decide(desk, third, "reject", reason="No second source")
     assert page.redirect_chain == [(screen(first), 302)]
     page = decide(desk, first, "approve")
     assert page.redirect_chain == [(QUEUE, 302)]
-    assert "Nothing else waits for you." in page.text
+    assert "No more articles to review." in page.text
     found = [Article.objects.get(pk=article.pk) for article in (first, second, third, own, taken)]
     assert [article.status for article in found] == [4, 4, 2, 3, 3]
     assert found[2].status_reason == "No second source"
@@ -140,11 +140,11 @@ def test_after_a_decision_comes_the_next_that_is_free_and_not_ones_own(desk: Cli
 
 def test_who_claimed_one_text_has_the_next_claimed_and_leaving_releases(desk: Client, nadia: User) -> None:
     first, second = waiting("First"), waiting("Second")
-    assert "You have it since" in decide(desk, first, "claim").text
+    assert "Claimed by you since" in decide(desk, first, "claim").text
     page = decide(desk, first, "skip")
     assert page.redirect_chain == [(screen(second), 302)]
     assert list(SoftLock.objects.values_list("article", "user")) == [(second.pk, nadia.pk)]
-    assert "Nobody is on it." in decide(desk, second, "release").text
+    assert "Unclaimed" in decide(desk, second, "release").text
     decide(desk, second, "skip")
     assert not SoftLock.objects.exists()
 
@@ -182,7 +182,7 @@ def test_a_text_that_changed_a_second_ago_is_read_again_and_the_reason_stays(des
 def test_a_refusal_without_a_reason_asks_for_it(desk: Client) -> None:
     page = decide(desk, waiting(), "reject", reason=" ")
     assert "Enter feedback to the author: why the article is rejected." in page.text
-    assert "Reason, if you refuse it" in page.text
+    assert "Feedback to author, if you reject it" in page.text
 
 
 def test_what_somebody_else_has_decided_is_gone_from_here(desk: Client) -> None:
@@ -190,7 +190,7 @@ def test_what_somebody_else_has_decided_is_gone_from_here(desk: Client) -> None:
     approve(article)
     for page in (desk.get(screen(article), follow=True), decide(desk, article, "reject", reason="No.")):
         assert page.redirect_chain == [(QUEUE, 302)]
-        assert "does not wait for a reviewer any more" in page.text
+        assert "no longer needs review" in page.text
     assert desk.get(f"{QUEUE}99999999999999999999/change/").status_code == 302
     assert Article.objects.get().status == Status.MANUALLY_APPROVED
 
@@ -254,12 +254,12 @@ def test_a_reviewer_on_a_phone_claims_reads_and_decides_by_keyboard(page: Page) 
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.get_by_role("button", name="Claim").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("You have it since")).to_be_visible()
-    page.get_by_label("Reason, if you refuse it").focus()
+    expect(page.get_by_text("Claimed by you since")).to_be_visible()
+    page.get_by_label("Feedback to author, if you reject it").focus()
     page.keyboard.type("The bridge is open.")
     for _button in range(2):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Nothing else waits for you.")).to_be_visible()
+    expect(page.get_by_text("No more articles to review.")).to_be_visible()
     article.refresh_from_db()
     assert article.update.status_reason == "The bridge is open."

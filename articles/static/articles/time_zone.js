@@ -1,19 +1,19 @@
-// Offers the zone of the device, if it is another than the one chosen.
+// Offers the time zone of the device if it differs from the chosen one.
 (() => {
-    const place = document.querySelector("[data-zone-for]");
-    const select = document.getElementById(place.dataset.zoneFor);
+    const container = document.querySelector("[data-zone-for]");
+    const select = document.getElementById(container.dataset.zoneFor);
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     const offered = [...select.options].some((option) => option.value === zone);
     if (!offered || select.value === zone) return;
     const button = document.createElement("button");
     button.type = "button";
     button.className = "cursor-pointer font-medium text-primary-600 underline dark:text-primary-500";
-    button.textContent = `${place.dataset.text} ${zone}`;
+    button.textContent = `${container.dataset.text} ${zone}`;
     button.addEventListener("click", () => {
         select.value = zone;
-        place.hidden = true;
+        container.hidden = true;
         select.focus();
     });
-    place.append(button);
-    place.hidden = false;
+    container.append(button);
+    container.hidden = false;
 })();

@@ -1,4 +1,4 @@
-// What the editor has no buttons for stays what it was: imported videos, definition lists, marked languages.
+// Preserves imported markup that the editor cannot edit: videos, definition lists, language marks.
 import { Extension, Heading as BaseHeading, Mark, Node, Table as BaseTable } from "django-prose-editor/editor";
 
 const BLOCKS = ["audio", "details", "dl", "picture", "video"];
@@ -11,8 +11,8 @@ const parse = (html) => {
     return template.content.firstElementChild;
 };
 
-export const KeptBlock = Node.create({
-    name: "keptBlock",
+export const PreservedBlock = Node.create({
+    name: "preservedBlock",
     group: "block",
     atom: true,
 
@@ -30,14 +30,14 @@ export const KeptBlock = Node.create({
         return ({ node }) => {
             const element = parse(node.attrs.html);
             const dom = document.createElement("div");
-            dom.className = "kept";
-            dom.textContent = `${this.options.words.kept} <${element.localName}> ${element.textContent.trim()}`;
+            dom.className = "preserved";
+            dom.textContent = `${this.options.texts.preserved} <${element.localName}> ${element.textContent.trim()}`;
             return { dom };
         };
     },
 });
 
-export const KeptInline = Mark.create({
+export const PreservedInline = Mark.create({
     name: "keptInline",
     excludes: "",
 

@@ -1,4 +1,4 @@
-// Buttons that put a text into the clipboard, and say so.
+// Buttons that copy a text to the clipboard and confirm it.
 for (const button of document.querySelectorAll("[data-copy]")) {
     button.setAttribute("aria-live", "polite");
     button.addEventListener("click", async () => {

@@ -1,10 +1,10 @@
-// The focal point of an image: set by a click, moved by the arrow keys, and shown in the crops beside it.
+// Focal point of an image: set by click or arrow keys, shown in the sample crops.
 document.addEventListener("DOMContentLoaded", () => {
     const frame = document.querySelector("[data-focus]");
     const point = frame?.querySelector(".focus-point");
     const inputs = { x: document.querySelector("#id_focus_x"), y: document.querySelector("#id_focus_y") };
     if (!point || !inputs.x || !inputs.y) return;
-    const teller = document.querySelector("[data-focus-told]");
+    const liveRegion = document.querySelector("[data-focus-status]");
     const crops = document.querySelectorAll(".focus-crops img");
     const STEPS = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] };
 
@@ -14,7 +14,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const [x, y] = [within(inputs.x.value), within(inputs.y.value)];
         point.style.left = `${x}%`;
         point.style.top = `${y}%`;
-        point.setAttribute("aria-label", frame.dataset.told.replace("{x}", x).replace("{y}", y));
+        point.setAttribute("aria-label", frame.dataset.label.replace("{x}", x).replace("{y}", y));
         for (const crop of crops) crop.style.objectPosition = `${x}% ${y}%`;
     };
 
@@ -24,7 +24,7 @@ document.addEventListener("DOMContentLoaded", () => {
             inputs[name].dispatchEvent(new Event("change", { bubbles: true }));
         }
         show();
-        teller.textContent = point.getAttribute("aria-label");
+        liveRegion.textContent = point.getAttribute("aria-label");
     };
 
     frame.addEventListener("click", (event) => {

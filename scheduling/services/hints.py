@@ -1,4 +1,4 @@
-"""Telling the queue, after the commit, what changed. It may fail: then the sweep finds the tasks in SQL."""
+"""Push hints to the queue, or discard them, after the commit. If that fails, the sweep finds the tasks in SQL."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from scheduling.queues import Hint, get_queue, to_milliseconds
 logger = logging.getLogger(__name__)
 
 
-def announce_on_commit(tasks: Iterable[TaskInfo], *, now: datetime) -> None:
-    """Once the surrounding transaction is committed, push the hints of `tasks` that fall within the window.
+def push_hints_on_commit(tasks: Iterable[TaskInfo], *, now: datetime) -> None:
+    """After the commit, push the hints of those `tasks` that are due within the preload window.
 
-    `now` is by the database's clock, read in this transaction: this machine's may be wrong by any amount.
+    `now` is the database's time, read in this transaction; this machine's clock may be wrong.
     """
     hints = [Hint.of(task) for task in tasks]
     now_ms, read_at = to_milliseconds(now), time.monotonic()
     transaction.on_commit(lambda: _push(hints, now_ms + int((time.monotonic() - read_at) * 1000)), robust=True)
 
 
-def remove_hints_on_commit(tasks: Iterable[TaskInfo]) -> None:
-    """Once committed, take the hints of `tasks` back, best effort: a stale hint is dropped by the row check."""
+def discard_hints_on_commit(tasks: Iterable[TaskInfo]) -> None:
+    """After the commit, discard the hints of `tasks`, best effort: the row check drops stale hints."""
     transaction.on_commit(partial(_discard, [Hint.of(task) for task in tasks]), robust=True)
 
 
