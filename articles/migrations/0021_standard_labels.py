@@ -94,7 +94,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='auditentry',
             name='source',
-            field=models.CharField(choices=[('admin', 'admin'), ('api', 'API'), ('command', 'command'), ('python', 'Python code'), ('worker', 'system')], max_length=10, verbose_name='source'),
+            field=models.CharField(choices=[('admin', 'admin'), ('api', 'API'), ('command', 'command'), ('python', 'Python code'), ('worker', 'System')], max_length=10, verbose_name='source'),
         ),
         migrations.AlterField(
             model_name='auditentry',

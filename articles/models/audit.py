@@ -72,7 +72,7 @@ class AuditEntry(models.Model):
         API = "api", _("API")
         COMMAND = "command", _("command")
         PYTHON = "python", _("Python code")
-        WORKER = "worker", _("system")
+        WORKER = "worker", _("System")
 
     at = models.DateTimeField(_("time"), help_text=_("Time of the database."))
     action = models.CharField(_("action"), max_length=40)

@@ -42,7 +42,7 @@ def perform(transition: Transition, article: Article, *, by: Actor, **given: Any
     """Perform `transition` with those of the given arguments that it needs. Raises `ArticleError`."""
     needed = TRANSITIONS[transition].input
     if needed is Input.TIME and given.get("publish_at") is None:
-        raise InvalidSchedule(_("Choose the time at which the article goes live."))
+        raise InvalidSchedule(_("Choose a publish time."))
     if needed is Input.REVISION and given.get("revision") is None:
         raise RevisionMissing
     arguments = {name: given[name] for name in needed.value if name in given}

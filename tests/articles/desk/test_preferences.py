@@ -57,7 +57,7 @@ def test_the_chosen_language_comes_before_that_of_the_browser(client: Client, ed
     client.post(f"{MINE}language/", {"language": "zh-hans", "next": MINE})
     page = client.get("/admin/articles/article/", headers={"accept-language": "en"})
     assert page.headers["Content-Language"] == "zh-hans"
-    assert "文章" in page.text
+    assert "稿件" in page.text
     client.post(MINE, {"time_zone": "", "language": ""})
     client.cookies.clear()
     client.force_login(editor)

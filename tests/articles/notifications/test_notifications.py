@@ -276,7 +276,7 @@ def test_the_article_s_form_shows_what_happened_to_it(desk: Client, author: User
     article = Article.objects.filter(author=author).first()
     assert article is not None
     page = desk.get(f"/admin/articles/article/{article.pk}/change/")
-    assert [entry["name"] for entry in page.context["record"]] == ["Reject", "Written"]
+    assert [entry["name"] for entry in page.context["record"]] == ["Reject", "Created"]
     assert 'id="record"' in page.content.decode()
 
 

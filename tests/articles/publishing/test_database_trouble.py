@@ -84,7 +84,7 @@ def test_all_users_read_the_error_and_operators_the_databases_own_words() -> Non
 def test_a_worker_that_knows_of_no_trouble_has_none(refused: list[dict[str, str]] | None) -> None:
     beat(refused)
     assert Client().get("/readyz").json()["trouble"] == {}
-    assert "answered" in opened_by(make_editor()).get("/admin/").text
+    assert "Publishing service: OK" in opened_by(make_editor()).get("/admin/").text
 
 
 def test_what_a_dead_worker_said_is_forgotten() -> None:

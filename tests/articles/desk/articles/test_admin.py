@@ -400,7 +400,7 @@ def test_who_only_reads_an_article_sees_one_text_of_it_and_is_told_which(desk: C
 
 def test_killing_takes_a_notice(desk: Client) -> None:
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
-    assert "Say what readers are told" in press(desk, article, Transition.RETRACT).text
+    assert "Enter the retraction notice that readers see" in press(desk, article, Transition.RETRACT).text
     press(desk, article, Transition.RETRACT, reason="The story was invented.")
     assert Article.objects.values_list("status", "retraction_notice").get() == (
         Status.RETRACTED,

@@ -156,7 +156,7 @@ def test_a_newer_text_is_called_by_the_headline_it_brings_and_found_by_both(desk
     publishing.schedule_update(article, publish_at=MONDAY, by=editor)
     assert shown(desk) == [("update", "New", ())]
     assert "replaces “Old”" in desk.get(f"{CALENDAR}?date=2030-06-03").text
-    assert "Move “New”" in desk.get(f"{RESCHEDULE}?key=update_at:{article.pk}").text
+    assert "Reschedule “New”" in desk.get(f"{RESCHEDULE}?key=update_at:{article.pk}").text
     for word in ("old", "new"):
         page = desk.get(f"/admin/articles/article/?q={word}").text
         assert ">Old<br>" in page
@@ -463,7 +463,7 @@ def test_releases_stand_on_it_and_are_moved(desk: Client) -> None:
     release.refresh_from_db()
     assert release.publish_at == datetime(2030, 6, 4, 9, 15, tzinfo=UTC)
     late = logged_in(make_editor("bob")).post(RESCHEDULE, sent, headers=JSON).json()
-    assert "alice has moved “Budget day” to 4 Jun 2030" in late["message"]
+    assert "alice has rescheduled “Budget day” to 4 Jun 2030" in late["message"]
     again = {**sent, "seen": release.publish_at.isoformat(), "at": "2020-01-01T00:00"}
     question = desk.post(RESCHEDULE, again, headers=JSON).json()
     assert question["choices"] == [{"label": "Publish release now", "name": "now", "value": "1"}]

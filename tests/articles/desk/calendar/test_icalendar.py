@@ -147,7 +147,7 @@ def test_a_newer_text_is_called_off_when_its_time_or_itself_goes_and_stays_when_
 ) -> None:
     article = newer_text(editor)
     uid, planned = f"update_at-{article.pk}", article.update.publish_at or soon()
-    assert (events(feed)[uid]["SUMMARY"], events(feed)[uid]["STATUS"]) == ("Newer text: New", "CONFIRMED")
+    assert (events(feed)[uid]["SUMMARY"], events(feed)[uid]["STATUS"]) == ("Update: New", "CONFIRMED")
     publishing.unschedule_update(article, by=editor)
     assert (events(feed)[uid]["STATUS"], events(feed)[uid].start) == ("CANCELLED", planned)
     publishing.schedule_update(article, publish_at=planned, by=editor)
