@@ -58,7 +58,7 @@ class Breakers:
     def refused(self, task_type: str, trouble: Trouble, error: BaseException, *, times: int, some_ran: bool) -> float:
         """Record refused transactions; returns the seconds until they should be retried.
 
-        If other tasks of the same type ran meanwhile, the type is not paused.
+        If other tasks of the same type ran since, the type is not paused.
         """
         now = time.monotonic()
         breaker = self._current().get(task_type) or Breaker(trouble, "", clock.now())

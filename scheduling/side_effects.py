@@ -96,7 +96,7 @@ class SideEffects:
             self._changed.set()
 
     def _forget(self, task: TaskInfo) -> None:
-        """Remove the task, unless another thread of this process has leased it meanwhile."""
+        """Remove the task, unless another thread of this process has leased it since."""
         _, thread = self._running.get(task.task_id, (None, None))
         if thread is threading.current_thread():
             del self._running[task.task_id]

@@ -47,10 +47,10 @@ def ask_first(request: HttpRequest, article: Article, before: Article | None, ch
     transition = next((transition for transition in pressed(request) if TRANSITIONS[transition].confirmation), None)
     if transition is None and not _goes_live(article, before):
         return
-    told = list(_consequences(transition, before, request.POST.get("reason", "")))
+    shown = list(_consequences(transition, before, request.POST.get("reason", "")))
     if transition is Transition.PUBLISH_NOW and _leaves_a_draft(before, changed):
-        told.append(_("Readers see the approved text. Later changes need approval first."))
-    raise Unconfirmed(told, typed=bool(changed))
+        shown.append(_("Readers see the approved text. Later changes need approval first."))
+    raise Unconfirmed(shown, typed=bool(changed))
 
 
 def question(request: HttpRequest, article: Article | None, asked: Unconfirmed) -> HttpResponse:

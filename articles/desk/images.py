@@ -39,7 +39,7 @@ STATUS_OF: dict[type[ArticleError], HTTPStatus] = {
 }
 
 
-class ShelfFilter(admin.SimpleListFilter):
+class LibraryFilter(admin.SimpleListFilter):
     """Own favourites and uploads, images without alt text, unused images."""
 
     title = _("show")
@@ -90,7 +90,7 @@ class ImageAdmin(RetriedScreens):
     """The image library."""
 
     form = ImageForm
-    list_filter = [ShelfFilter]
+    list_filter = [LibraryFilter]
     list_per_page = PER_PAGE
     search_fields = ["title"]
     search_help_text = _("Title, alt text, caption or credit")
@@ -202,7 +202,7 @@ class ImageAdmin(RetriedScreens):
         except ArticleError as refusal:
             status = STATUS_OF.get(type(refusal), HTTPStatus.BAD_REQUEST)
             return JsonResponse({"error": str(refusal)}, status=status)
-        return JsonResponse({**_told(made.image), "remark": made.remark}, status=HTTPStatus.CREATED)
+        return JsonResponse({**_as_json(made.image), "remark": made.remark}, status=HTTPStatus.CREATED)
 
     def describe(self, request: HttpRequest, pk: Any) -> JsonResponse:
         """Set the alt text."""
@@ -211,7 +211,7 @@ class ImageAdmin(RetriedScreens):
             images.change_image(image, by=request.user, changes={"alt": request.POST.get("alt", "")})
         except ArticleError as refusal:
             return JsonResponse({"error": str(refusal)}, status=HTTPStatus.BAD_REQUEST)
-        return JsonResponse(_told(image))
+        return JsonResponse(_as_json(image))
 
     def favour(self, request: HttpRequest, pk: Any) -> HttpResponse:
         """Toggle the favourite, and return to the library."""
@@ -233,7 +233,7 @@ class ImageAdmin(RetriedScreens):
         return TemplateResponse(request, "articles/desk/images/choices.html", {"page": page})
 
 
-def _told(image: Image) -> dict[str, str]:
+def _as_json(image: Image) -> dict[str, str]:
     """JSON data of an image for scripts."""
     return {
         "id": str(image.pk),

@@ -46,13 +46,13 @@ class Chunk:
 class Importer:
     """Imports records and calls `tell` for each remark; `tally` counts the results so far."""
 
-    def __init__(self, checker: Checker, *, tell: Report, dry_run: bool = False) -> None:
+    def __init__(self, checker: Checker, *, show: Report, dry_run: bool = False) -> None:
         self.tally = Tally()
         self.left_out: Counter[str] = Counter()
         self.misspelt: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
         self._checker = checker
-        self._report = tell
+        self._report = show
         self._dry_run = dry_run
         self._seen: set[int] = set()
 

@@ -29,7 +29,7 @@ def refuse_images(text: Text, *, before: Text | None = None) -> None:
     """Raise `WrongCover`, `UnknownImage` or `AltMissing` if a text's cover or images are invalid.
 
     Images that it showed `before` are not checked, so that an old problem does not block other edits. The images stay
-    locked until the caller's transaction ends, so that they cannot be deleted meanwhile.
+    locked until the caller's transaction ends, so that they cannot be deleted before that.
     """
     _check_cover(text)
     new = [pk for pk in text.shown if before is None or pk not in before.shown]

@@ -45,7 +45,7 @@ class Notification(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices", db_constraint=False
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications", db_constraint=False
     )
     kind = models.CharField(_("about"), max_length=20, choices=Kind.choices)
     article = models.ForeignKey(

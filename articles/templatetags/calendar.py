@@ -44,8 +44,8 @@ def _grip(entry: Entry, move: str, move_address: str) -> SafeString | str:
 def _link(entry: Entry) -> SafeString:
     """Time, headline and marks; marks shown by colour are also in text for screen readers."""
     return format_html(
-        '<a class="what" href="{}" title="{}"><time datetime="{}">{}</time> <span class="kind">{}: </span>'
-        '<span class="title">{}</span>{} <span class="facts">{}</span></a>',
+        '<a class="entry-link" href="{}" title="{}"><time datetime="{}">{}</time> <span class="kind">{}: </span>'
+        '<span class="title">{}</span>{} <span class="details">{}</span></a>',
         entry.address, entry.tip, entry.at.isoformat(), entry.clock, entry.name,
         entry.title, _marks(entry), entry.details,
     )  # fmt: skip

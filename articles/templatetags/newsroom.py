@@ -48,9 +48,9 @@ def moment(when: datetime) -> str:
 
 
 @register.filter
-def display_name(somebody: Any) -> str:
+def display_name(user: Any) -> str:
     """Display name of a user."""
-    return named(somebody)
+    return named(user)
 
 
 @register.filter

@@ -117,7 +117,7 @@ class DelayQueue(ABC):
 
     @abstractmethod
     def server_info(self) -> dict[str, str]:
-        """Facts about the server for the system checks, such as its version; empty without a server."""
+        """Information about the server for the system checks, such as its version; empty without a server."""
 
     @abstractmethod
     def close(self) -> None:

@@ -149,8 +149,8 @@ class RedisQueue(DelayQueue):
         if empty := self._empty(known):
             client, key = self._client(conf.POP_TIMEOUT), self._key("topics")
             client.srem(key, *map(topics.encode, empty))
-            if filled_meanwhile := set(empty) - set(self._empty(empty)):
-                client.sadd(key, *map(topics.encode, filled_meanwhile))
+            if newly_filled := set(empty) - set(self._empty(empty)):
+                client.sadd(key, *map(topics.encode, newly_filled))
 
     def _empty(self, checked: Collection[Topic]) -> list[Topic]:
         pipeline = self._client(conf.POP_TIMEOUT).pipeline(transaction=False)

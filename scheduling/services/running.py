@@ -335,7 +335,7 @@ def _close_tasks(
 
 @retried
 def _record_failure(task_id: int, version: int | None, error: str, trusted: bool, worker: str) -> int:
-    """Record a failed attempt unless the task was rescheduled, locked or cancelled meanwhile; 1 if it was recorded.
+    """Record a failed attempt unless the task was rescheduled, locked or cancelled since; 1 if it was recorded.
 
     A task that was rescheduled may be due again already, but has another version.
     """

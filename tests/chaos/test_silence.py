@@ -63,7 +63,7 @@ def test_publishing_goes_on_after_a_proxy_swallowed_all_connections(trial: Trial
     assert trial.stand.rows("SELECT COUNT(*), COUNT(DISTINCT task_id) FROM probe_effect") == [(4, 4)]
 
 
-def test_workers_whose_connections_were_swallowed_end_when_told_to(trial: Trial, proxy: Proxy) -> None:
+def test_workers_whose_connections_were_swallowed_end_when_shown_to(trial: Trial, proxy: Proxy) -> None:
     """E2"""
     trial.add("probe.slow", 4, parameters={"seconds": 0.5})
     trial.workers.wait_for("probe.slow begins")
@@ -72,7 +72,7 @@ def test_workers_whose_connections_were_swallowed_end_when_told_to(trial: Trial,
     seconds_until(lambda: not trial.workers.alive(), ENDS, lambda: trial.workers.output)
 
 
-def test_a_worker_that_runs_for_a_while_ends_when_told_to(trial: Trial, proxy: Proxy) -> None:
+def test_a_worker_that_runs_for_a_while_ends_when_shown_to(trial: Trial, proxy: Proxy) -> None:
     """E2: cron's workers have no parent that could kill them."""
     trial.workers.stop()
     worker = trial.stand.start("manage.py", "poll", "--for", "60", env=trial.env)

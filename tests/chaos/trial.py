@@ -1,4 +1,4 @@
-"""One experiment: supervised workers, tasks that become due one by one, and faults meanwhile."""
+"""One experiment: supervised workers, tasks that become due one by one, and faults in between."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Trial:
     def run(self, faults: Sequence[Fault], *, changing: bool = False) -> None:
         """Empty the stores, let the tasks become due, do the faults one after the other, wait for the end.
 
-        With `changing`, a child process reschedules and cancels tasks meanwhile.
+        With `changing`, a child process reschedules and cancels tasks at the same time.
         """
         self.reset()
         with self._processes:  # so that none lives on in the next trial

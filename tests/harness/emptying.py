@@ -1,7 +1,7 @@
 """Emptying the database after a test that committed, without the work Django's `flush` does for tables left empty.
 
 A test fills a handful of the tables. What a new database begins with (the roles, the permissions and what they are
-for) stays, as long as it is what it was. The triggers of the audit record, which nothing else passes, are gone around.
+for) stays, as long as it is what it was. The triggers of the audit log, which nothing else passes, are gone around.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: a request sent again takes effect once, whatever went wrong in between."""
+"""`Idempotency-Key`: a request sent again takes effect once, whatever failed in between."""
 
 from __future__ import annotations
 

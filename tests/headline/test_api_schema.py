@@ -214,7 +214,7 @@ def test_not_modified_and_not_found_are_documented(document: dict[str, Any]) -> 
     """A4"""
     client, documented = APIClient(), operations(document)
     live = make_article(status=Status.PUBLISHED, publish_at=soon(minutes=-1))
-    killed = make_article(
+    retracted = make_article(
         status=Status.RETRACTED, publish_at=soon(hours=-1), published_at=soon(hours=-1), retraction_notice="No."
     )
     for name, address in (("articles_retrieve", f"{live.pk}/"), ("articles_list", "")):
@@ -222,7 +222,7 @@ def test_not_modified_and_not_found_are_documented(document: dict[str, Any]) -> 
         again = client.get(url, headers={"If-None-Match": client.get(url)["ETag"]})
         assert again.status_code == 304
         check_response(document, documented[name][2], again)
-    gone = client.get(f"/api/v1/articles/{killed.pk}/")
+    gone = client.get(f"/api/v1/articles/{retracted.pk}/")
     assert (gone.status_code, gone.json()) == (410, {"detail": "No.", "code": "retracted"})
     check_response(document, documented["articles_retrieve"][2], gone)
     followed = client.get("/api/v1/articles/?updated_since=2000-01-01T00:00:00Z")

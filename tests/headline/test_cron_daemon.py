@@ -20,7 +20,7 @@ from tests.articles.factories import make_article
 from tests.conftest import Manage
 from tests.harness import Process, eventually
 
-# Reads until its owner closes the pipe, which the kernel does for a killed one too, and puts the crontab back.
+# Reads until its owner closes the pipe, which the kernel does for a killed one too, and restores the crontab.
 _RESTORE = 'cat > /dev/null; if [ -s "$1" ]; then crontab "$1"; else crontab -r; fi'
 
 
@@ -64,7 +64,7 @@ def _jobs() -> list[int]:
 def _environment(process: Path) -> bytes:
     try:
         return (process / "environ").read_bytes()
-    except OSError:  # ended meanwhile, or of another user
+    except OSError:  # ended since, or of another user
         return b""
 
 

@@ -1,4 +1,4 @@
-"""Finding texts for people that no translation can reach, because nobody marked them as texts."""
+"""Finding texts for people that no translation can reach, because they are not marked as texts."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tests.harness import Server, free_port, start_redis
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SETTINGS_NOBODY_CAN_MEAN = [
+INVALID_SETTINGS = [
     ("PRELOAD_WINDOW", "300", "E001"),
     ("PRELOAD_WINDOW", 0, "E001"),
     ("BATCH_SIZE", 0.5, "E001"),
@@ -56,7 +56,7 @@ def test_a_correct_installation_has_no_messages() -> None:
     assert found(servers=True) == []
 
 
-@pytest.mark.parametrize(("name", "value", "complaint"), SETTINGS_NOBODY_CAN_MEAN)
+@pytest.mark.parametrize(("name", "value", "complaint"), INVALID_SETTINGS)
 def test_invalid_settings_are_reported(settings: Any, name: str, value: object, complaint: str) -> None:
     """R3.5"""
     setattr(settings, f"SCHEDULING_{name}", value)
@@ -113,12 +113,12 @@ def test_the_cache_may_not_live_in_the_queues_database(
 def reconnect(mariadb: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """`reconnect(charset="latin1")` reopens the connection with other OPTIONS."""
 
-    def open_anew(**options: object) -> None:
+    def reopen(**options: object) -> None:
         connection.close()
         monkeypatch.setitem(connection.settings_dict, "OPTIONS", connection.settings_dict["OPTIONS"] | options)
         connection.ensure_connection()
 
-    yield open_anew
+    yield reopen
     monkeypatch.undo()
     connection.close()
 

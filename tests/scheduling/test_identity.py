@@ -25,7 +25,7 @@ OWN_KEYS = {"TEST_SETTINGS": json.dumps({"SCHEDULING_KEY_PREFIX": "auto"})}
 
 
 @pytest.fixture(autouse=True)
-def _asks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def _asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identity, "_identities", {})
 
 

@@ -67,7 +67,7 @@ def test_one_push_serves_topics_in_many_slots(queue: DelayQueue) -> None:
     assert popped.ids == {hint.topic: [hint.task_id] for hint in hints}
 
 
-def test_server_info_has_the_facts_that_the_checks_need(queue: DelayQueue) -> None:
+def test_server_info_has_the_details_that_the_checks_need(queue: DelayQueue) -> None:
     details = queue.server_info()
     assert details["redis_version"] >= "7"
     assert details["maxmemory_policy"] == "noeviction"

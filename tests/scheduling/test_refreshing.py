@@ -274,7 +274,7 @@ def test_the_sweep_reads_no_more_of_a_busy_topic_than_one_batch(
 
 
 def test_a_stale_ready_hint_hides_no_lost_hint(keys: Keys, add: Add, travel: Travel) -> None:
-    """E7: bad members and ids of tasks that were cancelled meanwhile."""
+    """E7: bad members and ids of tasks that were cancelled since."""
     lost = add(0).task_id
     keys.client.delete("sched:ready:{test.note:0}")
     travel(5)

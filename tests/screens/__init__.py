@@ -1,1 +1,1 @@
-"""Every screen there is, looked at by a real browser: for whoever cannot see them well, and for the documentation."""
+"""Every screen there is, opened in a real browser: for accessibility and for the documentation."""

@@ -1,4 +1,4 @@
-"""The list of all screens. Whoever adds a screen adds its address here: it is then checked and photographed."""
+"""The list of all screens. Add the address of each new screen here: it is then checked and photographed."""
 
 from __future__ import annotations
 

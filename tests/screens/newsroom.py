@@ -30,7 +30,7 @@ def fill() -> User:
     admin = User.objects.get(username="admin")
     _trouble()
     _history(admin)
-    _killed(admin)
+    _retracted(admin)
     _own(admin)
     SensitiveWord.objects.create(text="miracle cure", level=SensitiveWord.Level.BLOCK)
     SavedView.objects.create(owner=admin, name="City, this week", query="channel=1&stage=scheduled")
@@ -79,7 +79,7 @@ def _history(admin: User) -> None:
     publishing.edit(article, by=admin, changes={"summary": f"{article.summary} (Updated.)"}, note="The figure was old.")
 
 
-def _killed(admin: User) -> None:
+def _retracted(admin: User) -> None:
     """An article of which readers see nothing but a notice."""
     now = read_database_clock()
     values = {"status": Status.PUBLISHED, "publish_at": now - timedelta(days=2), "published_at": now, "author": admin}

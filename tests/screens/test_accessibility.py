@@ -32,7 +32,7 @@ WHOLE: Mapping[str, Any] = {
 COLOURS: Mapping[str, Any] = {**WHOLE, "runOnly": ["color-contrast", "link-in-text-block"]}
 """The rules that depend on the scheme: the others need no second look at the same page in the same width."""
 
-# To refuse the request by a route would switch off the browser's cache, and each page would fetch all its files anew.
+# To refuse the request by a route would switch off the browser's cache, and each page would fetch all its files again.
 NO_ADVANCE = """
     const send = window.fetch;
     window.fetch = (address, ...rest) =>
@@ -51,7 +51,7 @@ in_all_looks = pytest.mark.parametrize(
     "looks",
     [pytest.param(LOOKS, id="each run"), pytest.param(CROSSED, id="with the pictures", marks=pytest.mark.screens)],
 )
-"""Wide and light, narrow and dark in each run of the tests; crossed where the pictures are taken, by `make screens`."""
+"""Wide and light, narrow and dark in each run of the tests; crossed where screenshots are taken, by `make screens`."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every screen speaks Chinese to whoever chose it: no word of ours, of the admin or of a package is left in English."""
+"""Every screen speaks Chinese to users who chose it: no word is left in English."""
 
 from __future__ import annotations
 

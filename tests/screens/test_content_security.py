@@ -56,7 +56,7 @@ def test_readers_pages_keep_to_theirs(context: BrowserContext) -> None:
     assert visit(context, [*addresses.readers().values(), *others]) == {}
 
 
-def test_players_and_pictures_are_allowed(context: BrowserContext) -> None:
+def test_players_and_images_are_allowed(context: BrowserContext) -> None:
     image = make_image(make_editor())
     article = make_article(
         "Harbour bridge reopens",

@@ -22,7 +22,7 @@ from tests.screens.validity import faults
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 MOST_BYTES = 60_000
-"""Of a page with its style sheet and scripts, as they are; without pictures."""
+"""Of a page with its style sheet and scripts, as they are; without images."""
 
 MOST_STATEMENTS = 6
 
@@ -67,11 +67,11 @@ def is_cheap(name: str, address: str) -> Iterator[str]:
 
 def is_everybodys(name: str, address: str) -> Iterator[str]:
     """What one reader gets may be given to the next."""
-    somebody = Client()
-    somebody.force_login(User.objects.get(username="admin"))
-    somebody.get(reverse("admin:index"))
-    theirs, nobodys = somebody.get(address), Client().get(address)
-    if theirs.text != nobodys.text or theirs.cookies or "csrf" in nobodys.text:
+    user = Client()
+    user.force_login(User.objects.get(username="admin"))
+    user.get(reverse("admin:index"))
+    theirs, anonymous = user.get(address), Client().get(address)
+    if theirs.text != anonymous.text or theirs.cookies or "csrf" in anonymous.text:
         yield "depends on who reads it"
     if name != "search" and "zanzibar" in Client().get(address, {"zanzibar": "zanzibar"}).text:
         yield "repeats what nobody asked for"
@@ -80,7 +80,7 @@ def is_everybodys(name: str, address: str) -> Iterator[str]:
 PROMISES: tuple[Promise, ...] = (is_valid, is_light, is_cheap, is_everybodys)
 
 
-def test_every_page_is_valid_light_cheap_and_the_same_for_everybody() -> None:
+def test_every_page_is_valid_light_cheap_and_the_same_for_every_user() -> None:
     fill()
     pages = {name: address for name, address in readers().items() if name != "log-in"} | {"nothing": "/nothing/"}
     broken = {name: [fault for keeps in PROMISES for fault in keeps(name, address)] for name, address in pages.items()}

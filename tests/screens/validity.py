@@ -1,4 +1,4 @@
-"""Whether a page is valid HTML: what browsers would have to mend, and rules of the standard that they let pass."""
+"""Whether a page is valid HTML: what browsers would have to repair, and rules of the standard that they let pass."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Tab:
     link: str
     is_open: bool
     count: str = ""
-    owner: str = ""  #: who shares it, if that is somebody else
+    owner: str = ""  #: who shares it, if that is another user
 
 
 class ViewForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -44,7 +44,7 @@ from articles.audit import (
     UNPUBLISHED,
     UPDATED,
 )
-from articles.desk.audit.details import facts_of
+from articles.desk.audit.details import details_of
 from articles.images import CHANGE_IMAGE, DELETE_IMAGE, UPLOAD
 from articles.models import Article, AuditEntry, Release
 from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
@@ -199,7 +199,7 @@ class AuditAdmin(ModelAdmin):
     @admin.display(description=_("more"))
     def more(self, entry: AuditEntry) -> str | None:
         """Other details of the entry."""
-        return format_html_join(SafeString("<br>"), gettext("{}: {}"), facts_of(entry))
+        return format_html_join(SafeString("<br>"), gettext("{}: {}"), details_of(entry))
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow links that filter by article, release or user."""

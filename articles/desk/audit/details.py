@@ -23,7 +23,7 @@ Status = Article.Status
 Reader = Callable[[Any], str]
 
 
-def facts_of(entry: AuditEntry) -> Iterator[tuple[str | Promise, str]]:
+def details_of(entry: AuditEntry) -> Iterator[tuple[str | Promise, str]]:
     """Labels and values; internal values such as link keys are omitted."""
     if entry.article_id:
         yield _("article ID"), _article(entry.article_id)

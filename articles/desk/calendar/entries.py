@@ -20,8 +20,8 @@ class Kind(TextChoices):
     PUBLISH = "publish", _("Goes live")
     PUBLISHED = "published", _("Went live")
     UPDATE = "update", _("Update")
-    TAKE_OFF = "take-off", _("Will be unpublished")
-    UNPUBLISHED = "taken-off", _("Unpublished")
+    TAKE_OFF = "unpublishing", _("Will be unpublished")
+    UNPUBLISHED = "unpublished", _("Unpublished")
     EMBARGO = "embargo", _("Embargo ends")
     RELEASE = "release", _("Release")
     RELEASED = "released", _("Release published")
@@ -35,7 +35,7 @@ class Mark(TextChoices):
 
     AT_RISK = "at-risk", _("not approved")
     OVERDUE = "overdue", _("overdue: it has not happened yet")
-    CONFLICT = "clash", _("another article in this channel goes live at nearly the same time")
+    CONFLICT = "conflict", _("another article in this channel goes live at nearly the same time")
 
     @property
     def short(self) -> str:

@@ -86,8 +86,8 @@ def taken_away(roll: Roll) -> None:
 def _last_times(since: datetime) -> dict[tuple[Moment, int], tuple[datetime, AuditEntry]]:
     """The last known time by moment and article, and the audit entry that removed it."""
     lost = Q(old_time__isnull=False) & (Q(new_time__isnull=True) | Q(action=DELETE))
-    told = lost | Q(action=UPDATED) | Q(details__has_any_keys=[*Moment])
-    rows = AuditEntry.objects.filter(told, at__gte=since, article_id__isnull=False).latest_first()
+    shown = lost | Q(action=UPDATED) | Q(details__has_any_keys=[*Moment])
+    rows = AuditEntry.objects.filter(shown, at__gte=since, article_id__isnull=False).latest_first()
     last: dict[tuple[Moment, int], tuple[datetime, AuditEntry]] = {}
     for entry in reversed(rows[:MOST]):
         article = entry.article_id or 0

@@ -140,7 +140,7 @@ def _move_update(article: Article, to: datetime, by: Actor) -> None:
 
 def _move_end(article: Article, to: datetime, by: Actor) -> None:
     if article.status == Article.Status.UNPUBLISHED:
-        raise WrongState(_("The article has been taken off already."))
+        raise WrongState(_("The article is unpublished already."))
     edit(article, by=by, changes={Moment.TAKE_OFF: to})
 
 

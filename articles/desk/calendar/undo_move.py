@@ -133,7 +133,7 @@ def _misunderstood(form: RescheduleForm) -> Answer:
 def _past(subject: Subject, refusal: TimePast, by: Actor) -> Answer:
     transition = subject_named(subject.key).transition_at_once(
         by
-    )  # read anew: the refused move has left its marks on the instance
+    )  # read again: the refused move has left its marks on the instance
     if transition is None:
         return Answer(str(refusal), refusal.code)
     return Answer(

@@ -57,7 +57,7 @@ class Merge:
     def differences(self, labels: Mapping[str, str], chosen: Mapping[str, str]) -> list[Difference]:
         """Fields that both changed, in form order."""
         theirs, mine = self._compared(self.theirs), self._compared(self.mine)
-        if self.base is None:  # nobody knows where both began: whatever differs is a question
+        if self.base is None:  # the common base is unknown: every difference is a question
             mine = {diff.name: diff.passages for diff in compare(self._held(self.theirs), self._held(self.mine))}
             theirs = dict.fromkeys(mine, ())
         differing = {diff.name for diff in compare(self._held(self.theirs), self._held(self.mine))}

@@ -66,7 +66,7 @@ class ReleaseAdmin(ModelAdmin):
         """Number of articles."""
         return int(release.number)
 
-    @display(label={"ready": "success", "obstacles": "danger"})
+    @display(label={"ready": "success", "issues": "danger"})
     @admin.display(description=_("ready"))
     def readiness(self, release: Release) -> tuple[str, str] | str:
         """Whether the preflight check passes."""
@@ -75,7 +75,7 @@ class ReleaseAdmin(ModelAdmin):
         problems = len(releases.preflight(release))
         if not problems:
             return "ready", gettext("ready")
-        return "obstacles", ngettext("%d blocking issue", "%d blocking issues", problems) % problems
+        return "issues", ngettext("%d blocking issue", "%d blocking issues", problems) % problems
 
     @admin.display(description=_("created by"), ordering="created_by__username")
     def maker(self, release: Release) -> str:
@@ -204,16 +204,16 @@ class ReleaseAdmin(ModelAdmin):
         """Result message; a warning if there are blocking issues."""
         if not release.pk:
             return self.message_user(request, gettext("The release is deleted."), messages.SUCCESS)
-        told = state(release, read_database_clock())
+        shown = state(release, read_database_clock())
         number = len(releases.preflight(release)) if release.status == Release.Status.SCHEDULED else 0
         if not number:
-            return self.message_user(request, told, messages.SUCCESS)
+            return self.message_user(request, shown, messages.SUCCESS)
         text = ngettext(
             "The release cannot be published: there is %d blocking issue.",
             "The release cannot be published: there are %d blocking issues.",
             number,
         )
-        return self.message_user(request, f"{told} {text % number}", messages.WARNING)
+        return self.message_user(request, f"{shown} {text % number}", messages.WARNING)
 
     def _page(self, request: HttpRequest, release: Release, **more: Any) -> HttpResponse:
         may_change = allows(RIGHT, request.user)

@@ -76,7 +76,7 @@ class DecidingScreen(ModelAdmin):
         form = DecisionForm(request.POST or None)
         if (row := self._row(request, object_id)) and form.is_valid():
             answer = self._act(request, row, form)
-            row = None if answer else self._row(request, object_id)  # somebody else may have been faster
+            row = None if answer else self._row(request, object_id)  # another reviewer may have been faster
             if answer:
                 return answer
         if row is None:
@@ -111,8 +111,8 @@ class DecidingScreen(ModelAdmin):
     def _notify(self, request: HttpRequest, article: Article) -> None:
         """Result message of a decision."""
         if "skip" not in request.POST:
-            told = f"{state(article, read_database_clock())} {state_of_update(article)}".strip()
-            self.message_user(request, f"{article}: {told}", messages.SUCCESS)
+            shown = f"{state(article, read_database_clock())} {state_of_update(article)}".strip()
+            self.message_user(request, f"{article}: {shown}", messages.SUCCESS)
 
     def _next(self, request: HttpRequest, row: Any, *, claiming: bool) -> HttpResponse:
         """Redirect to the next article to review; claimed if the last one was."""

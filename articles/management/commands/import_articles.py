@@ -83,7 +83,7 @@ class Command(NewsroomCommand):
         if channel is not None and not 0 < len(channel) <= CHANNEL:
             raise CommandError(_("--channel needs a name of at most %(limit)d characters.") % {"limit": CHANNEL})
         timetable = Timetable(now=timezone.now(), past_due=PastDue(options["past_due"]))
-        return Importer(Checker(timetable, channel=channel), tell=self._notify, dry_run=options["dry_run"])
+        return Importer(Checker(timetable, channel=channel), show=self._notify, dry_run=options["dry_run"])
 
     def _import(self, importer: Importer, options: dict[str, Any]) -> None:
         path: Path = options["file"]

@@ -120,7 +120,7 @@
         for (const part of root.querySelectorAll("[data-fresh]")) {
             part.replaceChildren(...page.querySelector(`[data-fresh="${part.dataset.fresh}"]`).childNodes);
         }
-        if (key && document.activeElement === document.body) entryOf(key)?.querySelector(".what").focus({ preventScroll: true });
+        if (key && document.activeElement === document.body) entryOf(key)?.querySelector(".entry-link").focus({ preventScroll: true });
     };
 
     // By keyboard

@@ -45,7 +45,7 @@ def take(client: APIClient, transition: str, article: Article, body: Any = None)
 def test_an_article_goes_from_draft_to_live_and_back(desk: APIClient) -> None:
     """R5.3"""
     draft = desk.post(URL, {"title": "Ferry timetable changes", "publish_at": NOON}).json()
-    reviewer = signed_in(make_user("nadia", "view_article", "review_article"))  # nobody reviews what is their own
+    reviewer = signed_in(make_user("nadia", "view_article", "review_article"))  # no one reviews an own text
     article = Article.objects.get(pk=draft["id"])
     assert draft["status"] == Status.DRAFT
     walk = [

@@ -98,8 +98,8 @@ def test_a_bulk_action_sends_one_purge(proxy: Proxy) -> None:
     with transaction.atomic():
         for pk in ids:
             Article.objects.filter(pk=pk).update(summary="New")
-    told = TaskInfo.objects.filter(task_type=PURGE).values_list("parameters__articles", flat=True)
-    assert list(told) == [[pk] for pk in ids]
+    shown = TaskInfo.objects.filter(task_type=PURGE).values_list("parameters__articles", flat=True)
+    assert list(shown) == [[pk] for pk in ids]
     assert proxy.heard() == {"news", *(f"article:{pk}" for pk in ids)}
 
 

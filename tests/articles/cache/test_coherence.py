@@ -82,7 +82,7 @@ class Newsroom:
             self.histories[name].append(Change(shown, began, time.time()))
 
     def signs(self) -> dict[str, Mapping[str, str]]:
-        """What is to be seen at each address, and by which text."""
+        """What readers see at each address, and by which text."""
         titles = {name: name for name in self.histories if name.startswith("Headline")}
         slugs = {name: f"/{name.lower()}/" for name in titles if name not in ("Headline-old", "Headline-new")}
         names = {name: name for name in ("Politics", "Parliament")}
@@ -147,7 +147,7 @@ def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: Ho
     ]
     assert not lies, report(lies, newsroom)
     assert_releases_are_whole(readers)
-    assert_each_address_told_the_end(readers, newsroom)
+    assert_each_address_shown_the_end(readers, newsroom)
     assert_proxy_keeps_what_readers_share(house, newsroom)
 
 
@@ -155,7 +155,7 @@ def assert_proxy_keeps_what_readers_share(house: House, newsroom: Newsroom) -> N
     """One page for each language, whatever else browsers send; the desk passes; strangers purge nothing."""
     page = newsroom.articles["old"].get_absolute_url()
     chinese = "Accept-Language: de, zh-TW;q=0.9, en;q=0.8"
-    # A purge of the last change may come once more after the first answer: an errand is repeated rather than lost.
+    # A purge of the last change may come once more after the first answer: a side effect is repeated rather than lost.
     first = eventually(lambda: next((one for one in [ask(house, page, chinese)] if is_hit(one)), None))
     again = ask(house, page, "Accept-Language: zh", "Cookie: sessionid=1; theme=dark")
     chosen = ask(house, page, "Accept-Language: en", "Cookie: a=b; django_language=zh-hans")
@@ -259,7 +259,7 @@ def assert_releases_are_whole(readers: Readers) -> None:
     assert set(pairs) == {(False, False), (True, True)}
 
 
-def assert_each_address_told_the_end(readers: Readers, newsroom: Newsroom) -> None:
+def assert_each_address_shown_the_end(readers: Readers, newsroom: Newsroom) -> None:
     """The readers were not too slow to prove anything."""
     last = {one.address: one for one in readers.sights}
     for name, history in newsroom.histories.items():

@@ -334,8 +334,8 @@ def test_rebuilding_a_response_does_not_change_its_last_modified() -> None:
     now, other = datetime(2026, 11, 21, 9, tzinfo=UTC), HttpResponse("2")
     CachedResponse.of(HttpResponse("1"), "k", "1", now)
     CachedResponse.of(other, "k", "1", now)
-    told = {CachedResponse.of(other, "k", "1", now + timedelta(seconds=seconds)).modified for seconds in (1, 5, 50)}
-    assert told == {now.timestamp() + 1}
+    shown = {CachedResponse.of(other, "k", "1", now + timedelta(seconds=seconds)).modified for seconds in (1, 5, 50)}
+    assert shown == {now.timestamp() + 1}
 
 
 def test_a_head_response_is_the_get_response_without_body() -> None:
@@ -477,8 +477,8 @@ def test_readers_see_changes_from_every_source() -> None:
     assert get("/channel/politics/").status_code == 200
 
     publishing.retract(article, by=alice, notice="It was all wrong.")
-    killed = get(page)
-    assert (killed.status_code, killed["Cache-Control"], _gone(article)) == (410, "private, no-store", True)
+    retracted = get(page)
+    assert (retracted.status_code, retracted["Cache-Control"], _gone(article)) == (410, "private, no-store", True)
     publishing.undo_retraction(article, by=alice)
     assert get(page).status_code == 404
     publishing.republish(article, by=editor)

@@ -100,7 +100,7 @@ def everything(author: User) -> Mapping[str, tuple[int, Mapping[str, str], str]]
 
 
 def saved(article: Article, update_fields: list[str] | None = None, **values: Any) -> None:
-    """By code, not by the newsroom's doors."""
+    """By code, not by publishing."""
     for name, value in values.items():
         setattr(article, name, value)
     article.save(update_fields=update_fields)
@@ -305,14 +305,14 @@ def by_tags_alone(article: Article, editor: User) -> None:
     publishing.publish_update(article, by=editor)
 
 
-def withdrawn_changed_and_restored(article: Article, editor: User) -> None:
+def unpublished_changed_and_restored(article: Article, editor: User) -> None:
     publishing.unpublish(article, by=editor)
     pending_update_saved(article, editor)
     Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
     publishing.republish(article, by=editor)
 
 
-def withdrawn_and_undo_transition(article: Article, editor: User) -> None:
+def unpublished_and_undo_transition(article: Article, editor: User) -> None:
     before = StateSnapshot.of(article)
     publishing.unpublish(article, by=editor)
     Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
@@ -321,7 +321,7 @@ def withdrawn_and_undo_transition(article: Article, editor: User) -> None:
     undo_transition(article, transition=Transition.UNPUBLISH, before=before, entry=entry, by=editor)
 
 
-def killed_and_revived(article: Article, editor: User) -> None:
+def retracted_and_undone(article: Article, editor: User) -> None:
     publishing.retract(article, by=editor, notice="Zanzibar")
     publishing.undo_retraction(article, by=editor)
     publishing.republish(article, by=editor)
@@ -337,9 +337,9 @@ SEEN: dict[str, Deed] = {
     "a release": by_a_release,
     "a correction": by_a_correction,
     "tags alone": by_tags_alone,
-    "withdrawn, changed and restored": withdrawn_changed_and_restored,
-    "withdrawn, and put back": withdrawn_and_undo_transition,
-    "killed, revived and restored": killed_and_revived,
+    "withdrawn, changed and restored": unpublished_changed_and_restored,
+    "withdrawn, and put back": unpublished_and_undo_transition,
+    "killed, revived and restored": retracted_and_undone,
 }
 
 
@@ -460,7 +460,7 @@ def test_an_article_published_now_has_that_time(editor: User) -> None:
 def test_a_process_whose_clock_is_wrong_dates_nothing_in_the_future(
     article: Article, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The stamp is the database's clock's, in the statement that saves, and is read when somebody asks for it."""
+    """The stamp is the database's clock's, in the statement that saves, and is read when it is asked for."""
     wrong = soon(hours=1)
     with monkeypatch.context() as hour_ahead:
         hour_ahead.setattr(timezone, "now", lambda: wrong)

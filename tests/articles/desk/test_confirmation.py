@@ -46,7 +46,7 @@ def ask(desk: Client, article: Article, transition: Transition | str, **changes:
 
 
 def with_update(desk: Client, **draft: str) -> Article:
-    """A published article with an approved newer text that waits for its time."""
+    """A published article with an approved update that waits for its time."""
     article = make_article("Old", **OUT)
     press(desk, article, Transition.SUBMIT, title="Newer")
     approve(article)
@@ -98,7 +98,7 @@ def test_publishing_beside_a_draft_says_that_readers_get_the_approved_text(desk:
     assert "Later changes need approval" not in ask(desk, article, Transition.PUBLISH_NOW).text
 
 
-def test_killing_says_that_newer_text_goes_too_and_so_does_the_audit_log(desk: Client) -> None:
+def test_retracting_says_that_newer_text_goes_too_and_so_does_the_audit_log(desk: Client) -> None:
     article = with_update(desk, title="Newest")
     page = ask(desk, article, Transition.RETRACT, reason="It was invented.")
     assert "Its approved update (" in page.text
@@ -145,7 +145,7 @@ def test_what_is_impossible_is_refused_without_a_question(desk: Client) -> None:
     assert "Enter the retraction notice" in page.text
 
 
-def test_a_confirmation_of_what_has_changed_meanwhile_is_refused(desk: Client) -> None:
+def test_a_confirmation_of_what_has_changed_since_is_refused(desk: Client) -> None:
     article = make_article("Old", status=APPROVED)
     page = ask(desk, article, Transition.PUBLISH_NOW)
     press(desk, article, "_save", title="Newer")

@@ -1,4 +1,4 @@
-"""The start page of the desk: what goes out next, what went wrong, what waits for whom."""
+"""The dashboard: up next, needs attention, in review."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_what_just_went_out_is_shown_with_how_late_it_was() -> None:
     assert "on time (14 ms)" in page_of(make_editor())
 
 
-def test_a_missed_time_and_one_that_will_be_missed_are_told_apart() -> None:
+def test_a_missed_time_and_one_that_will_be_missed_are_shown_apart() -> None:
     make_article("Too late", publish_at=soon(hours=-1))
     make_article("Nobody noted", status=APPROVED, publish_at=soon(minutes=-1))
     make_article("Hurry", publish_at=soon(hours=2))
@@ -136,7 +136,7 @@ def test_an_author_sees_his_drafts_and_what_of_his_is_reviewed() -> None:
     assert "Names a minor." in shown.text
 
 
-def test_an_author_is_told_of_his_own_overdue_articles_alone() -> None:
+def test_an_author_is_shown_of_his_own_overdue_articles_alone() -> None:
     author = make_member(Role.AUTHOR)
     make_article("Mine", author=author, publish_at=soon(hours=-1))
     make_article("Theirs", publish_at=soon(hours=-1))
@@ -167,7 +167,7 @@ def test_a_living_worker_is_reported_in_plain_words() -> None:
     assert re.search(r"Publishing service: OK\. Last heartbeat \d+ seconds? ago\.", page_of(make_editor()))
 
 
-def test_without_a_worker_operators_are_told_how_to_start_one_and_others_whom_to_tell() -> None:
+def test_without_a_worker_operators_are_shown_how_to_start_one_and_others_whom_to_show() -> None:
     worker_seen(300)
     operator, author = page_of(make_member(Role.OPERATOR)), page_of(make_member(Role.AUTHOR))
     assert "Publishing service: no worker is running. Last heartbeat 5 minutes ago." in operator
@@ -182,7 +182,7 @@ def test_workers_that_do_not_reach_redis_are_noticed(settings: object) -> None:
     assert "Redis cannot be reached." in page_of(make_editor())
 
 
-def test_how_late_the_day_was_is_drawn_and_told_in_a_table() -> None:
+def test_how_late_the_day_was_is_drawn_and_shown_in_a_table() -> None:
     for late in (4, 9, 1500):
         article = make_article(status=APPROVED, publish_at=soon(hours=1))
         log = TaskInfoLog.objects.filter(key=str(article.pk))
@@ -195,7 +195,7 @@ def test_how_late_the_day_was_is_drawn_and_told_in_a_table() -> None:
     assert "<td>1.5 s</td>" in shown
 
 
-def test_whoever_may_not_read_articles_sees_none() -> None:
+def test_who_may_not_read_articles_sees_none() -> None:
     make_article("Secret", status=APPROVED, publish_at=soon(hours=1))
     shown = page_of(make_user("stranger"))
     assert "Secret" not in shown

@@ -38,7 +38,7 @@ def offered(client: Client, typed: str) -> list[str]:
     return [row["text"] for row in client.get("/admin/autocomplete/", {**field, "term": typed}).json()["results"]]
 
 
-def test_the_author_is_chosen_by_name_and_two_alike_are_told_apart(desk: Client) -> None:
+def test_the_author_is_chosen_by_name_and_two_alike_are_shown_apart(desk: Client) -> None:
     for name, *names in (("nadia7", "Nadia", "Frost"), ("wen1", "Wen", "Li"), ("wen2", "Wen", "Li"), ("nameless",)):
         make_named(name, *names)
     assert offered(desk, "nadia") == ["Nadia Frost"]
@@ -46,7 +46,7 @@ def test_the_author_is_chosen_by_name_and_two_alike_are_told_apart(desk: Client)
     assert offered(desk, "nameless") == ["nameless"]
 
 
-def test_who_may_not_choose_is_offered_nobody() -> None:
+def test_who_may_not_choose_is_offered_no_one() -> None:
     author = logged_in(make_member(Role.AUTHOR))
     field = {"app_label": "articles", "model_name": "article", "field_name": "author"}
     assert author.get("/admin/autocomplete/", {**field, "term": "a"}).status_code == 403
@@ -77,7 +77,7 @@ def test_the_record_keeps_log_in_names_and_shows_names(desk: Client) -> None:
     assert "nadia7" in desk.get("/admin/articles/auditentry/").text
 
 
-def test_lists_of_people_tell_two_alike_apart() -> None:
+def test_lists_of_users_show_two_alike_apart() -> None:
     users = [make_named("wen1", "Wen", "Li"), make_named("wen2", "Wen", "Li"), make_named("nadia7", "Nadia", "Frost")]
     assert list(named_apart(users).values()) == ["Wen Li (wen1)", "Wen Li (wen2)", "Nadia Frost"]
 
@@ -103,7 +103,7 @@ def test_the_history_of_an_article_is_that_of_its_texts(desk: Client) -> None:
     assert response.headers["Location"] == f"/admin/articles/article/{article.pk}/revisions/"
 
 
-def test_somebody_new_belongs_to_the_newsroom_with_the_roles_that_are_ticked(desk: Client) -> None:
+def test_user_new_belongs_to_the_newsroom_with_the_roles_that_are_ticked(desk: Client) -> None:
     page = desk.get("/admin/auth/user/add/").text
     groups = re.findall(r'<input type="checkbox" name="groups" value="(\d+)"', page)
     assert len(groups) == Group.objects.count()

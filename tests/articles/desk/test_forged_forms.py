@@ -31,7 +31,7 @@ def admin() -> User:
 
 @pytest.fixture
 def article(admin: User) -> Article:
-    """One with revisions, in a release, of which somebody was told."""
+    """One with revisions, in a release, with notifications."""
     article = make_article()
     publishing.edit(article, by=admin, changes={"summary": "It is open."})
     make_release(article, by=admin)

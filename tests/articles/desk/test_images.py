@@ -1,4 +1,4 @@
-"""The shelf of pictures, the picker and the cover, in a real browser and at the screens' addresses."""
+"""The image library, the picker and the cover, in a real browser and over HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SHELF = "/admin/articles/image/"
+LIBRARY = "/admin/articles/image/"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def files(folder: Path, count: int) -> list[Path]:
 def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: Path) -> None:
     """R5.7"""
     log_in(page)
-    page.goto(SHELF)
+    page.goto(LIBRARY)
     bad = tmp_path / "letter.jpg"
     bad.write_bytes(b"Dear all")
     page.get_by_label("Upload images", exact=True).locator("input").set_input_files([bad, *files(tmp_path, 30)])
@@ -65,9 +65,9 @@ def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: P
     expect(page.locator("[data-library]").get_by_alt_text("A ship at the quay")).to_be_visible()
 
 
-def test_files_are_dropped_on_the_shelf(page: Page, editor: User) -> None:
+def test_files_are_dropped_on_the_library(page: Page, editor: User) -> None:
     log_in(page)
-    page.goto(SHELF)
+    page.goto(LIBRARY)
     page.get_by_role("region", name="Upload images").evaluate(
         """(zone, bytes) => {
             const data = new DataTransfer();
@@ -83,7 +83,7 @@ def test_files_are_dropped_on_the_shelf(page: Page, editor: User) -> None:
 def test_the_focal_point_is_set_by_click_and_by_keyboard(page: Page, editor: User) -> None:
     image = make_image(editor)
     log_in(page)
-    page.goto(f"{SHELF}{image.pk}/change/")
+    page.goto(f"{LIBRARY}{image.pk}/change/")
     box = page.locator("[data-focus] img").bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] * 0.25, box["y"] + box["height"] * 0.75)
@@ -97,7 +97,7 @@ def test_the_focal_point_is_set_by_click_and_by_keyboard(page: Page, editor: Use
     assert (image.focus_x, image.focus_y) == (26, 65)
 
 
-def test_pictures_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -> None:
+def test_images_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -> None:
     """R5.4"""
     body = open_form(page)
     editor = User.objects.get()
@@ -130,7 +130,7 @@ def test_pictures_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -
     expect(page.get_by_text("takes 1 picture; it has 0")).to_be_visible()
 
 
-def test_writing_goes_on_below_a_picture(page: Page) -> None:
+def test_writing_goes_on_below_a_image(page: Page) -> None:
     """D4"""
     body = open_form(page)
     ship = make_image(User.objects.get(), "A ship")
@@ -170,20 +170,20 @@ def test_a_favourite_is_marked_and_found(page: Page, editor: User) -> None:
     make_image(editor, "A ship", title="Ship")
     make_image(editor, "A crane", title="Crane")
     log_in(page)
-    page.goto(SHELF)
+    page.goto(LIBRARY)
     page.get_by_role("button", name="Favourite: Crane").press("Enter")
     expect(page.get_by_role("button", name="Favourite: Crane")).to_have_attribute("aria-pressed", "true")
-    page.goto(f"{SHELF}?show=favourites")
+    page.goto(f"{LIBRARY}?show=favourites")
     expect(page.locator("[data-library] .tile")).to_have_count(1)
 
 
-def test_the_shelf_is_searched_and_filtered(screens: Client, editor: User) -> None:
+def test_the_library_is_searched_and_filtered(screens: Client, editor: User) -> None:
     """R5.7"""
     used, silent = make_image(editor, "A ship"), make_image(make_member(Role.AUTHOR), "")
     make_article(body=shown(used))
 
     def found(**query: str) -> list[Image]:
-        return list(screens.get(SHELF, query).context["cl"].result_list)
+        return list(screens.get(LIBRARY, query).context["cl"].result_list)
 
     assert found() == [silent, used]
     assert found(q="ship") == found(show="own") == [used]
@@ -191,24 +191,24 @@ def test_the_shelf_is_searched_and_filtered(screens: Client, editor: User) -> No
     assert found(show="favourites") == found(q="lighthouse") == []
 
 
-def test_a_used_picture_is_not_deleted_on_the_screen(screens: Client, editor: User) -> None:
+def test_a_used_image_is_not_deleted_on_the_screen(screens: Client, editor: User) -> None:
     """R5.7"""
     image = make_image(editor)
     article = make_article("Bridge", body=shown(image))
-    form = screens.get(f"{SHELF}{image.pk}/change/").content.decode()
+    form = screens.get(f"{LIBRARY}{image.pk}/change/").content.decode()
     assert f'href="/admin/articles/article/{article.pk}/change/">Bridge</a>' in form
     assert "Delete image" not in form
-    response = screens.post(f"{SHELF}{image.pk}/delete/", {"post": "yes"}, follow=True)
+    response = screens.post(f"{LIBRARY}{image.pk}/delete/", {"post": "yes"}, follow=True)
     assert "The image is used in “Bridge”; remove it there first." in response.content.decode()
     article.delete()
-    screens.post(f"{SHELF}{image.pk}/delete/", {"post": "yes"})
+    screens.post(f"{LIBRARY}{image.pk}/delete/", {"post": "yes"})
     assert not Image.objects.exists()
 
 
 def test_what_the_services_refuse_comes_back_as_typed(screens: Client, editor: User) -> None:
     image = make_image(editor)
     typed = {"title": "Ships", "alt": "Ships", "caption": "x" * 1001, "credit": "", "focus_x": 50, "focus_y": 300}
-    response = screens.post(f"{SHELF}{image.pk}/change/", typed)
+    response = screens.post(f"{LIBRARY}{image.pk}/change/", typed)
     assert "at most 1000 characters" in response.content.decode()
     assert "less than or equal to 100" in response.content.decode()
     assert "x" * 1001 in response.content.decode()
@@ -222,25 +222,25 @@ def test_others_look_and_do_not_touch(editor: User) -> None:
     image = make_image(editor)
     client = Client()
     client.force_login(make_member(Role.AUTHOR))
-    assert client.get(SHELF).status_code == 200
-    form = client.get(f"{SHELF}{image.pk}/change/").content.decode()
+    assert client.get(LIBRARY).status_code == 200
+    form = client.get(f"{LIBRARY}{image.pk}/change/").content.decode()
     assert 'name="alt"' not in form
-    assert client.post(f"{SHELF}{image.pk}/describe/", {"alt": "Mine"}).status_code == 400
-    assert client.post(f"{SHELF}{image.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert client.post(f"{LIBRARY}{image.pk}/describe/", {"alt": "Mine"}).status_code == 400
+    assert client.post(f"{LIBRARY}{image.pk}/delete/", {"post": "yes"}).status_code == 403
     reviewer = Client()
     reviewer.force_login(make_member(Role.REVIEWER))
-    assert reviewer.post(f"{SHELF}upload/", {"file": sent()}).status_code == 403
+    assert reviewer.post(f"{LIBRARY}upload/", {"file": sent()}).status_code == 403
     stranger = Client()
     stranger.force_login(User.objects.create_user("operator", is_staff=True))
-    for address in (SHELF, f"{SHELF}picker/"):
+    for address in (LIBRARY, f"{LIBRARY}picker/"):
         assert stranger.get(address).status_code == 403
-    assert stranger.post(f"{SHELF}{image.pk}/favour/").status_code == 403
+    assert stranger.post(f"{LIBRARY}{image.pk}/favour/").status_code == 403
 
 
-def test_a_favourite_leads_back_to_the_shelf_and_nowhere_else(screens: Client, editor: User) -> None:
-    address = f"{SHELF}{make_image(editor).pk}/favour/"
-    assert screens.post(address, {"back": f"{SHELF}?show=own"})["Location"] == f"{SHELF}?show=own"
-    assert screens.post(address, {"back": "https://evil.example/"})["Location"] == SHELF
+def test_a_favourite_leads_back_to_the_library_and_nowhere_else(screens: Client, editor: User) -> None:
+    address = f"{LIBRARY}{make_image(editor).pk}/favour/"
+    assert screens.post(address, {"back": f"{LIBRARY}?show=own"})["Location"] == f"{LIBRARY}?show=own"
+    assert screens.post(address, {"back": "https://evil.example/"})["Location"] == LIBRARY
 
 
 def test_an_upload_that_is_cut_off_leaves_nothing(site: Site, screens: Client) -> None:
@@ -249,7 +249,7 @@ def test_an_upload_that_is_cut_off_leaves_nothing(site: Site, screens: Client) -
     head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.jpg"\r\n\r\n'
     token = screens.get("/admin/").cookies["csrftoken"].value
     lines = [
-        f"POST {SHELF}upload/ HTTP/1.1",
+        f"POST {LIBRARY}upload/ HTTP/1.1",
         f"Host: {host.netloc}",
         f"Cookie: sessionid={screens.cookies['sessionid'].value}; csrftoken={token}",
         f"X-CSRFToken: {token}",
@@ -265,6 +265,6 @@ def test_an_upload_that_is_cut_off_leaves_nothing(site: Site, screens: Client) -
     eventually(site.process.alive)
 
 
-def test_a_file_larger_than_any_picture_is_refused(screens: Client) -> None:
-    response = screens.post(f"{SHELF}upload/", {"file": sent(b"\xff" * 21_100_000)})
+def test_a_file_larger_than_any_image_is_refused(screens: Client) -> None:
+    response = screens.post(f"{LIBRARY}upload/", {"file": sent(b"\xff" * 21_100_000)})
     assert (response.status_code, "larger than 20 MB" in response.json()["error"]) == (400, True)

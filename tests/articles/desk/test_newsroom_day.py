@@ -27,7 +27,7 @@ WHAT_HAPPENED = [
     *("edda edit", "edda submit", "rita approve", "paul schedule_update", " updated"),
     *("paul unpublish", "paul republish"),
 ]
-"""Who did what; what the clock does has nobody's name."""
+"""User and action of each entry; the system has no name."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def test_from_the_first_word_to_the_restored_article(newsroom: Newsroom, day: Da
 
 
 def write_until_nothing_is_blocked(author: Page, day: Day) -> None:
-    """Hand a text in, read which word is blocked, and mend it."""
+    """Submit a text, read which word is blocked, and correct it."""
     author.goto(f"{LIST}add/")
     write(author, f"{day.body} {day.blocked}", title=day.title)
     take(author, "submit")

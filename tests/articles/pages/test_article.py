@@ -101,7 +101,7 @@ def test_related_articles_are_live_and_distinct() -> None:
 
 
 def test_the_query_count_of_a_page_does_not_depend_on_its_tags() -> None:
-    """With covers, pictures, corrections, tags, related articles, the menu, and a look at how long that stays true."""
+    """With covers, images, corrections, tags, related articles, the menu and the next change."""
     article = full_article()
     costs = []
     for number in (RELATED, 2 * MAX_PER_TAG):

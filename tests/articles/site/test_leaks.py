@@ -1,4 +1,4 @@
-"""What readers may not see is looked for through every door that has lists, and is in none."""
+"""No list shows readers what they may not see."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECRET = "Zanzibar"
 
 FORMS = ("", "atom/", "json/")
 SCOPES = ("/", "/channel/town/", "/tag/rain/", "/author/{author}/")
-DOORS = [
+ENTRY_POINTS = [
     "/", "/latest/", "/channel/town/", "/tag/rain/", "/author/{author}/", "/article/{shown}/harbour-bridge-reopens/",
     "/search/?q=zanzibar", "/search/?channel=town", "/search/?tag=rain", "/search/?author={author}",
     "/search/?q=zanzibar&tag=rain", "/api/v1/articles/", "/api/v1/articles/{shown}/", "/api/v1/articles/?q=zanzibar",
@@ -63,7 +63,7 @@ def hidden(values: dict[str, object]) -> list[Article]:
 
 def test_articles_that_are_not_live_are_at_no_url(shown: Article) -> None:
     """R5.5"""
-    for source in DOORS:
+    for source in ENTRY_POINTS:
         response = Client().get(source.format(shown=shown.pk, author=shown.author_id))
         assert response.status_code == 200, source
         text = response.text.replace("q=zanzibar", "").replace('value="zanzibar"', "")
@@ -83,8 +83,8 @@ def test_hidden_articles_give_the_same_response_as_unknown_ones(shown: Article) 
 def test_tags_authors_and_channels_of_hidden_articles_alone_have_no_feeds(shown: Article) -> None:
     unknown = [Client().get(address).status_code for address in ("/tag/nothing/feed/", "/author/999/feed/")]
     shown.delete()
-    doors = ["/tag/rain/feed/", f"/author/{shown.author_id}/feed/"]
-    assert [Client().get(source).status_code for source in doors] == unknown == [404, 404]
+    addresses = ["/tag/rain/feed/", f"/author/{shown.author_id}/feed/"]
+    assert [Client().get(source).status_code for source in addresses] == unknown == [404, 404]
     assert Channel.objects.count() == 1
 
 

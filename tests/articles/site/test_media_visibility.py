@@ -1,4 +1,4 @@
-"""Who sees a picture: readers while something live shows it, the newsroom always, others while their link is open."""
+"""Who sees an image: readers while something live shows it, the newsroom always, others while their link is open."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_a_list_of_older_articles_has_a_title_and_an_address_of_its_own(client: 
     text = client.get(f"/{older}&utm_source=x").text
     assert "Older articles" in text[text.index("<title>") : text.index("</title>")]
     assert f'<link rel="canonical" href="http://127.0.0.1:8000/{older}">' in text
-    assert f'name="next" value="/{older}"' in text  # whoever chooses the other language stays on the page
+    assert f'name="next" value="/{older}"' in text  # a reader who chooses the other language stays on the page
     assert "utm_source" not in text
 
 

@@ -64,7 +64,7 @@ export const Attributes = Extension.create({
     ],
 });
 
-// The headline is the page's only h1; deeper levels than the third nobody tells apart.
+// The headline is the page's only h1; levels below the third look alike.
 export const Heading = BaseHeading.extend({
     parseHTML: () =>
         [1, 2, 3, 4, 5, 6].map((level) => ({ tag: `h${level}`, attrs: { level: Math.min(Math.max(level, 2), 4) } })),

@@ -53,7 +53,7 @@ def desk() -> Client:
 
 
 def form_of(client: Client, article: Article) -> dict[str, Any]:
-    """What a browser would send back if the editor changed nothing."""
+    """What a browser would send if the editor changed nothing."""
     form = client.get(form_address(article)).context["adminform"].form
     sent: dict[str, Any] = {}
     for name in form.fields:
@@ -98,7 +98,7 @@ def wall(moment: datetime) -> str:
     return timezone.localtime(moment).replace(tzinfo=None).isoformat(timespec="seconds")
 
 
-def test_a_new_article_is_a_draft_by_whoever_writes_it(desk: Client) -> None:
+def test_a_new_article_is_a_draft_by_who_writes_it(desk: Client) -> None:
     author = User.objects.get()
     page = desk.get(f"{LIST}add/")
     assert page.context["adminform"].form["author"].value() == str(author.pk)
@@ -150,7 +150,7 @@ def test_cancelling_keeps_text_and_approval(desk: Client) -> None:
     assert article.update.draft.body == "The latest text."
 
 
-def test_publishing_withdrawing_and_restoring(desk: Client) -> None:
+def test_publishing_unpublishing_and_republishing(desk: Client) -> None:
     """R5.5"""
     article = make_article(status=APPROVED)
     for transition, status in [
@@ -195,7 +195,7 @@ def test_a_time_in_a_gap_is_explained_and_nothing_is_lost(desk: Client) -> None:
     assert publish_tasks(article) == [datetime(2030, 10, 27, 1, 30, tzinfo=UTC)]
 
 
-def test_the_second_of_two_editors_is_told_and_loses_nothing(desk: Client) -> None:
+def test_the_second_of_two_editors_is_shown_and_loses_nothing(desk: Client) -> None:
     article = make_article()
     other = {**form_of(desk, article), "title": "Mine", "_save": "1"}
     press(desk, article, "_save", title="Theirs")
@@ -239,7 +239,7 @@ def test_a_writer_sees_and_takes_only_their_own_steps() -> None:
     assert stored.update.draft.title == "A better headline"
 
 
-def test_somebody_without_permission_sees_no_article() -> None:
+def test_user_without_permission_sees_no_article() -> None:
     assert logged_in(make_user("bob")).get(LIST).status_code == 403
 
 
@@ -365,7 +365,7 @@ def test_a_correction_can_be_submitted_with_the_save_that_writes_it(desk: Client
 @pytest.mark.parametrize(
     "transition, status", [(Transition.UNPUBLISH, Status.UNPUBLISHED), (Transition.RETRACT, Status.RETRACTED)]
 )
-def test_what_is_out_is_taken_away_although_a_correction_went_live_meanwhile(
+def test_what_is_out_is_taken_away_although_a_correction_went_live_since(
     desk: Client, transition: Transition, status: int
 ) -> None:
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
@@ -387,7 +387,7 @@ def test_who_only_reads_the_text_schedules_a_correction_of_it(desk: Client) -> N
     assert Article.objects.get().update.publish_at == later
 
 
-def test_who_only_reads_an_article_sees_one_text_of_it_and_is_told_which(desk: Client) -> None:
+def test_who_only_reads_an_article_sees_one_text_of_it_and_is_shown_which(desk: Client) -> None:
     old = {"title": "Old", "summary": "Old summary.", "body": "Old body."}
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), **old)
     press(desk, article, Transition.SUBMIT, title="Newer", summary="Newer summary.", body="<p>Newer body.</p>")
@@ -398,7 +398,7 @@ def test_who_only_reads_an_article_sees_one_text_of_it_and_is_told_which(desk: C
     assert "You are editing revision 2. Live revision: 1." in page
 
 
-def test_killing_takes_a_notice(desk: Client) -> None:
+def test_retracting_takes_a_notice(desk: Client) -> None:
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     assert "Enter the retraction notice that readers see" in press(desk, article, Transition.RETRACT).text
     press(desk, article, Transition.RETRACT, reason="The story was invented.")
@@ -508,7 +508,7 @@ def test_a_channel_whose_name_makes_no_address_gets_one(desk: Client, client: Cl
 
 
 @pytest.mark.parametrize("noun", ["channel", "tag"])
-def test_two_names_that_make_one_address_are_told_so(admin_client: Client, noun: str) -> None:
+def test_two_names_that_make_one_address_are_shown_so(admin_client: Client, noun: str) -> None:
     address = f"/admin/articles/{noun}/add/"
     admin_client.post(address, {"name": "C", "slug": "", "position": 0})
     page = admin_client.post(address, {"name": "C++", "slug": "", "position": 0})
@@ -530,7 +530,7 @@ def test_a_live_article_links_to_its_page_and_a_waiting_one_does_not(desk: Clien
     assert waiting.get_absolute_url() not in desk.get(form_address(waiting)).text
 
 
-def test_the_form_tells_what_happens_next(desk: Client) -> None:
+def test_the_form_says_what_happens_next(desk: Client) -> None:
     sentences = {
         make_article("1"): "Submit it when it is ready",
         make_article("2", status=Status.MANUAL_REVIEW): "A reviewer has to decide",
@@ -544,7 +544,7 @@ def test_the_form_tells_what_happens_next(desk: Client) -> None:
         assert sentence in desk.get(form_address(article)).text
 
 
-def test_the_people_screens_open() -> None:
+def test_the_users_screens_open() -> None:
     client = logged_in(make_user("root", is_superuser=True))
     root = User.objects.get()
     for address in (
@@ -572,7 +572,7 @@ def test_a_text_as_long_as_may_be_is_saved_and_one_too_long_comes_back(desk: Cli
     assert Article.objects.get().body == longest
 
 
-def test_an_editor_finds_authors_without_the_right_to_look_at_people() -> None:
+def test_an_editor_finds_authors_without_the_right_to_look_at_users() -> None:
     make_user("wen")
     asked = {"app_label": "articles", "model_name": "article", "field_name": "author", "term": "wen"}
     editor, author = logged_in(make_member(Role.EDITOR)), logged_in(make_member(Role.AUTHOR))

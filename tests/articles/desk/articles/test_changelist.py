@@ -110,14 +110,14 @@ def test_days_are_those_of_the_zone_on_the_screen(desk: Client) -> None:
         ("days_from=0001-01-01", "greater than or equal to"),
     ],
 )
-def test_days_that_make_no_sense_are_named_and_hide_nothing(desk: Client, query: str, told: str) -> None:
+def test_days_that_make_no_sense_are_named_and_hide_nothing(desk: Client, query: str, shown: str) -> None:
     make_article("Still here")
     page = desk.get(f"{LIST}?{query}")
-    assert told in page.text
+    assert shown in page.text
     assert titles(desk, query) == {"Still here"}
 
 
-def test_the_search_finds_what_people_type(desk: Client) -> None:
+def test_the_search_finds_what_users_type(desk: Client) -> None:
     """R5.8"""
     wen = make_user("wen")
     User.objects.filter(pk=wen.pk).update(first_name="Wen", last_name="Harper")

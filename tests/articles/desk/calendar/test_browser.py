@@ -72,7 +72,7 @@ def centre(place: Locator, *, down: float = 0.5) -> tuple[float, float]:
 def drag(page: Page, title: str, wall: str, *, down: float = 0.5) -> None:
     target = slot(page, wall)
     centre(target)
-    page.mouse.move(*centre(entry(page, title).locator(".what")))
+    page.mouse.move(*centre(entry(page, title).locator(".entry-link")))
     page.mouse.down()
     page.mouse.move(*centre(target, down=down), steps=8)
     page.mouse.up()
@@ -102,7 +102,7 @@ def test_in_a_month_an_entry_keeps_its_time_of_day(desk: Page) -> None:
 def test_an_entry_is_moved_by_keyboard_and_every_step_is_said(desk: Page) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     desk.goto(WEEK)
-    link = entry(desk, "Bridge").locator(".what")
+    link = entry(desk, "Bridge").locator(".entry-link")
     link.focus()
     desk.keyboard.press("m")
     expect(said(desk)).to_contain_text("Selected: Bridge")
@@ -112,18 +112,18 @@ def test_an_entry_is_moved_by_keyboard_and_every_step_is_said(desk: Page) -> Non
     assert publish_tasks(article) == [MONDAY]
     desk.keyboard.press("Enter")
     expect(said(desk)).to_contain_text("is moved to 4 Jun 2030, 07:30:00 UTC")
-    expect(entry(desk, "Bridge").locator(".what")).to_be_focused()
+    expect(entry(desk, "Bridge").locator(".entry-link")).to_be_focused()
     assert publish_tasks(article) == [datetime(2030, 6, 4, 7, 30, tzinfo=UTC)]
 
 
 def test_escape_leaves_an_entry_where_it_was(desk: Page) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     desk.goto(MONTH)
-    entry(desk, "Bridge").locator(".what").focus()
+    entry(desk, "Bridge").locator(".entry-link").focus()
     for key in ("M", "ArrowDown", "Escape"):
         desk.keyboard.press(key)
     expect(said(desk)).to_contain_text("Bridge stays where it was")
-    desk.mouse.move(*centre(entry(desk, "Bridge").locator(".what")))
+    desk.mouse.move(*centre(entry(desk, "Bridge").locator(".entry-link")))
     desk.mouse.down()
     desk.mouse.move(*centre(slot(desk, "2030-06-20")), steps=5)
     desk.keyboard.press("Escape")
@@ -150,7 +150,7 @@ def test_dropping_on_the_past_asks_before_it_publishes(desk: Page) -> None:
 
 
 def carry_to_last_week(desk: Page) -> None:
-    entry(desk, "Bridge").locator(".what").focus()
+    entry(desk, "Bridge").locator(".entry-link").focus()
     for key in ("m", "ArrowUp", "Enter"):
         desk.keyboard.press(key)
 

@@ -86,8 +86,8 @@ def test_everything_that_happens_at_a_time_is_on_it(desk: Client) -> None:
     assert shown(desk, "?view=day&date=2030-06-03") == [
         ("publish", "Approved", ()),
         ("publish", "Wished", ("at-risk",)),
-        ("take-off", "Leaving", ()),
-        ("taken-off", "Gone", ()),
+        ("unpublishing", "Leaving", ()),
+        ("unpublished", "Gone", ()),
         ("embargo", "Secret", ()),
         ("embargo", "Held", ()),
         ("update", "Newer", ()),
@@ -114,7 +114,7 @@ def test_what_should_have_happened_is_overdue(desk: Client) -> None:
     }
 
 
-def test_articles_of_one_channel_at_nearly_the_same_time_clash(desk: Client, settings: Any) -> None:
+def test_articles_of_one_channel_at_nearly_the_same_time_conflict(desk: Client, settings: Any) -> None:
     politics, sport = make_channel(), make_channel("Sport")
     minutes = {"Near": 4, "Far": 10, "Later": 15}
     make_article("First", status=APPROVED, publish_at=MONDAY, channel=politics, author=make_user("bob"))
@@ -123,7 +123,7 @@ def test_articles_of_one_channel_at_nearly_the_same_time_clash(desk: Client, set
     make_article("Elsewhere", status=APPROVED, publish_at=MONDAY, channel=sport)
 
     def conflicting(query: str = "?date=2030-06-03") -> set[str]:
-        return {title for _kind, title, marks in shown(desk, query) if "clash" in marks}
+        return {title for _kind, title, marks in shown(desk, query) if "conflict" in marks}
 
     assert conflicting() == {"First", "Near", "Far", "Later"}
     settings.CALENDAR_CONFLICT = timedelta(minutes=4)
@@ -241,7 +241,7 @@ def test_ten_thousand_articles_cost_no_more_statements_and_a_bounded_page(
         assert " more" in page.text
 
 
-def test_it_is_shown_to_whoever_sees_articles_and_to_nobody_else() -> None:
+def test_it_is_shown_to_who_sees_articles_and_to_no_one_else() -> None:
     assert logged_in(make_user("bob")).get(CALENDAR).status_code == 403
     assert logged_in(make_user("carol")).post(RESCHEDULE).status_code == 403
     assert Client().get(CALENDAR).status_code == 302
@@ -276,7 +276,7 @@ def test_every_kind_of_time_is_moved(desk: Client, field: str) -> None:
     assert moved == datetime(2030, 6, 4, 9, 15, tzinfo=UTC)
 
 
-def test_the_second_of_two_editors_is_told_who_moved_it_and_where(desk: Client) -> None:
+def test_the_second_of_two_editors_is_shown_who_moved_it_and_where(desk: Client) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     bob = logged_in(make_editor("bob"))
     sent = asked(article, "2030-06-04T09:15")
@@ -290,7 +290,7 @@ def test_the_second_of_two_editors_is_told_who_moved_it_and_where(desk: Client) 
 
 
 @pytest.mark.parametrize("field", ["unpublish_at", "embargo_until", "update_at"])
-def test_whoever_moved_another_time_is_named_too(desk: Client, field: str) -> None:
+def test_who_moved_another_time_is_named_too(desk: Client, field: str) -> None:
     times = {"publish_at": soon(hours=1), "unpublish_at": MONDAY, "embargo_until": MONDAY}
     article = make_article("Bridge", status=APPROVED, **times)
     make_update(article, MONDAY, approved=True)
@@ -440,7 +440,7 @@ def test_the_last_move_is_taken_back_once(desk: Client) -> None:
     assert publish_tasks(article) == [datetime(2030, 6, 4, 9, 15, tzinfo=UTC)]
 
 
-def test_what_somebody_else_moved_since_is_not_taken_back(desk: Client) -> None:
+def test_what_user_else_moved_since_is_not_taken_back(desk: Client) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     move(desk, article, "2030-06-04T09:15")
     article.refresh_from_db()

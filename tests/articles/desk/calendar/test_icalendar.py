@@ -67,7 +67,7 @@ def events(where: str) -> dict[str, Any]:
 def test_it_holds_what_is_on_the_calendar_in_utc(feed: str) -> None:
     monday = soon(days=7).replace(microsecond=0)
     article = make_article("Bridge; reopens, at last", status=APPROVED, publish_at=monday, channel=make_channel())
-    wished = make_article("新一年预算" * 20, publish_at=monday)
+    new_year = make_article("新一年预算" * 20, publish_at=monday)
     leaving = make_article(status=APPROVED, publish_at=monday, unpublish_at=monday + timedelta(days=1))
     with timezone.override(ZoneInfo("Asia/Shanghai")):
         found = events(feed)
@@ -76,8 +76,8 @@ def test_it_holds_what_is_on_the_calendar_in_utc(feed: str) -> None:
     assert (event["SUMMARY"], event["STATUS"]) == ("Goes live: Bridge; reopens, at last", "CONFIRMED")
     assert event["URL"].endswith(f"/admin/articles/article/{article.pk}/change/")
     assert event.categories == ["Politics"]
-    assert found[f"publish_at-{wished.pk}"]["STATUS"] == "TENTATIVE"
-    assert found[f"publish_at-{wished.pk}"]["SUMMARY"].endswith("新一年预算" * 20)
+    assert found[f"publish_at-{new_year.pk}"]["STATUS"] == "TENTATIVE"
+    assert found[f"publish_at-{new_year.pk}"]["SUMMARY"].endswith("新一年预算" * 20)
     assert found[f"unpublish_at-{leaving.pk}"].start == monday + timedelta(days=1)
 
 
@@ -133,7 +133,7 @@ def test_other_times_that_are_taken_away_are_cancelled_too(feed: str, editor: Us
 
 
 def newer_text(editor: User) -> Article:
-    """An article that is out, with an approved newer text for tomorrow."""
+    """An article that is live, with an approved update for tomorrow."""
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), author=make_user("bob"))
     publishing.edit(article, by=editor, changes={"title": "New"})
     publishing.submit(article, by=editor)
@@ -192,7 +192,7 @@ def test_it_can_be_narrowed_to_own_articles_and_to_a_channel(desk: Client, feed:
     assert titles(f"?channel={sport.pk}&author=me") == set()
 
 
-def test_a_program_that_asks_again_is_told_that_nothing_changed(feed: str, editor: User) -> None:
+def test_a_program_that_asks_again_is_shown_that_nothing_changed(feed: str, editor: User) -> None:
     article = make_article(status=APPROVED, publish_at=soon(days=1))
     program = Client()
     first = program.get(feed)
@@ -231,7 +231,7 @@ def test_who_may_see_no_articles_reads_nothing(feed: str, editor: User) -> None:
     assert Client().get(feed).status_code == 404
 
 
-def test_nobody_guesses_an_address(feed: str, editor: User, settings: Any) -> None:
+def test_no_one_guesses_an_address(feed: str, editor: User, settings: Any) -> None:
     proof = feed.partition("-")[2]
     guesses = [
         f"/calendar/{guess}.ics" for guess in (editor.pk, f"{editor.pk}-", "x", f"{'9' * 30}-x", "1-" + "0" * 64)
@@ -247,7 +247,7 @@ def test_nobody_guesses_an_address(feed: str, editor: User, settings: Any) -> No
     assert Client().get(feed).status_code == 404
 
 
-def test_everybody_has_a_screen_of_their_own(feed: str) -> None:
+def test_every_user_has_a_screen_of_their_own(feed: str) -> None:
     bob = Client()
     bob.force_login(make_user("bob", "view_article"))
     assert "You have no address" in bob.get(SCREEN).text

@@ -71,7 +71,7 @@ def test_one_that_is_stored_all_the_same_hides_no_other_from_programs(root: User
 
 
 @pytest.mark.parametrize("time", [LAST, datetime(999, 1, 1, tzinfo=UTC)])
-def test_one_that_is_stored_all_the_same_keeps_no_other_from_being_mended(time: datetime) -> None:
+def test_one_that_is_stored_all_the_same_keeps_no_other_from_being_repaired(time: datetime) -> None:
     odd, other = make_article(status=APPROVED), make_article(status=APPROVED)
     Article.objects.update(publish_at=soon(minutes=1))
     Article.objects.filter(pk=odd.pk).update(**({"embargo_until": time} if time == LAST else {"publish_at": time}))

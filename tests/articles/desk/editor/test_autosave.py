@@ -39,7 +39,7 @@ def keep(client: Client, user: User, article: Article | None = None, **more: Any
     return str(window), response.status_code
 
 
-def told(client: Client, article: Article, **form: str) -> list[str]:
+def shown(client: Client, article: Article, **form: str) -> list[str]:
     """What the script is told about others and what they did."""
     address = f"/admin/articles/article/{article.pk}/presence/{uuid4()}/"
     messages: list[str] = client.post(address, form).json()["messages"]
@@ -164,16 +164,16 @@ def test_two_editors_see_each_other_and_what_the_other_saved(browser: Browser, s
 
 
 @pytest.mark.django_db
-def test_an_open_form_says_what_the_clock_has_done_and_accuses_nobody() -> None:
+def test_an_open_form_says_what_the_clock_has_done_and_accuses_no_one() -> None:
     desk, article = logged_in(make_editor()), make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1))
     press(desk, article, Transition.SUBMIT, title="Newer")
     approve(article)
     Update.objects.update(publish_at=soon(seconds=-1))
     form, old = form_of(desk, article), {"seen": Article.objects.get().changed_at.isoformat(), "base": "2"}
-    assert told(desk, article, **old) == []
+    assert shown(desk, article, **old) == []
     with source(AuditEntry.Source.WORKER):
         publishing.update_due([article.pk])
-    (sentence,) = told(desk, article, **old)
+    (sentence,) = shown(desk, article, **old)
     assert sentence.startswith("Since you opened this article: Update published (System, ")
     page = desk.post(form_address(article), {**form, "title": "Newest"})
     assert "Since you opened this article: Update published" in page.text
@@ -181,7 +181,7 @@ def test_an_open_form_says_what_the_clock_has_done_and_accuses_nobody() -> None:
 
 
 @pytest.mark.django_db
-def test_keeping_changes_nothing_that_is_live_or_approved_and_makes_no_revision() -> None:
+def test_autosave_changes_nothing_that_is_live_or_approved_and_makes_no_revision() -> None:
     alice = make_editor()
     article = make_article("Old", status=APPROVED, publish_at=soon(hours=1))
     before = Article.objects.values().get()

@@ -127,7 +127,7 @@ def test_a_third_version_that_comes_while_choosing_is_asked_about_too(bob: Clien
     assert Article.objects.get().title == "Hers"
 
 
-def test_a_time_that_somebody_moved_meanwhile_is_not_moved_back_unasked(bob: Client) -> None:
+def test_a_time_that_user_moved_since_is_not_moved_back_unasked(bob: Client) -> None:
     first, moved = soon(hours=1).replace(microsecond=0), soon(hours=3).replace(microsecond=0)
     article = make_article("Old", status=APPROVED, publish_at=first)
     alice = Second(article, summary="Hers")

@@ -1,4 +1,4 @@
-"""The preview of a text that nobody has published, beside the form and by links for outsiders."""
+"""The preview of an unpublished text, beside the form and by links for outsiders."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def preview_address(article: Article) -> str:
 
 def is_secret(page: Any) -> bool:
     uncached = {"no-store", "private"} <= set(page.headers["Cache-Control"].split(", "))
-    told_nobody = page.headers["Referrer-Policy"] == "no-referrer" and "noindex" in page.headers["X-Robots-Tag"]
-    return uncached and told_nobody
+    shown_no_one = page.headers["Referrer-Policy"] == "no-referrer" and "noindex" in page.headers["X-Robots-Tag"]
+    return uncached and shown_no_one
 
 
 def part(page: Any, start: str, end: str) -> str:

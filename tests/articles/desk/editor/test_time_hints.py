@@ -109,10 +109,10 @@ def test_a_time_is_said_with_its_distance_day_and_zone() -> None:
 
 def test_what_speaks_against_the_times_is_said(desk: Client) -> None:
     live = soon(hours=2)
-    told = ask(desk, publish_at=wall(live), embargo_until=wall(soon(hours=3)), unpublish_at=wall(soon(hours=1)))
-    assert "The embargo ends later" in told["embargo_until"]["problems"][0]
-    assert told["unpublish_at"]["problems"] == ["The article would be unpublished before it goes live."]
-    assert told["publish_at"]["problems"] == []
+    shown = ask(desk, publish_at=wall(live), embargo_until=wall(soon(hours=3)), unpublish_at=wall(soon(hours=1)))
+    assert "The embargo ends later" in shown["embargo_until"]["problems"][0]
+    assert shown["unpublish_at"]["problems"] == ["The article would be unpublished before it goes live."]
+    assert shown["publish_at"]["problems"] == []
     assert "This time is past" in ask(desk, publish_at=wall(soon(hours=-1)))["publish_at"]["problems"][0]
     assert ask(desk, publish_at="nonsense")["publish_at"]["problems"] != []
     assert ask(desk)["publish_at"] == {"sentence": "", "zone": "UTC", "problems": [], "twice": []}

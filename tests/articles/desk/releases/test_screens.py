@@ -41,7 +41,7 @@ def address(release: Release) -> str:
     return f"{LIST}{release.pk}/change/"
 
 
-def told(response: Any) -> str:
+def shown(response: Any) -> str:
     return " ".join(str(message) for message in get_messages(response.wsgi_request))
 
 
@@ -62,7 +62,7 @@ def test_a_release_is_prepared_filled_scheduled_and_published_on_its_page(desk: 
     response = desk.post(f"{LIST}{release.pk}/schedule/", {"publish_at": time, "publish_at_which": ""})
     release.refresh_from_db()
     assert (release.status, release.publish_at) == (Release.Status.SCHEDULED, due)
-    assert "All articles go live, or none" in told(response)
+    assert "All articles go live, or none" in shown(response)
 
     ask = f"{LIST}{release.pk}/publish_release/ask/"
     assert "All of these go live as soon as" in desk.get(ask).content.decode()
@@ -71,7 +71,7 @@ def test_a_release_is_prepared_filled_scheduled_and_published_on_its_page(desk: 
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 1
 
 
-def test_the_page_says_beside_each_article_what_is_wrong_and_where_to_mend_it(desk: Client, irene: User) -> None:
+def test_the_page_says_beside_each_article_what_is_wrong_and_where_to_repair_it(desk: Client, irene: User) -> None:
     draft = make_article("Draft")
     release = make_release(draft, make_article("Fine", status=APPROVED), by=irene)
     html = desk.get(address(release)).content.decode()
@@ -107,7 +107,7 @@ def test_a_roll_back_is_asked_about_first(desk: Client, irene: User) -> None:
     ask = f"{LIST}{release.pk}/roll_back_release/ask/"
     assert "Readers no longer see it" in desk.get(ask).content.decode()
     response = desk.post(ask)
-    assert "and rolled back" in told(response)
+    assert "and rolled back" in shown(response)
     assert Article.objects.get().status == APPROVED
     desk.post(f"{LIST}{release.pk}/reopen_release/ask/")
     desk.post(f"{LIST}{release.pk}/cancel_release/ask/")
@@ -148,8 +148,8 @@ def test_chosen_articles_of_the_list_come_into_a_new_release_or_one_that_is_ther
     response = desk.post("/admin/articles/article/", {**sent, "what": "", "name": "Budget day"})
     release = Release.objects.get()
     assert response["Location"] == address(release)
-    assert "2 articles are in the release" in told(response)
-    assert "“Killed” is “Retracted”" in told(response)
+    assert "2 articles are in the release" in shown(response)
+    assert "“Killed” is “Retracted”" in shown(response)
 
     more = {"action": "add_to_release", "_selected_action": [articles[2].pk], "what": "", "release": release.pk}
     desk.post("/admin/articles/article/", more)
@@ -244,7 +244,7 @@ def test_strangers_see_nothing_of_releases(irene: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_release_of_20_is_mended_and_published_in_a_browser(page: Page) -> None:
+def test_a_release_of_20_is_repaired_and_published_in_a_browser(page: Page) -> None:
     """A reader's open page shows all 20 by itself; the editor has a phone's screen and uses the keyboard alone."""
     irene = make_user("alice", is_superuser=True)
     articles = [make_article(f"Budget, part {number}", status=APPROVED) for number in range(19)]

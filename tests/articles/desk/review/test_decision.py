@@ -159,7 +159,7 @@ def test_what_another_reviewer_has_is_read_but_not_decided(desk: Client) -> None
     assert 'name="approve"' in decide(desk, article, "release").text
 
 
-def test_nobody_decides_about_his_own_text_here(desk: Client, nadia: User) -> None:
+def test_no_one_decides_about_his_own_text_here(desk: Client, nadia: User) -> None:
     article = waiting(author=nadia)
     page = desk.get(screen(article)).text
     assert "another user must review it" in page
@@ -185,7 +185,7 @@ def test_a_refusal_without_a_reason_asks_for_it(desk: Client) -> None:
     assert "Feedback to author, if you reject it" in page.text
 
 
-def test_what_somebody_else_has_decided_is_gone_from_here(desk: Client) -> None:
+def test_what_user_else_has_decided_is_gone_from_here(desk: Client) -> None:
     article = waiting()
     approve(article)
     for page in (desk.get(screen(article), follow=True), decide(desk, article, "reject", reason="No.")):
