@@ -129,7 +129,7 @@ def test_a_disabled_channel_is_known_to_the_newsroom_alone(admin: APIClient) -> 
     make_channel("Closed", enabled=False)
     assert admin.get(DESK, {"channel": "closed"}).json()["results"] == []
     response = APIClient().get(LIVE, {"channel": "closed"})
-    assert (response.status_code, "closed" in response.json()["channel"][0].split("Known")[1]) == (400, False)
+    assert (response.status_code, "closed" in response.json()["channel"][0].split("Channels:")[1]) == (400, False)
 
 
 @pytest.mark.parametrize("query", [{"channel": "x"}, {"tag": "x"}, {"author": "987654321"}, {"status": "77"}])

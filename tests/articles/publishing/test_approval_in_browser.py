@@ -53,14 +53,14 @@ def test_an_administrator_overrides_on_purpose_only_and_says_why(phone: Page) ->
     root = make_user("root", is_superuser=True)
     article = handed_in("Bridge closes", root)
     open_as(phone, root, reverse("admin:articles_queuedarticle_change", args=[article.pk]))
-    override = phone.get_by_role("button", name="Approve without another user")
+    override = phone.get_by_role("button", name="Approve as administrator")
     expect(phone.get_by_text("another user must review it")).to_be_visible()
     expect(phone.get_by_role("button", name="Approve", exact=True)).to_have_count(0)
     expect(override).to_be_hidden()
 
     phone.get_by_text("Override as administrator").click()
     override.click()
-    expect(phone.get_by_text("Enter a reason for approving it although the rule forbids it.")).to_be_visible()
+    expect(phone.get_by_text("Say why it is approved although the rule forbids it.")).to_be_visible()
     expect(phone.get_by_text("Confirm the override.")).to_be_visible()
     assert nothing_is_cut(phone)
     assert Article.objects.get().status == Status.MANUAL_REVIEW
@@ -79,7 +79,7 @@ def test_the_chief_reads_whole_choices_and_the_words_say_what_was_chosen(phone: 
     """S4, D1"""
     chief = make_member(Role.CHIEF)
     open_as(phone, chief, reverse("admin:articles_reviewpolicy_changelist"))
-    expect(phone.get_by_label("A user approves every text")).to_be_checked()
+    expect(phone.get_by_label("A reviewer approves every text")).to_be_checked()
     assert nothing_is_cut(phone)
 
     chosen = str(ReviewPolicy.Machine.TEXTS.label)
@@ -88,7 +88,7 @@ def test_the_chief_reads_whole_choices_and_the_words_say_what_was_chosen(phone: 
     expect(phone.get_by_text(f"Active from now on: {chosen}.")).to_be_visible()
     expect(phone.get_by_label(chosen)).to_be_checked()
     assert ReviewPolicy.chosen() == ReviewPolicy.Machine.TEXTS
-    phone.goto(reverse("admin:articles_word_changelist"))
+    phone.goto(reverse("admin:articles_sensitiveword_changelist"))
     expect(phone.get_by_text(f"No automatic findings: {chosen}.")).to_be_visible()
     phone.get_by_role("link", name="Review policy").last.click()
     expect(phone.get_by_label(chosen)).to_be_checked()

@@ -132,7 +132,7 @@ def test_scheduling_many_does_not_deadlock_with_who_changes_a_status(stage: Stag
 
 
 PERSONS = "SELECT * FROM auth_user FOR UPDATE"
-CHOICES = "SELECT * FROM articles_noticechoice FOR UPDATE"
+CHOICES = "SELECT * FROM articles_notificationpreference FOR UPDATE"
 CHANNELS = "SELECT * FROM articles_channel FOR UPDATE"
 TAGS = "SELECT * FROM articles_tag FOR UPDATE"
 
