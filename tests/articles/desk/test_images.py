@@ -53,7 +53,7 @@ def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: P
     page.get_by_label("Upload images", exact=True).locator("input").set_input_files([bad, *files(tmp_path, 30)])
     expect(page.get_by_text("Uploaded: 30 of 31. Failed: 1.")).to_be_visible(timeout=30_000)
     refused = page.get_by_role("listitem").filter(has_text="letter.jpg")
-    expect(refused.get_by_text("no picture that can be read")).to_be_visible()
+    expect(refused.get_by_text("not an image that can be read")).to_be_visible()
     assert Image.objects.count() == 30
     expect(page.locator("[data-library] .tile")).to_have_count(30)
 
@@ -127,7 +127,7 @@ def test_images_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -> 
     assert article.body == figure
     page.get_by_role("button", name="Remove ship-0").click()
     page.get_by_role("button", name="Save and continue editing").click()
-    expect(page.get_by_text("takes 1 picture; it has 0")).to_be_visible()
+    expect(page.get_by_text("takes 1 image; it has 0")).to_be_visible()
 
 
 def test_writing_goes_on_below_a_image(page: Page) -> None:

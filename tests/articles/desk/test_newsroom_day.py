@@ -68,7 +68,7 @@ ENGLISH = Day(
 )
 CHINESE = Day(
     language="zh-hans",
-    nothing="还没有发布任何内容。",
+    nothing="还没有发布文章。",
     title="港口大桥重新开放",
     blocked="赌场",
     sensitive="大桥",

@@ -111,7 +111,7 @@ def test_an_entry_is_moved_by_keyboard_and_every_step_is_said(desk: Page) -> Non
         expect(said(desk)).to_contain_text(heard)
     assert publish_tasks(article) == [MONDAY]
     desk.keyboard.press("Enter")
-    expect(said(desk)).to_contain_text("is moved to 4 Jun 2030, 07:30:00 UTC")
+    expect(said(desk)).to_contain_text("is rescheduled to 4 Jun 2030, 07:30:00 UTC")
     expect(entry(desk, "Bridge").locator(".entry-link")).to_be_focused()
     assert publish_tasks(article) == [datetime(2030, 6, 4, 7, 30, tzinfo=UTC)]
 
@@ -188,7 +188,7 @@ def test_the_second_of_two_editors_sees_who_moved_it_and_where(desk: Page, brows
         other = enter(context.new_page(), site, make_editor("bob"))
         other.goto(MONTH)
         drag(other, "Bridge", "2030-06-12")
-        expect(said(other)).to_contain_text("is moved to 12 Jun 2030")
+        expect(said(other)).to_contain_text("is rescheduled to 12 Jun 2030")
     drag(desk, "Bridge", "2030-06-20")
     expect(said(desk)).to_contain_text("bob has rescheduled “Bridge” to 12 Jun 2030, 07:00:00 UTC")
     expect(slot(desk, "2030-06-12").locator(".entry")).to_contain_text("Bridge")
@@ -223,11 +223,11 @@ def test_a_finger_drags_the_grip(phone: Page) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     phone.goto(MONTH)
     drag_by_finger(phone, "Bridge", slot(phone, "2030-06-06"))
-    expect(said(phone)).to_contain_text("is moved to 6 Jun 2030")
+    expect(said(phone)).to_contain_text("is rescheduled to 6 Jun 2030")
     assert publish_tasks(article) == [MONDAY.replace(day=6)]
     phone.goto(WEEK)
     drag_by_finger(phone, "Bridge", slot(phone, "2030-06-05"))
-    expect(said(phone)).to_contain_text("is moved to 5 Jun 2030, 07:00:00")
+    expect(said(phone)).to_contain_text("is rescheduled to 5 Jun 2030, 07:00:00")
 
 
 def test_nothing_sticks_out_on_a_phone_and_the_form_is_a_tap_away(phone: Page) -> None:
@@ -238,7 +238,7 @@ def test_nothing_sticks_out_on_a_phone_and_the_form_is_a_tap_away(phone: Page) -
     entry(phone, "Donau").locator(".grip").tap()
     phone.get_by_label("New time").fill("2030-06-07T09:30:15")
     phone.get_by_role("button", name="Reschedule").click()
-    expect(phone.get_by_text("is moved to 7 Jun 2030, 09:30:15 UTC")).to_be_visible()
+    expect(phone.get_by_text("is rescheduled to 7 Jun 2030, 09:30:15 UTC")).to_be_visible()
 
 
 def test_it_can_be_read_without_a_script(browser: Browser, site: Site) -> None:
@@ -247,5 +247,5 @@ def test_it_can_be_read_without_a_script(browser: Browser, site: Site) -> None:
         page = enter(context.new_page(), site, make_editor())
         page.goto("/admin/calendar/?view=day&date=2030-06-03")
         expect(entry(page, "Bridge")).to_be_visible()
-        page.get_by_role("link", name="Move: Bridge").click()
+        page.get_by_role("link", name="Reschedule: Bridge").click()
         expect(page.get_by_label("New time")).to_be_visible()
