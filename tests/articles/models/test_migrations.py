@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -62,7 +63,7 @@ def test_stored_values_get_the_standard_terms() -> None:
     models["Word"].objects.create(text="casino", normalised="casino", level="block")
     rights = user.get_all_permissions()
 
-    call_command("migrate", "articles", "0020", verbosity=0)
+    call_command("migrate", "articles", "0023", verbosity=0)
 
     assert Article.objects.get().retraction_notice == "Wrong."
     assert Revision.objects.get().context == {"images": {"1": {}}}
@@ -75,3 +76,4 @@ def test_stored_values_get_the_standard_terms() -> None:
     again = type(user).objects.get(pk=user.pk)
     assert again.get_all_permissions() == rights
     assert again.has_perms(["articles.retract_article", "articles.add_sensitiveword", "articles.edit_any_image"])
+    assert Permission.objects.get(codename="retract_article").name == "Can retract articles, and undo that"

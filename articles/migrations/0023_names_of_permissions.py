@@ -5,9 +5,18 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+def name_permissions(apps, schema_editor):
+    # Django names a permission when it creates it, and never again.
+    permissions = apps.get_model("auth", "Permission").objects.filter(content_type__app_label="articles")
+    for model in ("Article", "Image", "Release"):
+        for codename, name in apps.get_model("articles", model)._meta.permissions:
+            permissions.filter(codename=codename).update(name=name)
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
+        ('auth', '0012_alter_user_first_name_max_length'),
         ('articles', '0022_admin_labels'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
@@ -18,4 +27,5 @@ class Migration(migrations.Migration):
             name='user',
             field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, related_name='notifications', to=settings.AUTH_USER_MODEL),
         ),
+        migrations.RunPython(name_permissions, migrations.RunPython.noop),
     ]
