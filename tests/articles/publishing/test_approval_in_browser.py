@@ -68,7 +68,7 @@ def test_an_administrator_overrides_on_purpose_only_and_says_why(phone: Page) ->
     phone.get_by_label("Reason for the override").fill("Alone at night.")
     phone.get_by_label("I know that no other user has approved this text.").check()
     override.click()
-    expect(phone.get_by_text("Bridge closes: It is ready")).to_be_visible()
+    expect(phone.get_by_text("Bridge closes: Approved and not scheduled")).to_be_visible()
     assert Article.objects.get().status == Status.MANUALLY_APPROVED
     assert AuditEntry.objects.of(article).latest("id").details["override"] == "Alone at night."
     phone.goto(reverse("admin:articles_auditentry_changelist"))

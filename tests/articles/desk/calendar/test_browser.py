@@ -122,7 +122,7 @@ def test_escape_leaves_an_entry_where_it_was(desk: Page) -> None:
     entry(desk, "Bridge").locator(".entry-link").focus()
     for key in ("M", "ArrowDown", "Escape"):
         desk.keyboard.press(key)
-    expect(said(desk)).to_contain_text("Bridge stays where it was")
+    expect(said(desk)).to_contain_text("Bridge keeps its time")
     desk.mouse.move(*centre(entry(desk, "Bridge").locator(".entry-link")))
     desk.mouse.down()
     desk.mouse.move(*centre(slot(desk, "2030-06-20")), steps=5)
