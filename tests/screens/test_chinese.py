@@ -45,7 +45,7 @@ NAMES = re.compile(
 SAME_EVERYWHERE = {
     *("Headline", "UTC", "API", "RSS", "Atom", "JSON", "Feed", "HTML", "URL", "ID", "MB", "UTF", "KB", "Shift", "Esc"),
     *("JPEG", "PNG", "WebP", "AVIF", "GIF", "Redis", "English", "YouTube", "Bilibili", "Vimeo", "CSV"),
-    *("Python", "Control", "Mac", "Command", "LDAP", "en", "zh", "hans", "esc", "md"),
+    *("Python", "Control", "Mac", "Command", "LDAP", "CDN", "en", "zh", "hans", "esc", "md"),
 }
 
 

@@ -53,7 +53,7 @@ def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: P
     page.get_by_label("Upload images", exact=True).locator("input").set_input_files([bad, *files(tmp_path, 30)])
     expect(page.get_by_text("Uploaded: 30 of 31. Failed: 1.")).to_be_visible(timeout=30_000)
     refused = page.get_by_role("listitem").filter(has_text="letter.jpg")
-    expect(refused.get_by_text("not an image that can be read")).to_be_visible()
+    expect(refused.get_by_text("The file is not a readable image")).to_be_visible()
     assert Image.objects.count() == 30
     expect(page.locator("[data-library] .tile")).to_have_count(30)
 

@@ -54,7 +54,7 @@ def test_an_article_scheduled_in_the_admin_appears_on_the_open_front_page_by_its
     approve(Article.objects.get())
     editor.goto(editor.url)
     due = (soon(seconds=8)).replace(microsecond=0)
-    editor.get_by_label("Publish at").fill(f"{due:%Y-%m-%dT%H:%M:%S}")
+    editor.get_by_label("Publish at", exact=True).fill(f"{due:%Y-%m-%dT%H:%M:%S}")
     editor.get_by_role("button", name="Schedule", exact=False).last.click()
     expect(editor.get_by_text("Goes live on").first).to_be_visible()
 

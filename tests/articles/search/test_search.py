@@ -232,6 +232,14 @@ def test_any_input_gives_a_page_and_the_api_reports_errors() -> None:
     assert "at most 100 characters" in Client().get("/search/", {"q": "x" * 101}).text
 
 
+def test_a_search_without_results_says_so_and_an_empty_form_does_not() -> None:
+    live()
+    advice = "No results. Try fewer or different words"
+    assert advice in Client().get("/search/", {"q": "submarine"}).text
+    assert advice not in Client().get("/search/", {"q": "bridge"}).text
+    assert advice not in Client().get("/search/").text
+
+
 def test_hidden_articles_cannot_be_found_not_even_through_cursors() -> None:
     live("Rain in March", publish_at=soon(days=-2))
     hidden = make_article("Rain tomorrow", status=APPROVED, publish_at=soon(days=1), author=make_user("eve"))

@@ -102,7 +102,7 @@ def test_days_are_those_of_the_zone_on_the_screen(desk: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         ("days_from=yesterday", "Enter a valid date."),
         ("days_from=2030-06-02&days_to=2030-06-01", "The end date is before the start date."),
@@ -110,10 +110,10 @@ def test_days_are_those_of_the_zone_on_the_screen(desk: Client) -> None:
         ("days_from=0001-01-01", "greater than or equal to"),
     ],
 )
-def test_days_that_make_no_sense_are_named_and_hide_nothing(desk: Client, query: str, shown: str) -> None:
+def test_days_that_make_no_sense_are_named_and_hide_nothing(desk: Client, query: str, message: str) -> None:
     make_article("Still here")
     page = desk.get(f"{LIST}?{query}")
-    assert shown in page.text
+    assert message in page.text
     assert titles(desk, query) == {"Still here"}
 
 
