@@ -4,7 +4,8 @@ Each runs in the caller's transaction or opens one; the queue is updated after t
 """
 
 from scheduling.clock import database_now, read_database_clock
-from scheduling.row_locks import delete_by_ids, lock_by_ids
+from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
+from scheduling.row_locks import lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
 from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
@@ -50,6 +51,7 @@ __all__ = [
     "fail_task",
     "find_tasks",
     "lateness_by_hour",
+    "insert_rows",
     "lock_by_ids",
     "pending_times",
     "poll",
@@ -62,6 +64,7 @@ __all__ = [
     "run_due",
     "run_once",
     "sweep",
+    "update_by_ids",
     "workers",
     "works_without_redis",
 ]
