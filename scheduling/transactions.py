@@ -23,9 +23,14 @@ _PAUSE = 0.02  # seconds at most before the first retry; doubles with each
 _RETRY_FOR = 8.0  # seconds after which a collision is not retried, so that long waiters make room
 
 
+class Collision(OperationalError):
+    """Another transaction wrote the same at the same time; the transaction may succeed when it is run again."""
+
+
 def is_collision(error: BaseException) -> bool:
     """Whether the transaction may succeed when it is run again."""
-    return isinstance(error, OperationalError) and trouble_of(error) is Trouble.LOCKS
+    is_locked_out = isinstance(error, OperationalError) and trouble_of(error) is Trouble.LOCKS
+    return is_locked_out or isinstance(error, Collision)
 
 
 def log_failure(logger: logging.Logger, text: str, error: Exception) -> None:

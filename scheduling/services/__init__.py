@@ -23,6 +23,7 @@ from scheduling.services.measuring import (
 )
 from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
+from scheduling.services.syncing import set_tasks
 from scheduling.transactions import retried
 from scheduling.validation import EARLIEST, LATEST
 
@@ -63,6 +64,7 @@ __all__ = [
     "retry_task",
     "run_due",
     "run_once",
+    "set_tasks",
     "sweep",
     "update_by_ids",
     "workers",
