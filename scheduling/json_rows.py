@@ -7,7 +7,7 @@ primary key, MariaDB may scan all of a small table and wait for each locked row,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -23,34 +23,36 @@ _KINDS = {"UUIDField": "CHAR(36)", "JSONField": "LONGTEXT"}  # types that JSON_T
 
 
 def insert_rows(model: type[models.Model], fields: Sequence[str], rows: Iterable[Sequence[Any]], **same: Any) -> None:
-    """Insert rows, each with the values of `fields` and the `same` values for all, without signals or defaults."""
+    """Insert rows, each with the values of `fields`, without signals or defaults.
+
+    `same` are values or expressions for all.
+    """
     chosen = [_field(model, name) for name in fields]
-    constants = [(_field(model, name), value) for name, value in same.items()]
-    columns = ", ".join(_quote(field.column) for field in [*chosen, *(field for field, _value in constants)])
-    selected = ", ".join([*(f"v{number}" for number in range(len(chosen))), *["%s"] * len(constants)])
-    values = [_converted(field, value) for field, value in constants]
+    insert, values = _insert(model, fields, [f"v{number}" for number in range(len(chosen))], same)
     for given, parameter in _tables(chosen, rows):
-        sql = f"INSERT INTO {_quote(model._meta.db_table)} ({columns}) SELECT {selected} FROM {given}"  # noqa: S608 (names of the model)
-        _execute(sql, [*values, parameter])
+        _execute(f"{insert} FROM {given}", [*values, parameter])
 
 
 def copy_rows(
     source: type[models.Model], target: type[models.Model], fields: Sequence[str], ids: Iterable[Any], **same: Any
 ) -> None:
-    """Insert the `fields` of rows of one table into another, and the `same` values for all, without signals."""
-    key, table = _field(source, "pk"), _quote(source._meta.db_table)
-    constants = [(_field(target, name), value) for name, value in same.items()]
-    chosen = [_field(target, name) for name in fields]
-    columns = ", ".join(_quote(field.column) for field in [*chosen, *(field for field, _value in constants)])
-    copied = (f"{table}.{_quote(_field(source, name).column)}" for name in fields)
-    selected = ", ".join([*copied, *["%s"] * len(constants)])
-    values = [_converted(field, value) for field, value in constants]
-    for given, parameter in _tables([key], ([pk] for pk in ids)):
-        sql = (
-            f"INSERT INTO {_quote(target._meta.db_table)} ({columns}) SELECT {selected}"  # noqa: S608 (names of the model)
-            f" FROM {given} {_joined(source)}"
-        )
-        _execute(sql, [*values, parameter])
+    """Insert the `fields` of rows of one table into another, without signals; `same` as in `insert_rows`."""
+    table = _quote(source._meta.db_table)
+    copied = [f"{table}.{_quote(_field(source, name).column)}" for name in fields]
+    insert, values = _insert(target, fields, copied, same)
+    for given, parameter in _tables([_field(source, "pk")], ([pk] for pk in ids)):
+        _execute(f"{insert} FROM {given} {_joined(source)}", [*values, parameter])
+
+
+def _insert(
+    model: type[models.Model], fields: Sequence[str], selected: Sequence[str], same: Mapping[str, Any]
+) -> tuple[str, list[Any]]:
+    """`INSERT ... SELECT` without its source, and the parameters."""
+    compiled = {name: _compiled(model, name, value) for name, value in same.items()}
+    columns = ", ".join(_quote(_field(model, name).column) for name in [*fields, *same])
+    chosen = ", ".join([*selected, *(sql for sql, _params in compiled.values())])
+    values = [value for _sql, params in compiled.values() for value in params]
+    return f"INSERT INTO {_quote(model._meta.db_table)} ({columns}) SELECT {chosen}", values  # noqa: S608 (names of the model)
 
 
 def update_by_ids(model: type[models.Model], fields: Sequence[str], rows: Iterable[Sequence[Any]], **same: Any) -> int:

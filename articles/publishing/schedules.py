@@ -116,7 +116,7 @@ def _retime(
         refuse_empty_span(row)
     ids = [row.pk for row in rows]
     Article.objects.filter(pk__in=ids).update(publish_at=expression, updated_at=now)
-    sync_tasks(ids)
+    sync_tasks(ids, now=now)
     record_many(transition, zip(rows, before, strict=True), by=by)
     return len(ids)
 
