@@ -13,11 +13,12 @@ from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import Actor, Source, reads_articles, source
+from articles.audit import Actor, Source, source
 from articles.cache import CacheFailed, run_purge
 from articles.distribution import catch_up_completely, ping, topics
 from articles.models import Article, BulkAction, Release
 from articles.notifications import notify_of_trouble, remove_orphaned_notifications, send_mail
+from articles.permissions import reads_articles
 from articles.publishing import (
     Outcome,
     publish_due,

@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy as _
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from articles.audit import EDIT_ANY
 from articles.desk.retry import RetriedScreens
 from articles.models import Notification, named
+from articles.permissions import EDIT_ANY
 from articles.text import spoken_briefly
 
 admin.site.unregister(User)

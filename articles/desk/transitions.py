@@ -8,8 +8,8 @@ from datetime import datetime
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from articles.audit import allows
 from articles.models import Article
+from articles.permissions import allows
 from articles.publishing import Actor, possible_transitions
 from articles.text import spoken_exactly
 from articles.workflow import TRANSITIONS, Transition

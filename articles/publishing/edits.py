@@ -8,23 +8,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from articles.audit import (
-    CREATE,
-    EDIT,
-    EDIT_ANY,
-    Actor,
-    Notes,
-    StateSnapshot,
-    record,
-    recorded,
-    require,
-    require_edit,
-    unrecorded,
-    writers,
-)
+from articles.audit import CREATE, EDIT, Actor, Notes, StateSnapshot, record, recorded, unrecorded, writers
 from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
 from articles.images import refuse_images
 from articles.models import BODY_LENGTH, Article, CoverMode, Revision, Tag, Text, Update
+from articles.permissions import EDIT_ANY, require, require_edit
 from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
 from articles.publishing.revisions import newest, pinned, put_into_columns, renumber

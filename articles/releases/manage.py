@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.audit import Actor, record, record_release, recorded, require
+from articles.audit import Actor, record, record_release, recorded
 from articles.exceptions import (
     BelongsToRelease,
     NotAMember,
@@ -22,6 +22,7 @@ from articles.exceptions import (
 )
 from articles.models import MAX_MEMBERS, Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release
+from articles.permissions import require
 from articles.publishing import checked_time, lock, membership, refusal_of, refuse_past, store
 from articles.releases.effects import apply_release, roll_back
 from articles.releases.preflight_checks import find_problems, loaded_members, spoken_problems

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from articles.audit import Actor, record_beside, require
+from articles.audit import Actor, record_beside
 from articles.exceptions import WrongState
 from articles.models import ReviewPolicy
+from articles.permissions import require
 from scheduling.services import lock_by_ids, retried
 
 CHANGE_POLICY = "change_review_policy"

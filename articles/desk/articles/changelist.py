@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.views import ChangeList
 
-from articles.audit import allows
 from articles.desk.articles.filters import FILTERS
 from articles.desk.articles.saved_views import tabs
 from articles.desk.bulk.action import BULK_ACTIONS
@@ -25,6 +24,7 @@ from articles.desk.releases.members import add_to_release
 from articles.desk.retry import RetriedScreens
 from articles.desk.transitions import may_take, stage_of
 from articles.models import AT_RISK_WITHIN, Article, named
+from articles.permissions import allows
 from articles.releases import RIGHT
 from articles.text import spoken_briefly
 from articles.workflow import Transition

@@ -9,12 +9,12 @@ from django.core.exceptions import ValidationError
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from articles.audit import allows
 from articles.desk.calendar import reschedule
 from articles.desk.calendar.entries import Kind
 from articles.desk.calendar.reschedule import Moment, time_of
 from articles.desk.transitions import may_take
 from articles.models import Article, Release
+from articles.permissions import allows
 from articles.publishing import Actor, possible_transitions
 from articles.releases import RIGHT
 from articles.text import spoken_exactly

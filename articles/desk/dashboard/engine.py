@@ -9,8 +9,8 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from articles.audit import reads_articles
 from articles.models import Article
+from articles.permissions import reads_articles
 from articles.publishing import Actor
 from articles.task_types import OF_ARTICLES
 from articles.text import spoken_briefly, spoken_exactly

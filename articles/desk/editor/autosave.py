@@ -16,10 +16,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from unfold.admin import ModelAdmin
 
-from articles.audit import ADD, CHANGE, allows
 from articles.desk.editor.changes_since import happened
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, Autosave, Presence, named
+from articles.permissions import ADD, CHANGE, allows
 from articles.publishing import Typed, drop_autosave, leave, mark_present, prune_autosaves, save_autosave
 from articles.text import spoken, zone_label
 

@@ -19,13 +19,13 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
 from articles import releases
-from articles.audit import allows
 from articles.desk.parse_int import whole_number
 from articles.desk.releases.forms import NameForm, TimeForm
 from articles.desk.releases.members import report, take_in
 from articles.desk.releases.page import BADGES, TRANSITIONS, page_of, question, state
 from articles.exceptions import ArticleError
 from articles.models import Article, Release, ReleaseMember, named
+from articles.permissions import allows
 from articles.releases import RIGHT
 from articles.text import spoken_exactly
 from articles.workflow import ReleaseTransition
