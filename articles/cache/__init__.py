@@ -1,8 +1,8 @@
 """The response cache for readers' pages, feeds and API.
 
-`views` caches responses, `store` reads and rebuilds one entry, `ttl` computes when entries expire, `tags` names what
-they show, `versions` and `invalidate` drop them when that changes, `response` adds the HTTP headers, and `cdn` purges
-proxies. See docs/cache.md.
+`views` caches responses, `store` reads and rebuilds one entry, `ttl` limits how long it is valid and `next_change` when
+it expires, `tags` names what it shows, `versions` and `invalidate` drop it when that changes, `response` adds the HTTP
+headers, and `cdn` purges proxies. See docs/cache.md.
 """
 
 from articles.cache.backend import CacheFailed
