@@ -17,7 +17,7 @@ from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from articles.desk.retry import RetriedScreens
-from articles.desk.review.policy import who_approves
+from articles.desk.review.automatic_approval import who_approves
 from articles.models import SensitiveWord
 from articles.review import add_words, problem_of
 from articles.text import plain_form, spoken

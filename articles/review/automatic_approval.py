@@ -1,4 +1,4 @@
-"""The review policy: whether the automatic review may approve."""
+"""Automatic approval: the review policy says whether the automatic review may approve."""
 
 from __future__ import annotations
 
