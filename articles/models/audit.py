@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
+from articles.models.lengths import TITLE_LENGTH
 from articles.models.release import Release
 from articles.models.review import ReviewPolicy
 from articles.models.sensitive_word import SensitiveWord
@@ -80,7 +81,7 @@ class AuditEntry(models.Model):
     user_id = models.BigIntegerField(_("user’s id"), null=True, blank=True)
     user_name = models.CharField(_("user"), max_length=150, blank=True, help_text=_("Empty for the system."))
     article_id = models.BigIntegerField(_("article ID"), null=True, blank=True)
-    article_title = models.CharField(_("article"), max_length=200, blank=True)
+    article_title = models.CharField(_("article"), max_length=TITLE_LENGTH, blank=True)
     release_id = models.BigIntegerField(_("release ID"), null=True, blank=True)
     release_name = models.CharField(_("release"), max_length=120, null=True, blank=True)  # noqa: DJ001 (added later)
     old_status = models.SmallIntegerField(_("previous status"), choices=Article.Status.choices, null=True, blank=True)
