@@ -83,7 +83,7 @@ def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return _run(unpublish_due, tasks, "unpublished")
 
 
-@handler(UPDATE, may_wait=True, label=_("Update"), namer=titles, recoverable=True)
+@handler(UPDATE, waits_for_locks=True, label=_("Update"), namer=titles, recoverable=True)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish the updates that are due."""
     return _run(update_due, tasks, "updated")
@@ -97,7 +97,7 @@ def names(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     return {str(pk): name for pk, name in Release.objects.filter(pk__in=ids).values_list("pk", "name")}
 
 
-@handler(RELEASE, may_wait=True, label=_("Release"), namer=names, recoverable=True)
+@handler(RELEASE, waits_for_locks=True, label=_("Release"), namer=names, recoverable=True)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish releases, each as a whole or not at all."""
     until = time.monotonic() + PATIENCE

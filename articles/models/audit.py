@@ -20,7 +20,7 @@ from articles.models.lengths import TITLE_LENGTH
 from articles.models.release import Release
 from articles.models.review import ReviewPolicy
 from articles.models.sensitive_word import SensitiveWord
-from articles.text import spoken_briefly, spoken_exactly
+from articles.text import format_time_briefly, format_time_exactly
 
 SHOWN_WORDS = 5
 
@@ -106,7 +106,9 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{spoken_exactly(self.at)} · {self.article_title or self.release_name or self.get_source_display()}"
+        return (
+            f"{format_time_exactly(self.at)} · {self.article_title or self.release_name or self.get_source_display()}"
+        )
 
     def save(self, *args: Any, **options: Any) -> None:
         """Add the entry. Raises `AppendOnly` for one that is there already."""
@@ -129,7 +131,7 @@ class AuditEntry(models.Model):
         For an approval also whether it was automatic or an override.
         """
         statuses = self.get_old_status_display(), self.get_new_status_display()
-        times = tuple(moment and spoken_briefly(moment) for moment in (self.old_time, self.new_time))
+        times = tuple(moment and format_time_briefly(moment) for moment in (self.old_time, self.new_time))
         policy = tuple(str(ReviewPolicy.Machine(value).label) for value in self.details.get("machine", ())) or ("", "")
         words = tuple(_words(self.details.get(name) or {}) for name in ("old", "new"))
         changes = [f"{old or '—'} → {new or '—'}" for old, new in (statuses, times, words, policy) if old != new]

@@ -27,7 +27,7 @@ from articles.exceptions import ArticleError
 from articles.models import Article, Release, ReleaseMember, named
 from articles.permissions import allows
 from articles.releases import RIGHT
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from articles.workflow import ReleaseTransition
 from scheduling.services import read_database_clock
 
@@ -59,7 +59,7 @@ class ReleaseAdmin(ModelAdmin):
     def goes_out(self, release: Release) -> str | None:
         """Publish time with its zone."""
         moment = release.published_at or release.publish_at
-        return spoken_exactly(moment) if moment else None
+        return format_time_exactly(moment) if moment else None
 
     @admin.display(description=_("articles"), ordering="number")
     def size(self, release: Any) -> int:
