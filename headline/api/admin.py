@@ -34,7 +34,7 @@ class TokenForm(forms.ModelForm[ApiToken]):
 
     name = forms.CharField(label=_("Name"), max_length=80, widget=UnfoldAdminTextInputWidget)
     scopes = forms.MultipleChoiceField(
-        label=_("May"), choices=Scope.choices, initial=list(Scope), widget=UnfoldAdminCheckboxSelectMultipleWidget
+        label=_("May"), choices=Scope.choices, widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
     days = forms.TypedChoiceField(
         label=_("Ends after"), choices=DAYS, coerce=int, initial=90, widget=UnfoldAdminSelectWidget
