@@ -19,7 +19,7 @@ from articles.api.fields import AddressInstantField, InstantField
 from articles.api.image_serializers import ReaderImageSerializer
 from articles.images import absolute, with_renditions
 from articles.listing import Cursor, live_authors, live_tags
-from articles.models import Article, Channel, Correction, FeedEntry, Tag
+from articles.models import Article, Channel, Correction, FeedEntry, Tag, Text
 from articles.search import highlighted, snippet
 from articles.text import clean_html
 
@@ -72,7 +72,7 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", "title", "slug", "summary", "byline", "channel", "tags", "url", "cover",
+            "id", *(name for name in Text.FIELDS if name not in ("body", "cover_mode")), "url",
             "publish_at", "published_at", "updated_at",
         ]  # fmt: skip
         read_only_fields = fields

@@ -18,7 +18,8 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.last_modified import Dated, DatedQuerySet
 from articles.models.cover import Covered
-from articles.models.revision import Revision, Text, context_of
+from articles.models.revision import Revision, context_of
+from articles.models.text import Text, TextLines
 from scheduling.fields import ExactCharField
 from scheduling.services import lock_by_ids, retried
 
@@ -105,7 +106,7 @@ def over_at(now: Instant) -> Q:
     return Q(unpublish_at__lte=now)
 
 
-class Article(Covered, Dated):
+class Article(TextLines, Covered, Dated):
     """An article in any status.
 
     The columns hold the text that readers see once its time has come. Once it is approved, a new text is stored in its
@@ -151,7 +152,6 @@ class Article(Covered, Dated):
             """Its text was approved; a new text needs its own approval."""
             return *cls.visible(), cls.UNPUBLISHED
 
-    title = models.CharField(_("headline"), max_length=200)
     slug = models.SlugField(
         _("slug"),
         max_length=SLUG_LENGTH,
@@ -159,7 +159,6 @@ class Article(Covered, Dated):
         blank=True,
         help_text=_("The last part of the URL. Leave empty to create it from the headline."),
     )
-    summary = models.CharField(_("summary"), max_length=500, blank=True)
     body = models.TextField(_("body"), blank=True, max_length=BODY_LENGTH)
     channel = models.ForeignKey(
         "articles.Channel",
@@ -178,7 +177,6 @@ class Article(Covered, Dated):
         related_name="articles",
         verbose_name=_("author"),
     )
-    byline = models.CharField(_("byline"), max_length=120, blank=True, help_text=_("Shown instead of the author."))
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.DRAFT)
     status_reason = models.CharField(_("reason"), max_length=500, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.bulk_signals import SignallingQuerySet
 from articles.models.base.dirty_fields import SavesOnlyChanges
-from articles.models.revision import Text
+from articles.models.text import Text
 from scheduling.services import database_now
 
 M = TypeVar("M", bound="Dated")
