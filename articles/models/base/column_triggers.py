@@ -33,10 +33,10 @@ def _drop(apps: Any, schema_editor: Any) -> None:
 
 
 def _triggers(apps: Any, schema_editor: Any) -> list[tuple[str, str]]:
-    """Name and statement of each trigger on the table with the columns that it has at this migration."""
+    """Name and statement of each trigger that reads the table, with the columns that it has at this migration."""
     vendor = schema_editor.connection.vendor
     feed, taggings = (import_module(f"articles.migrations.{name}") for name in ("0017_change_feed", "0014_taggings"))
     columns = [field.column for field in apps.get_model("articles", "Article")._meta.concrete_fields]
     texts = [name for name in columns if name in feed.TEXTS or name in Text.NAMES - {"channel", "cover_mode"}]
     statements = [*taggings.NEW_TRIGGERS[vendor], *feed.triggers(vendor, texts)]
-    return [(one.split()[2], one) for one in statements if f" ON {_TABLE} " in one]
+    return [(one.split()[2], one) for one in statements if f" {_TABLE} " in one]

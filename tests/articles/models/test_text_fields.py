@@ -74,6 +74,7 @@ def test_a_line_is_reviewed(name: str) -> None:
 
 
 @each_line
+@pytest.mark.django_db(transaction=True)  # MariaDB finds only what is committed
 def test_a_line_is_found_by_readers_and_in_the_newsroom(name: str, client: Client) -> None:
     make_article(**{"status": APPROVED, "publish_at": soon(days=-1), "title": "Other", name: "Zeppelin"})
     assert [row["id"] for row in APIClient().get("/api/v1/articles/?q=zeppelin").json()["results"]]
