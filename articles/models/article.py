@@ -21,7 +21,7 @@ from articles.models.cover import Covered
 from articles.models.revision import Revision, context_of
 from articles.models.text import Text, TextLines
 from scheduling.fields import ExactCharField
-from scheduling.services import lock_by_ids, retried
+from scheduling.services import lock_by_ids, overdue_before, retried
 
 if TYPE_CHECKING:
     from articles.models.update import Update
@@ -31,9 +31,6 @@ Instant = datetime | Combinable
 
 AT_RISK_WITHIN = timedelta(hours=24)
 """How long before its time an unapproved article counts as at risk."""
-
-OVERDUE_AFTER = timedelta(seconds=5)
-"""How late a worker may store that an article is live before the article counts as overdue."""
 
 SLUG_LENGTH = 200
 BODY_LENGTH = 1_000_000
@@ -58,9 +55,9 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
         )
 
     def overdue(self, now: datetime) -> Self:
-        """Articles whose time is past, but that are not approved or not stored as live for `OVERDUE_AFTER`."""
+        """Articles whose time is past, but that are not approved or that no worker has stored as live in time."""
         missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
-        return self.filter(missed | Q(due_at(now - OVERDUE_AFTER), status__in=Article.Status.waiting()))
+        return self.filter(missed | Q(due_at(overdue_before(now)), status__in=Article.Status.waiting()))
 
     def tagged(self, tag: int | OuterRef) -> Self:
         """Articles with this tag; the newest are found by an index of `Tagging`."""
