@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.last_modified import Dated, DatedQuerySet
 from articles.models.cover import Covered
+from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH
 from articles.models.revision import Revision, context_of
 from articles.models.text import Text, TextLines
 from scheduling.fields import ExactCharField
@@ -31,10 +32,6 @@ Instant = datetime | Combinable
 
 AT_RISK_WITHIN = timedelta(hours=24)
 """How long before its time an unapproved article counts as at risk."""
-
-SLUG_LENGTH = 200
-BODY_LENGTH = 1_000_000
-"""Characters."""
 
 
 class ArticleQuerySet(DatedQuerySet["Article"]):

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.cover import Covered
 from articles.models.image import Image
+from articles.models.lengths import SLUG_LENGTH
 from articles.models.text import Text, TextLines
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Revision(TextLines, Covered):
         help_text=_("Times, author and image texts it was saved with; see `context_of`."),
     )
 
-    slug = models.CharField(_("slug"), max_length=200, blank=True)
+    slug = models.CharField(_("slug"), max_length=SLUG_LENGTH, blank=True)
     body = models.TextField(_("body"), blank=True)
     channel = models.ForeignKey(
         "articles.Channel", on_delete=unless_pending, null=True, related_name="+", verbose_name=_("channel")

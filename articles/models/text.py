@@ -12,6 +12,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.cover import CoverMode
+from articles.models.lengths import TITLE_LENGTH
 from articles.text import references
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class TextLines(models.Model):
     """The one-line texts, in columns of articles and revisions. To add one, see CONTRIBUTING.md."""
 
-    title = models.CharField(_("headline"), max_length=200)
+    title = models.CharField(_("headline"), max_length=TITLE_LENGTH)
     summary = models.CharField(_("summary"), max_length=500, blank=True)
     byline = models.CharField(_("byline"), max_length=120, blank=True, help_text=_("Shown instead of the author."))
 

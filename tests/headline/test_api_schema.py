@@ -263,6 +263,13 @@ def test_an_id_of_a_task_is_text_everywhere(document: dict[str, Any]) -> None:
     assert set(found) == {"string"}
 
 
+def test_every_status_has_a_description_of_its_own(document: dict[str, Any]) -> None:
+    lines = document["components"]["schemas"]["ArticleStatus"]["description"].splitlines()
+    assert "* `4` - Approved (MANUALLY_APPROVED)" in lines
+    assert "* `8` - Approved (APPROVED)" in lines
+    assert "* `9` - Published" in lines
+
+
 def test_every_error_is_as_documented(admin: APIClient, document: dict[str, Any]) -> None:
     stranger, reader = APIClient(), APIClient()
     reader.force_login(User.objects.create_user("reader"))

@@ -18,8 +18,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from articles import publishing, releases
-from articles.audit.permissions import READ_WITH
 from articles.models import Article, Channel, Image, Notification, Release, Tag
+from articles.permissions import READ_WITH
 from articles.publishing import bulk
 from articles.publishing.previews import make_preview_link
 from articles.roles import Role

@@ -5,14 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 from django.db.models import Max, QuerySet
 
-from scheduling.conf import conf
 from scheduling.exceptions import SchedulingError
 from scheduling.management import output
 from scheduling.models import TaskInfo, TaskInfoLog
@@ -87,9 +85,7 @@ class Command(BaseCommand):
             self._print_count("cancelled", sum(map(cancel_tasks, _pages(TaskInfo.objects.all(), task_type))), options)
 
     def _prune(self, options: dict[str, Any]) -> None:
-        days = conf.LOG_RETENTION_DAYS if options["older_than"] is None else options["older_than"]
-        cutoff = read_database_clock() - timedelta(days=days)
-        self._print_count("pruned", sum(prune(cutoff)), options)
+        self._print_count("pruned", sum(prune(days=options["older_than"])), options)
 
     def _stats(self, options: dict[str, Any]) -> None:
         now = read_database_clock()

@@ -20,9 +20,10 @@ from django.utils import timezone
 
 from articles import images, publishing
 from articles.cache import backend, store
+from articles.cache.next_change import next_change
 from articles.cache.response import CachedResponse
 from articles.cache.tags import NEWS, tagged
-from articles.cache.ttl import MAX_TTL, next_change
+from articles.cache.ttl import MAX_TTL
 from articles.cache.versions import invalidate
 from articles.cache.views import cached
 from articles.models import Article, Channel, Tag, Update
@@ -254,7 +255,7 @@ def test_the_date_in_the_page_header_changes_at_midnight_in_the_sites_time_zone(
         return (local + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
 
     before = midnight()
-    with mock.patch("articles.cache.ttl.MAX_TTL", timedelta(hours=3)):
+    with mock.patch("articles.cache.next_change.MAX_TTL", timedelta(hours=3)):
         assert next_change().at in (before, midnight())
 
 

@@ -17,8 +17,7 @@ from django.test.utils import CaptureQueriesContext
 
 from articles import publishing
 from articles.listing.cursor import cursor_of
-from articles.models import Article, SearchEntry, Tag
-from articles.models.article import BODY_LENGTH
+from articles.models import BODY_LENGTH, Article, SearchEntry, Tag
 from articles.search import index, query, reconcile_index
 from articles.site.pagination import SIZE
 from tests.articles.factories import (

@@ -161,7 +161,7 @@ def test_a_newer_text_is_called_by_the_headline_it_brings_and_found_by_both(desk
         page = desk.get(f"/admin/articles/article/?q={word}").text
         assert ">Old<br>" in page
         assert "pending update: “New”" in page
-    (coming,) = desk.get("/admin/").context["coming"]
+    (coming,) = desk.get("/admin/").context["up_next"]
     assert coming.title == "New"
 
 
