@@ -20,12 +20,12 @@ def encode(order: str, values: Sequence[Any]) -> str:
 def decode(order: str, text: str) -> list[Any]:
     """The values of a cursor in a list with this order. Raises `InvalidCursor`."""
     try:
-        signed, *values = _signer().unsign_object(text)
+        signed: list[Any] = _signer().unsign_object(text)
     except (BadSignature, UnicodeError) as error:
         raise InvalidCursor from error
-    if signed != order:
+    if signed[0] != order:
         raise InvalidCursor
-    return values
+    return signed[1:]
 
 
 def _signer() -> Signer:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -68,7 +68,7 @@ def test_a_line_of_an_update_replaces_the_live_one(name: str, alice: User) -> No
 @each_line
 def test_a_line_is_reviewed(name: str) -> None:
     SensitiveWord.objects.create(text="zeppelin", level=SensitiveWord.Level.BLOCK)
-    text = replace(Text.of(make_article()), **{name: "A zeppelin"})
+    text = Text.of(make_article()).changed({name: "A zeppelin"})
     (finding,) = review_words(Subject.of(text)).findings
     assert finding.place == str(Article._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
 
@@ -76,7 +76,8 @@ def test_a_line_is_reviewed(name: str) -> None:
 @each_line
 @pytest.mark.django_db(transaction=True)  # MariaDB finds only what is committed
 def test_a_line_is_found_by_readers_and_in_the_newsroom(name: str, client: Client) -> None:
-    make_article(**{"status": APPROVED, "publish_at": soon(days=-1), "title": "Other", name: "Zeppelin"})
+    values: dict[str, Any] = {"title": "Other", name: "Zeppelin"}
+    make_article(status=APPROVED, publish_at=soon(days=-1), **values)
     assert [row["id"] for row in APIClient().get("/api/v1/articles/?q=zeppelin").json()["results"]]
     listed = client.get("/admin/articles/article/", {"q": "zeppelin"}).context["cl"].result_list
     assert len(listed) == 1
