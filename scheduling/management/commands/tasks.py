@@ -33,6 +33,7 @@ class Outcome(NamedTuple):
 class Command(BaseCommand):
     """Parses the arguments and calls a service for each verb."""
 
+    requires_system_checks = []  # they would load the admin and all URLs; `check` and `migrate` run them
     help = "List and show tasks, retry failed ones, cancel pending ones, prune old records, print figures."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -323,6 +323,7 @@ def test_a_cursor_filters_a_list_too_and_has_its_own_cache_entry() -> None:
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_two_of_the_longest_texts_are_indexed_together() -> None:
     """In one statement they would be longer than MariaDB takes, and a release with their updates never went out."""
     with transaction.atomic():
