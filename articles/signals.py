@@ -55,6 +55,8 @@ def sync_with_stored_row(instance: Article, created: bool, **kwargs: Any) -> Non
     stored: Any = rows.annotate(now=database_now(), uses_images=uses).get(pk=instance.pk)
     if not _UPDATE.is_cached(instance):
         _UPDATE.set_cached_value(instance, stored.pending_update)
+        if stored.pending_update is not None:
+            stored.pending_update.article = instance
     sync_tasks_of(stored, now=stored.now.replace(tzinfo=UTC))
     index_stored(stored)
     has_other_images = created or {"body", "cover"} & instance.changed_fields()

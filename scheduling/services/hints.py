@@ -23,8 +23,8 @@ def push_hints_on_commit(tasks: Iterable[TaskInfo], *, now: datetime) -> None:
 
     `now` is the database's time, read in this transaction; this machine's clock may be wrong.
     """
-    horizon = now + timedelta(seconds=conf.PRELOAD_WINDOW)
-    hints = [Hint.of(task) for task in tasks if task.execute_time <= horizon]
+    until = now + timedelta(seconds=conf.PRELOAD_WINDOW)
+    hints = [Hint.of(task) for task in tasks if task.execute_time <= until]
     now_ms, read_at = to_milliseconds(now), time.monotonic()
     if hints:
         transaction.on_commit(lambda: _push(hints, now_ms + int((time.monotonic() - read_at) * 1000)), robust=True)

@@ -90,3 +90,13 @@ def test_many_articles_take_as_many_statements_as_two(transactional_db: None, ch
     logs = {int(log.key or 0): log.execute_time for log in TaskInfoLog.objects.filter(task_type=PUBLISH)}
     assert stored == tasks == logs
     assert AuditEntry.objects.filter(action__in=["schedule", "reschedule"]).count() == 12
+
+
+def test_a_saved_article_and_its_update_know_each_other(db: None) -> None:
+    article, editor = waiting(), make_editor()
+    publishing.edit(article, by=editor, changes={"body": "Newer"})
+    stored = Article.objects.get(pk=article.pk)
+    stored.title = "Other"
+    stored.save()
+    assert stored.pending_update is not None
+    assert stored.pending_update.article is stored
