@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from scheduling.clock import read_database_clock
@@ -17,6 +18,7 @@ from scheduling.ids import new_task_ids
 from scheduling.json_rows import copy_rows, insert_rows, update_by_ids
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services.hints import push_hints_on_commit
+from scheduling.transactions import Collision
 from scheduling.validation import checked_key, checked_parameters, checked_priority, checked_task_type, checked_time
 
 TypeAndKey = tuple[str, str | None]
@@ -126,9 +128,10 @@ def _locked_by_key(drafts: Sequence[Draft]) -> dict[TypeAndKey, TaskInfo]:
 
 
 def write_drafts(drafts: Sequence[Draft], pending: Mapping[TypeAndKey, TaskInfo], *, now: datetime) -> list[TaskInfo]:
-    """Write the rows in the caller's transaction, which has locked the `pending` ones; returns a task for each draft.
+    """Write the rows in the caller's transaction; returns a task for each draft. `pending` has those of their keys.
 
-    Raises `IntegrityError` when another process makes the same id or adds the same key at the same time.
+    Raises `Collision` when one of these is no longer pending, and `IntegrityError` when another process makes the same
+    id or key at the same time.
     """
     tasks, changed, created = [], [], []
     for draft, new_id in zip(drafts, new_task_ids(len(drafts)), strict=True):
@@ -165,11 +168,12 @@ def reset_task(task: TaskInfo, *, now: datetime, **changes: Any) -> None:
 
 
 def store_reset(tasks: Sequence[TaskInfo], *, now: datetime) -> None:
-    """Write tasks that `reset_task` changed, whose rows the caller has locked, and their records."""
-    fields = ["execute_time", "parameters", "priority", "version"]
-    rows = list(map(attrgetter("task_id", *fields), tasks))
-    same = {"attempts": 0, "promised_at": now}
-    update_by_ids(TaskInfo, fields, rows, **same, leased_until=None, lease_token="")
+    """Write tasks that `reset_task` changed, and their records. Raises `Collision` if one is no longer pending."""
+    fields = ["execute_time", "parameters", "priority"]
+    rows = sorted(map(attrgetter("task_id", *fields), tasks), key=itemgetter(0))
+    same: dict[str, Any] = {"version": F("version") + 1, "attempts": 0, "promised_at": now}
+    if update_by_ids(TaskInfo, fields, rows, **same, leased_until=None, lease_token="") < len(rows):
+        raise Collision
     update_by_ids(TaskInfoLog, fields, rows, **same, updated_at=now, error="")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from scheduling.clock import read_database_clock
-from scheduling.models import TaskInfo, by_ids
+from scheduling.models import TaskInfo
 from scheduling.services.adding import Draft, TypeAndKey, checked_drafts, write_drafts
 from scheduling.services.changing import close_cancelled
 from scheduling.transactions import Collision
@@ -22,7 +22,7 @@ def set_tasks(
 
     The caller has locked the rows that the tasks are about, and their handlers lock them, too. So a task that needs no
     change is neither locked nor written. `now` is the database's time, if it has been read in this transaction.
-    Raises `InvalidTask`, and `Collision` when another process makes the same id or key.
+    Raises `InvalidTask`, and `Collision` when another process makes the same id or key, or ends one of the tasks.
     """
     drafts = checked_drafts(tasks)
     pending = _pending(keys)
@@ -35,9 +35,8 @@ def set_tasks(
     with transaction.atomic(savepoint=False):
         if obsolete:
             close_cancelled(obsolete, now=moment)
-        found = [pending[key] for draft in differing if (key := (draft.task_type, draft.key)) in pending]
         try:
-            write_drafts(differing, _locked(found), now=moment)
+            write_drafts(differing, pending, now=moment)
         except IntegrityError as error:
             raise Collision(*error.args) from error
 
@@ -51,9 +50,3 @@ def _pending(keys: Mapping[str, Collection[str]]) -> dict[TypeAndKey, TaskInfo]:
 def _differs(draft: Draft, pending: Mapping[TypeAndKey, TaskInfo]) -> bool:
     task = pending.get((draft.task_type, draft.key))
     return task is None or draft.differs_from(task)
-
-
-def _locked(tasks: Collection[TaskInfo]) -> dict[TypeAndKey, TaskInfo]:
-    """Those that are still pending, locked in id order."""
-    rows = by_ids([task.task_id for task in tasks]).order_by("task_id").select_for_update() if tasks else ()
-    return {(task.task_type, task.key): task for task in rows}

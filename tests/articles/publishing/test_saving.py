@@ -61,7 +61,7 @@ def test_an_article_with_a_time_is_saved(transactional_db: None, name: str) -> N
 def test_an_article_is_scheduled_by_an_editor(transactional_db: None) -> None:
     article, editor = waiting(), make_editor()
     assert editor.has_perm("articles.schedule_article")
-    with at_most(16):
+    with at_most(14):
         publishing.schedule(article, publish_at=soon(hours=5), by=editor)
     assert article.publish_at in due_times()
 
