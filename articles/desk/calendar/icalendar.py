@@ -113,11 +113,11 @@ _OFF = (Article.Status.UNPUBLISHED, Article.Status.RETRACTED)
 
 
 def _unpublished(article: Article, roll: Collector) -> Entry:
-    return entry_about(article, Kind.PUBLISH, article.goes_live_at or roll.now, Moment.PUBLISH, is_off=True)
+    return entry_about(roll, article, Kind.PUBLISH, article.goes_live_at or roll.now, Moment.PUBLISH, is_off=True)
 
 
 def _not_taken_off(article: Article, roll: Collector) -> Entry:
-    return entry_about(article, Kind.TAKE_OFF, article.unpublish_at or roll.now, Moment.TAKE_OFF, is_off=True)
+    return entry_about(roll, article, Kind.TAKE_OFF, article.unpublish_at or roll.now, Moment.TAKE_OFF, is_off=True)
 
 
 def _as_it_was(moment: Moment, time: datetime, entry: AuditEntry) -> Entry:
