@@ -54,8 +54,8 @@ class UnitOf(Func):
         return self.as_sql(compiler, connection, template=template, **extra)
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        """The SQL for SQLite."""
-        template = "(CAST(STRFTIME('%%%%s', %(expressions)s) AS INTEGER) - %(begin)s) / %(length)s"
+        """The SQL for SQLite, which would round microseconds."""
+        template = "(CAST(STRFTIME('%%%%s', SUBSTR(%(expressions)s, 1, 19)) AS INTEGER) - %(begin)s) / %(length)s"
         return self.as_sql(compiler, connection, template=template, **extra)
 
 
