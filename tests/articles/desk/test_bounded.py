@@ -86,6 +86,7 @@ def test_a_bulk_action_on_all_takes_the_rows_that_were_counted(desk: Client, mos
     assert list(Article.objects.values_list("title", flat=True)) == ["A"]
 
 
+@pytest.mark.django_db(transaction=True)  # MariaDB finds committed words only
 def test_older_articles_are_found_by_words_of_their_headline(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     make_many("The harbour bridge", "Bridges", "Ferry", status=Status.PUBLISHED, publish_at=soon(hours=-1))
     monkeypatch.setattr("articles.desk.articles.changelist.SEARCHED", 1)
