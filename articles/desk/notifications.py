@@ -23,7 +23,7 @@ from unfold.widgets import CHECKBOX_CLASSES
 
 from articles.desk.bounded import CappedPaginator
 from articles.models import Notification, NotificationPreference
-from articles.text import spoken
+from articles.text import format_time
 from scheduling.services import database_now
 
 Kind = Notification.Kind
@@ -111,7 +111,7 @@ class NotificationAdmin(ModelAdmin):
 
     @admin.display(description=_("time"), ordering="at")
     def moment(self, notification: Notification) -> str:
-        return spoken(notification.at)
+        return format_time(notification.at)
 
     @display(label={"new": "primary"})
     @admin.display(description=_("new"), ordering="read_at", empty_value="")
