@@ -59,18 +59,17 @@ def test_an_article_with_a_time_is_saved(transactional_db: None, name: str) -> N
 
 
 def test_an_article_is_scheduled_by_an_editor(transactional_db: None) -> None:
-    article, editor = waiting(), make_editor()
+    article, editor, moment = waiting(), make_editor(), soon(hours=5)
     assert editor.has_perm("articles.schedule_article")
     with at_most(14):
-        publishing.schedule(article, publish_at=soon(hours=5), by=editor)
-    assert article.publish_at in due_times()
+        publishing.schedule(article, publish_at=moment, by=editor)
+    assert moment in due_times()
 
 
 def test_a_save_within_a_transaction_takes_no_savepoint(transactional_db: None) -> None:
-    article = waiting()
-    article.publish_at = soon(hours=5)
+    article, editor = waiting(), make_editor()
     with CaptureQueriesContext(connection) as queries:
-        publishing.schedule(article, publish_at=soon(hours=5), by=make_editor())
+        publishing.schedule(article, publish_at=soon(hours=5), by=editor)
     assert not [query["sql"] for query in queries if "SAVEPOINT" in query["sql"]]
 
 
