@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.db.models import Exists, OuterRef
 from django.db.models.signals import m2m_changed, post_delete, post_save, pre_delete, pre_save
 from django.dispatch import receiver
 from django.utils import timezone
@@ -14,14 +15,16 @@ from articles.audit import CREATE, DELETE, SAVE, StateSnapshot, is_recording, re
 from articles.cache import SITE, purge_articles, purge_tags, schedule_purge, topic_tag
 from articles.distribution import note_renamed, ping_of_vanishing
 from articles.images import update_uses
-from articles.models import Article, Channel, Image, Levels, Release, Tag, Update, rows_changed, words_changed
-from articles.publishing import TIMES, cancel_all_tasks, checked_time, refuse_held, review_again_soon, sync_tasks
+from articles.models import Article, Channel, Image, ImageUse, Levels, Release, Tag, Update, rows_changed, words_changed
+from articles.publishing import TIMES, cancel_all_tasks, checked_time, refuse_held, review_again_soon, sync_tasks_of
 from articles.releases import sync_release_tasks
 from articles.review import record_words
-from articles.search import index
+from articles.search import index_stored
 from articles.task_types import RELEASE
 from articles.workflow import Transition
-from scheduling.services import cancel_keys
+from scheduling.services import cancel_keys, database_now
+
+_UPDATE: Any = Article._meta.get_field("update")
 
 
 @receiver(pre_save, sender=Article)
@@ -42,15 +45,23 @@ def refuse_times_out_of_range(instance: Article, **kwargs: Any) -> None:
 
 
 @receiver(post_save, sender=Article)
-def sync_tasks_of_article(instance: Article, **kwargs: Any) -> None:
-    """Bring the article's tasks in line with the stored row."""
-    sync_tasks([instance.pk])
+def sync_with_stored_row(instance: Article, created: bool, **kwargs: Any) -> None:
+    """Bring tasks, search entry and image uses in line with the stored row, which is read once.
 
-
-@receiver(post_save, sender=Article)
-def update_search_index(instance: Article, **kwargs: Any) -> None:
-    """Index the stored text if it was approved, and no other."""
-    index([instance.pk])
+    Other processes may have written columns that this save did not.
+    """
+    rows = Article.objects.select_related("update", "search").defer("search__heading", "search__whole")
+    uses = Exists(ImageUse.objects.filter(article=OuterRef("pk")))
+    stored: Any = rows.annotate(now=database_now(), uses_images=uses).get(pk=instance.pk)
+    if not _UPDATE.is_cached(instance):
+        _UPDATE.set_cached_value(instance, stored.pending_update)
+        if stored.pending_update is not None:
+            stored.pending_update.article = instance
+    sync_tasks_of(stored, now=stored.now.replace(tzinfo=UTC))
+    index_stored(stored)
+    has_other_images = created or {"body", "cover"} & instance.changed_fields()
+    if has_other_images and (stored.uses_images or stored.cover or stored.images):
+        update_uses([instance.pk])
 
 
 @receiver(post_save, sender=Article)
@@ -66,13 +77,6 @@ def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
         if "author" in changed:
             details["author"] = [instance.as_loaded("author_id"), instance.author_id]
         record(SAVE, article=instance, before=StateSnapshot.before(instance), **details)
-
-
-@receiver(post_save, sender=Article)
-def note_images(instance: Article, created: bool, **kwargs: Any) -> None:
-    """Record the use of the images in the columns."""
-    if (instance.cover or instance.images) if created else {"body", "cover"} & instance.changed_fields():
-        update_uses([instance.pk])
 
 
 @receiver(post_save, sender=Update)

@@ -19,11 +19,12 @@ _lock = threading.Lock()
 _last = 0
 
 
-def new_task_id() -> int:
-    """A new id, greater than all earlier ids of this process."""
+def new_task_ids(count: int) -> range:
+    """New ids, greater than all earlier ids of this process."""
     global _last
     elapsed = int(time.time() * 1000) - _EPOCH_MS
     new_id = elapsed << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS) if elapsed > 0 else secrets.randbits(_UNSET_BITS)
     with _lock:
-        _last = max(new_id, _last + 1)
-        return _last
+        first = max(new_id, _last + 1)
+        _last = first + count - 1
+    return range(first, first + count)

@@ -14,7 +14,7 @@ from django.db.models.functions import Greatest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from scheduling import row_locks
+from scheduling import json_rows
 from scheduling.fields import ExactCharField
 
 TASK_TYPE_LENGTH = 64
@@ -248,4 +248,4 @@ def by_ids(ids: Collection[int]) -> TaskInfoQuerySet:
 
 def delete_by_ids(ids: Collection[int]) -> None:
     """Delete pending tasks that the caller's transaction has locked."""
-    row_locks.delete_by_ids(TaskInfo, ids)
+    json_rows.delete_by_ids(TaskInfo, ids)

@@ -23,9 +23,14 @@ _PAUSE = 0.02  # seconds at most before the first retry; doubles with each
 _RETRY_FOR = 8.0  # seconds after which a collision is not retried, so that long waiters make room
 
 
+class Collision(OperationalError):
+    """Another transaction wrote the same at the same time; the transaction may succeed when it is run again."""
+
+
 def is_collision(error: BaseException) -> bool:
     """Whether the transaction may succeed when it is run again."""
-    return isinstance(error, OperationalError) and trouble_of(error) is Trouble.LOCKS
+    is_locked_out = isinstance(error, OperationalError) and trouble_of(error) is Trouble.LOCKS
+    return is_locked_out or isinstance(error, Collision)
 
 
 def log_failure(logger: logging.Logger, text: str, error: Exception) -> None:
@@ -36,11 +41,11 @@ def log_failure(logger: logging.Logger, text: str, error: Exception) -> None:
         logger.error("%s", text, exc_info=error)
 
 
-def retried(function: Callable[P, R]) -> Callable[P, R]:
+def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, R]:
     """Run `function` in a transaction, and retry it for some seconds when it collides with another one.
 
     Inside a caller's transaction it runs once: the database has rolled that back as a whole, so only its owner can
-    retry it.
+    retry it. Without a `savepoint`, any error inside rolls the caller's transaction back.
     """
 
     @functools.wraps(function)
@@ -50,7 +55,7 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
         for number in range(1, attempts + 1):
             try:
                 _clear_old_cause()
-                with transaction.atomic():
+                with transaction.atomic(savepoint=savepoint):
                     return function(*args, **kwargs)
             except OperationalError as error:
                 if number == attempts or time.monotonic() > deadline or not is_collision(error):

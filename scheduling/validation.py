@@ -17,6 +17,8 @@ from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH
 EARLIEST, LATEST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 """Every database stores times from the first of these on; every time zone can display times before the second."""
 
+_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+
 PRIORITIES = range(-32_768, 32_768)
 
 
@@ -81,7 +83,7 @@ def checked_priority(value: Any) -> int:
 def checked_parameters(value: Any) -> Any:
     """Any JSON value of at most `MAX_PARAMETERS_BYTES`."""
     try:
-        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text = _encode(value)
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidTask(_("parameters must be plain JSON: %s") % error) from error

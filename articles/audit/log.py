@@ -6,20 +6,22 @@ what is saved or deleted outside a service.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 from django.db.models import F, Value
+from django.db.models.expressions import Combinable
 
 from articles.events import DueRecorded, EntriesRecorded, emit
 from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, insert_for_each
-from scheduling.services import database_now
+from scheduling.services import database_now, insert_rows
 
 Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser
 """A user, of Django's model or a project's own with permissions."""
@@ -198,8 +200,41 @@ def record_due(action: str, articles: Mapping[int, Article], *, becoming: Articl
     emit(DueRecorded(action, articles))
 
 
+def record_times(action: str, article_ids: Collection[int], *, new_time: Combinable, by: Actor) -> None:
+    """Record that these locked articles get new times to go live, in one statement; called before they get them.
+
+    `new_time` is an expression over an article.
+    """
+    insert_for_each(
+        AuditEntry,
+        Article.objects.filter(pk__in=article_ids).order_by("pk"),
+        at=database_now(),
+        action=Value(action),
+        source=Value(_context.get().source),
+        user_id=Value(by.pk),
+        user_name=Value(_name_of(by)),
+        article_id=F("pk"),
+        article_title=F("title"),
+        old_status=F("status"),
+        new_status=F("status"),
+        old_time=F("publish_at"),
+        new_time=new_time,
+        reason=Value(""),
+        details=Value("{}"),
+    )
+
+
+def _name_of(user: Actor | None) -> str:
+    return str(user)[:150] if user and user.pk else ""
+
+
+_DEFAULTS: dict[str, Any] = {field.attname: field.get_default() for field in AuditEntry._meta.concrete_fields}
+_WRITTEN = [name for name in _DEFAULTS if name not in ("id", "at")]
+_new: Callable[..., AuditEntry] = AuditEntry  # by position, in the order of the fields: names take three times as long
+
+
 def _store(entries: Sequence[AuditEntry]) -> None:
-    AuditEntry.objects.bulk_create(entries, batch_size=1000)
+    insert_rows(AuditEntry, _WRITTEN, map(attrgetter(*_WRITTEN), entries), at=database_now())
     emit(EntriesRecorded(entries))
 
 
@@ -237,11 +272,12 @@ def stamped(action: str, *, by: Actor | None = None, **values: Any) -> AuditEntr
     """An unsaved entry with actor, time and source."""
     context_of_entry = _context.get()
     user = by if by is not None else context_of_entry.user
-    return AuditEntry(
-        at=database_now(),
-        action=action,
-        source=context_of_entry.source,
-        user_id=user.pk if user else None,
-        user_name=str(user)[:150] if user and user.pk else "",
+    found = {
+        "at": database_now(),
+        "action": action,
+        "source": context_of_entry.source,
+        "user_id": user.pk if user else None,
+        "user_name": _name_of(user),
         **values,
-    )
+    }
+    return _new(*{**_DEFAULTS, **found}.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -165,11 +166,18 @@ def _apply(changes: Sequence[Change], context: Context) -> None:
     content = [change for change in changes if change.content]
     pin_all([change.article for change in content])
     numbers = add_revisions({one.article.pk: context.replaced(one) for one in content}, note=_("Imported"))
+    rows: defaultdict[tuple[tuple[str, ...], bool], list[tuple[Any, ...]]] = defaultdict(list)
     for change in changes:
         values = _new_values(change, context)
         if change.article.pk in numbers:
             values["revision"] = numbers[change.article.pk]
-        Article.objects.filter(pk=change.article.pk).update(**values)
+        looks_the_same = change.content and not context.is_visible_change(change)
+        stored = (getattr(value, "pk", value) for value in values.values())
+        rows[tuple(values), looks_the_same].append((change.article.pk, *stored))
+    now = read_database_clock()
+    for (names, looks_the_same), some in rows.items():
+        kept = {"text_changed_at": F("text_changed_at")} if looks_the_same else {}
+        Article.objects.update_each(names, some, updated_at=now, **kept)
     tag_all({change.article.pk: change.item.tags for change in content}, context.tags)
 
 
@@ -253,12 +261,10 @@ def _new_article(item: ImportedArticle, context: Context) -> Article:
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:
-    values = {"external_digest": str(Fingerprint.of(change.item)), "updated_at": read_database_clock()}
+    values = {"external_digest": str(Fingerprint.of(change.item))}
     if change.content:
         mode, chosen = CoverMode(change.article.cover_mode), change.article.cover
         values |= {"cover": mode.cover(chosen, references(change.item.body))} | context.content(change.item)
-        if not context.is_visible_change(change):
-            values["text_changed_at"] = F("text_changed_at")
     return values | _state(change.item) if change.state else values
 
 

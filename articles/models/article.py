@@ -231,20 +231,20 @@ class Article(TextLines, Covered, Dated):
     def __str__(self) -> str:
         return self.title
 
-    def save(self, *args: Any, **options: Any) -> None:
+    def save(self, *args: Any, savepoint: bool = True, **options: Any) -> None:
         """Save, sync the article's tasks and, if the text changed, store it as a revision, in one transaction.
 
-        Without `revise` the caller stores the revision.
+        Without `revise` the caller stores the revision. Without a `savepoint` an error also rolls back the caller's
+        transaction.
         """
         before, was_new = self.snapshot(), self._state.adding
 
-        @retried
         def attempt() -> None:
             self.__dict__.update(before)
             self._state.adding = was_new
             self._save(*args, **options)
 
-        attempt()
+        retried(attempt, savepoint=savepoint)()
 
     def _save(self, *args: Any, revise: bool = True, **options: Any) -> None:
         is_new = self._state.adding

@@ -43,7 +43,7 @@ from articles.publishing.publish import (
     unpublish,
     unpublish_due,
 )
-from articles.publishing.reconcile import RECONCILE_WINDOW, cancel_all_tasks, reconcile_tasks, sync_tasks
+from articles.publishing.reconcile import RECONCILE_WINDOW, cancel_all_tasks, reconcile_tasks, sync_tasks, sync_tasks_of
 from articles.publishing.rescan import reconcile_reviews, review_again, review_again_soon, review_submitted
 from articles.publishing.resolve import channels_named, tag_all, tags_named, users_named
 from articles.publishing.review_locks import release_soft_lock, soft_lock
@@ -168,6 +168,7 @@ __all__ = [
     "store",
     "submit",
     "sync_tasks",
+    "sync_tasks_of",
     "tag_all",
     "tags_named",
     "undo_bulk_action",

@@ -7,9 +7,9 @@ apart. Refused articles are stored with the reason.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -23,15 +23,16 @@ from articles.exceptions import ArticleError, TooMany, WrongState
 from articles.models import Article, BulkAction, BulkActionItem
 from articles.notifications import speaking_to
 from articles.permissions import require
-from articles.publishing.schedules import checked_time, refuse_past
+from articles.publishing.schedules import checked_time, refuse_past, reschedule_many, schedule_many
 from articles.publishing.transitions import lock, perform
-from articles.publishing.undo import latest_entry, undo_transition
+from articles.publishing.undo import latest_entries, undo_transition
 from articles.task_types import BULK_ACTION
 from articles.workflow import TRANSITIONS, Input, Transition
-from scheduling.services import add_task, lock_by_ids, read_database_clock, retried
+from scheduling.services import add_task, lock_by_ids, read_database_clock, retried, update_by_ids
 
 MOST = 5_000  # articles in a bulk action
 CHUNK = 20  # articles in one transaction: a worker that needs one of them waits a fraction of a second at most
+LARGE_CHUNK = 200  # the same for transitions that a few statements perform for all
 PAUSE = 0.02  # seconds between two chunks, in which others can lock the articles
 SHARE = 10.0  # seconds a worker spends on one bulk action before other tasks have their turn
 
@@ -127,18 +128,19 @@ def advance_bulk_action(bulk_action_id: int) -> bool:
         return BulkAction.objects.filter(pk=bulk_action_id, finished_at__isnull=True).exists()
     if bulk_action.started_at is None or bulk_action.finished_at is not None:
         return False
-    items = list(bulk_action.items.filter(state=State.PENDING).order_by("article_id")[:CHUNK])
+    pending = bulk_action.items.filter(state=State.PENDING).order_by("article_id")
+    items = list(pending[: max(CHUNK, LARGE_CHUNK) + 1])  # one more shows whether there is more
     with (
         speaking_to(bulk_action.user),
         translation.override(bulk_action.language),
         source(Source.ADMIN, by=bulk_action.user),
     ):
-        for item in items:
-            _do(bulk_action, item)
-    BulkActionItem.objects.bulk_update(items, ["state", "reason", "before", "entry"])
-    if len(items) < CHUNK:
+        handled = _do_some(bulk_action, items)
+    results = ((item.pk, item.state, item.reason, item.before, item.entry) for item in handled)
+    update_by_ids(BulkActionItem, ["state", "reason", "before", "entry"], results)
+    if len(handled) == len(items):
         BulkAction.objects.filter(pk=bulk_action.pk).update(finished_at=read_database_clock())
-    return len(items) == CHUNK
+    return len(handled) < len(items)
 
 
 def run_bulk_action(bulk_action_id: int) -> None:
@@ -169,6 +171,47 @@ def _add_task(bulk_action_id: int, *, after: int) -> None:
     )
 
 
+def _do_some(bulk_action: BulkAction, items: Sequence[BulkActionItem]) -> Sequence[BulkActionItem]:
+    """Apply the transition to the first of these articles; returns their items."""
+    if (
+        bulk_action.transition in _TOGETHER
+        and not bulk_action.is_undo
+        and _do_together(bulk_action, items[:LARGE_CHUNK])
+    ):
+        return items[:LARGE_CHUNK]
+    for item in items[:CHUNK]:
+        _do(bulk_action, item)
+    return items[:CHUNK]
+
+
+def _do_together(bulk_action: BulkAction, items: Sequence[BulkActionItem]) -> bool:
+    """Apply the transition to all in a few statements; False, and nothing is changed, if one is to be refused."""
+    ids = [item.article_id for item in items]
+    try:
+        with transaction.atomic():
+            found = list(lock_by_ids(Article, ids).only(*StateSnapshot.COLUMNS))
+            before = {article.pk: StateSnapshot.of(article) for article in found}
+            if _TOGETHER[bulk_action.transition](found, by=bulk_action.user, **_given(bulk_action)) < len(items):
+                raise ArticleError
+    except ArticleError:
+        return False
+    entries = latest_entries(ids)
+    for item in items:
+        item.state, item.before = State.DONE, _as_json(before[item.article_id])
+        item.entry = entries[item.article_id]
+    return True
+
+
+def _reschedule_together(articles: Collection[Article], *, minutes: int, by: Actor) -> int:
+    return reschedule_many(articles, shift=timedelta(minutes=minutes), by=by)
+
+
+_TOGETHER: Mapping[str, Callable[..., int]] = {
+    Transition.SCHEDULE: schedule_many,
+    Transition.RESCHEDULE: _reschedule_together,
+}
+
+
 def _do(bulk_action: BulkAction, item: BulkActionItem) -> None:
     """Apply the transition to one article, or store why it was refused."""
     article = Article(pk=item.article_id)
@@ -183,14 +226,20 @@ def _do(bulk_action: BulkAction, item: BulkActionItem) -> None:
         return
     item.state = State.DONE
     if not bulk_action.is_undo:
-        item.before, item.entry = _as_json(before), latest_entry(article.pk)
+        item.before, item.entry = _as_json(before), latest_entries([article.pk]).get(article.pk)
 
 
 def _perform(article: Article, bulk_action: BulkAction, item: BulkActionItem) -> None:
-    given = {**bulk_action.parameters, "revision": item.revision or 0}
+    given = {**_given(bulk_action), "revision": item.revision or 0}
+    perform(Transition(bulk_action.transition), article, by=bulk_action.user, **given)
+
+
+def _given(bulk_action: BulkAction) -> dict[str, Any]:
+    """The time or the minutes."""
+    given = dict(bulk_action.parameters)
     if given.get("publish_at"):
         given["publish_at"] = parse_datetime(given["publish_at"])
-    perform(Transition(bulk_action.transition), article, by=bulk_action.user, **given)
+    return given
 
 
 def _undo(article: Article, bulk_action: BulkAction, item: BulkActionItem) -> None:

@@ -204,10 +204,12 @@ def _refuse_form(changes: Mapping[str, Any]) -> None:
 
 def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> None:
     times = {name: changes[name] for name in TIMES & changes.keys()}
+    if not times:
+        return
     for value in times.values():
         if value is not None:
             checked_time(value)
-    if times and article.status not in Article.Status.unapproved():
+    if article.status not in Article.Status.unapproved():
         require(TRANSITIONS[Transition.SCHEDULE].permission, by)
     now = read_database_clock()
     current = position_at(article, now)

@@ -7,7 +7,7 @@ that, and an approved update with a time exactly one to publish it. All others h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,12 +16,11 @@ from articles.task_types import OF_ARTICLES, PUBLISH, UNPUBLISH, UPDATE
 from scheduling.services import (
     EARLIEST,
     LATEST,
-    add_tasks,
-    cancel_keys,
     lock_by_ids,
     pending_times,
     read_database_clock,
     retried,
+    set_tasks,
 )
 
 RECONCILE_WINDOW = timedelta(minutes=10)
@@ -33,23 +32,33 @@ _COLUMNS = ("status", "publish_at", "embargo_until", "unpublish_at", "update__ap
 Times = dict[str, datetime]
 
 
-def sync_tasks(article_ids: Collection[int]) -> None:
+def sync_tasks(article_ids: Collection[int], *, now: datetime | None = None) -> None:
     """Bring the tasks of these articles in line with their rows, in the caller's transaction.
 
     The caller has saved, inserted or locked the rows in that transaction, so they cannot change. Tasks that
-    need no change are not written.
+    need no change are not written. `now` is the database's time, if it has been read in the transaction.
     """
     for page in _pages(article_ids):
-        wanted = _wanted(page)
-        add_tasks(_task(task_type, key, due) for task_type in OF_ARTICLES for key, due in wanted[task_type].items())
-        for task_type in OF_ARTICLES:
-            cancel_keys(task_type, [str(pk) for pk in page if str(pk) not in wanted[task_type]])
+        _set_tasks(page, _wanted(_rows(page)), now)
+
+
+def sync_tasks_of(stored: Article, *, now: datetime) -> None:
+    """As `sync_tasks` for one article, whose row was read in this transaction with its update."""
+    update = stored.pending_update
+    times = stored.publish_at, stored.embargo_until, stored.unpublish_at
+    row = stored.pk, stored.status, *times, update and update.approved_id, update and update.publish_at
+    _set_tasks([stored.pk], _wanted([row]), now)
+
+
+def _set_tasks(page: Collection[int], wanted: dict[str, Times], now: datetime | None) -> None:
+    keys = dict.fromkeys(OF_ARTICLES, frozenset(map(str, page)))
+    set_tasks((_task(name, key, due) for name in OF_ARTICLES for key, due in wanted[name].items()), keys=keys, now=now)
 
 
 def cancel_all_tasks(article_ids: Collection[int]) -> None:
     """Cancel every task of these articles, in the caller's transaction."""
-    for task_type in OF_ARTICLES:
-        cancel_keys(task_type, [str(pk) for pk in article_ids])
+    for page in _pages(article_ids):
+        _set_tasks(page, _wanted([]), None)
 
 
 def reconcile_tasks() -> int:
@@ -81,7 +90,7 @@ def _near(until: datetime) -> list[int]:
 
 def _suspects(page: Sequence[int]) -> list[int]:
     """Those of the articles that have no task, or one at a wrong time."""
-    wanted = _wanted(page)
+    wanted = _wanted(_rows(page))
     return sorted({int(key) for task_type in OF_ARTICLES for key in _wrong(task_type, wanted[task_type])})
 
 
@@ -90,12 +99,15 @@ def _wrong(task_type: str, wanted: Times) -> set[str]:
     return {key for key, due in wanted.items() if pending.get(key) != due}
 
 
-def _wanted(page: Sequence[int]) -> dict[str, Times]:
+def _rows(page: Collection[int]) -> Iterable[tuple[Any, ...]]:
+    return Article.objects.filter(pk__in=page).values_list("pk", *_COLUMNS)
+
+
+def _wanted(rows: Iterable[tuple[Any, ...]]) -> dict[str, Times]:
     """Task type to article key to due time, for those articles that should have such a task.
 
     Times that no task can have, such as a `QuerySet.update` may have set for "never", are left out.
     """
-    rows = Article.objects.filter(pk__in=page).values_list("pk", *_COLUMNS)
     wanted: dict[str, Times] = {task_type: {} for task_type in OF_ARTICLES}
     for pk, status, publish_at, embargo_until, unpublish_at, approved, update_at in rows:
         is_waiting = status in Article.Status.waiting() and publish_at is not None

@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from articles.audit import StateSnapshot, record_many
+from articles.audit import record_times
 from articles.exceptions import InvalidSchedule, NotRescheduled, TimePast, UnderEmbargo
 from articles.models import Article
 from articles.publishing.holds import refuse_held
@@ -26,6 +26,8 @@ from scheduling.services import EARLIEST, LATEST, lock_by_ids, read_database_clo
 
 GRACE = timedelta(minutes=1)
 """A time that is past by no more than this was "now" when it was chosen; an older one counts as a mistake."""
+
+_READ = ("title", "status", "publish_at", "embargo_until", "unpublish_at")
 
 PAST: Mapping[str, str | Promise] = {
     "publish_at": gettext_lazy("This time is past; choose a later one, or publish now."),
@@ -99,14 +101,13 @@ def _retime(
 ) -> int:
     """Set new times for the waiting ones of these articles, or for all or none; `expression` is `new_time` in SQL."""
     require(TRANSITIONS[transition].permission, by)
-    found = list(lock_by_ids(Article, article_ids).only("title", *StateSnapshot.COLUMNS))
+    found = list(lock_by_ids(Article, article_ids).only(*_READ))
     now = read_database_clock()
     rows = [row for row in found if _not_waiting_reason(row, now) is None]
     if transition is Transition.RESCHEDULE:
         rows = found
         _refuse_unmovable(article_ids, found, now)
     refuse_held(transition, [row.pk for row in rows])
-    before = [StateSnapshot.of(row) for row in rows]
     for row in rows:
         row.publish_at = new_time(row.publish_at)
     if not at_once:
@@ -115,9 +116,9 @@ def _retime(
         refuse_embargo(row, max(row.publish_at or now, now))
         refuse_empty_span(row)
     ids = [row.pk for row in rows]
+    record_times(transition, ids, new_time=expression, by=by)
     Article.objects.filter(pk__in=ids).update(publish_at=expression, updated_at=now)
-    sync_tasks(ids)
-    record_many(transition, zip(rows, before, strict=True), by=by)
+    sync_tasks(ids, now=now)
     return len(ids)
 
 

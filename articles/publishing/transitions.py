@@ -72,7 +72,7 @@ def transition(
     Raises `NotAllowed`, `ArticleGone`, `WrongState` or, for a member of a pending release, `BelongsToRelease`.
     """
     require(TRANSITIONS[transition].permission, by)
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         lock(article)
         require(TRANSITIONS[transition].permission, by, None if overriding else article)
         now = read_database_clock()
@@ -97,7 +97,7 @@ def lock(article: Article) -> None:
 def store(article: Article) -> None:
     """Save a locked article if it was changed, and in any case bring its tasks in line: its update may have changed."""
     if article.changed_fields():
-        article.save(revise=False)
+        article.save(revise=False, savepoint=False)
     else:
         sync_tasks([article.pk])
 

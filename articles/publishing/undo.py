@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
+from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from articles.audit import UNDONE, Actor, StateSnapshot, recorded
@@ -43,10 +45,10 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
         emit(event([article.pk]))
 
 
-def latest_entry(article_id: int) -> int | None:
-    """The id of the newest audit entry of an article."""
-    newest = AuditEntry.objects.filter(article_id=article_id).latest_first()
-    return newest.values_list("pk", flat=True).first()
+def latest_entries(article_ids: Collection[int]) -> dict[int, int]:
+    """The id of the newest audit entry of each article."""
+    entries = AuditEntry.objects.filter(article_id__in=article_ids).order_by().values_list("article_id")
+    return dict(entries.annotate(newest=Max("id")))
 
 
 def _refuse_if_changed(article: Article, entry: int) -> None:

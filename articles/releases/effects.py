@@ -20,6 +20,7 @@ from articles.publishing import (
     sync_tasks,
 )
 from articles.search import index
+from scheduling.services import update_by_ids
 
 Action = ReleaseMember.Action
 Status = Article.Status
@@ -39,7 +40,8 @@ def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: dat
         effect(release, chosen, at)
         changes = zip(map(article_of, chosen), states, strict=True)
         record_many(name, list(changes), by=by, release=release)
-    ReleaseMember.objects.bulk_update(members, ["old_status", "old_revision", "title"])
+    states_before = ((one.pk, one.old_status, one.old_revision, one.title) for one in members)
+    update_by_ids(ReleaseMember, ["old_status", "old_revision", "title"], states_before)
     update_uses([article_of(member).pk for member in members if member.action == Action.UPDATE])
     sync_tasks([article_of(member).pk for member in members])
 

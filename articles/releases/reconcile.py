@@ -13,7 +13,7 @@ from articles.notifications import notify_of_release
 from articles.publishing import RECONCILE_WINDOW, sync_tasks
 from articles.task_types import RELEASE
 from articles.workflow import TO_COME
-from scheduling.services import add_tasks, cancel_keys, lock_by_ids, pending_times, read_database_clock, retried
+from scheduling.services import lock_by_ids, pending_times, read_database_clock, retried, set_tasks
 
 FAILED = "release_failed"
 """The action in the audit log for a release that could not be published."""
@@ -24,11 +24,13 @@ Action = ReleaseMember.Action
 def sync_release_tasks(release_ids: Collection[int]) -> None:
     """Bring the tasks of these releases in line with their rows, in the caller's transaction."""
     wanted = _wanted(release_ids)
-    add_tasks(
-        {"task_type": RELEASE, "execute_time": due, "parameters": {"release_id": int(key)}, "key": key}
-        for key, due in wanted.items()
+    set_tasks(
+        (
+            {"task_type": RELEASE, "execute_time": due, "parameters": {"release_id": int(key)}, "key": key}
+            for key, due in wanted.items()
+        ),
+        keys={RELEASE: [str(pk) for pk in release_ids]},
     )
-    cancel_keys(RELEASE, [str(pk) for pk in release_ids if str(pk) not in wanted])
 
 
 def reconcile_releases() -> int:

@@ -1,7 +1,7 @@
 """Full-text search of live articles, with MariaDB's and MySQL's FULLTEXT or SQLite's FTS5."""
 
 from articles.search.highlight import highlighted, snippet
-from articles.search.indexing import index, reconcile_index, reindex
+from articles.search.indexing import index, index_stored, reconcile_index, reindex
 from articles.search.query import RANKED, Found, find, find_headlines
 from articles.search.terms import Query
 
@@ -13,6 +13,7 @@ __all__ = [
     "find_headlines",
     "highlighted",
     "index",
+    "index_stored",
     "reconcile_index",
     "reindex",
     "snippet",

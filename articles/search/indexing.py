@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, Subquery
 
 from articles.models import LINES, Article, SearchEntry, rows_changed
@@ -35,8 +35,17 @@ def index(article_ids: Collection[int]) -> int:
 
     Call it in the transaction that wrote or locked the articles. Unchanged texts are not indexed again.
     """
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         return sum(len(_index(page)) for page in _pages(article_ids))
+
+
+def index_stored(stored: Article) -> None:
+    """As `index` for one article, whose row was read in this transaction with its entry."""
+    entry = getattr(stored, "search", None)
+    seen = {stored.pk} if entry and entry.seen == stored.updated_at else set()
+    with transaction.atomic(savepoint=False):
+        found = [stored] if stored.status in Article.Status.passed() else []
+        _write_entries(found, {stored.pk: entry.digest} if entry else {}, seen)
 
 
 def reconcile_index() -> int:
@@ -84,14 +93,25 @@ def _index(page: Collection[int]) -> list[int]:
     if not known and not (page := _of_approved(page)):
         return []
     found = Article.objects.filter(INDEXED, pk__in=page).only("updated_at", *_TEXT)
+    return _write_entries(found, known)
+
+
+def _write_entries(found: Iterable[Article], known: Mapping[int, str], seen: Collection[int] = ()) -> list[int]:
+    """Bring the entries with the `known` digests in line with the articles `found`; those `seen` are marked already."""
     digests = {article.pk: _digest(article) for article in found}
     wrong = [article for article in found if known.get(article.pk) != digests[article.pk]]
     gone = known.keys() - digests.keys()
     changed = [*gone, *(article.pk for article in wrong)]
-    delete_by_ids(SearchEntry, changed)
+    delete_by_ids(SearchEntry, gone)
     for batch in _batches([_entry(article, digests[article.pk]) for article in wrong]):
-        SearchEntry.objects.bulk_create(batch)
-    _mark_seen(digests.keys() - {article.pk for article in wrong})
+        SearchEntry.objects.bulk_create(
+            batch,
+            update_conflicts=True,
+            update_fields=["heading", "whole", "digest", "seen"],
+            unique_fields=["article"] if connection.features.supports_update_conflicts_with_target else None,
+        )
+    if unmarked := digests.keys() - {article.pk for article in wrong} - set(seen):
+        _mark_seen(unmarked)
     return changed
 
 

@@ -4,7 +4,8 @@ Each runs in the caller's transaction or opens one; the queue is updated after t
 """
 
 from scheduling.clock import database_now, read_database_clock
-from scheduling.row_locks import delete_by_ids, lock_by_ids
+from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
+from scheduling.row_locks import lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
 from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
@@ -23,6 +24,7 @@ from scheduling.services.measuring import (
 )
 from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
+from scheduling.services.syncing import set_tasks
 from scheduling.transactions import retried
 from scheduling.validation import EARLIEST, LATEST
 
@@ -51,6 +53,7 @@ __all__ = [
     "fail_task",
     "find_tasks",
     "lateness_by_hour",
+    "insert_rows",
     "lock_by_ids",
     "overdue_before",
     "pending_times",
@@ -63,7 +66,9 @@ __all__ = [
     "retry_task",
     "run_due",
     "run_once",
+    "set_tasks",
     "sweep",
+    "update_by_ids",
     "workers",
     "works_without_redis",
 ]

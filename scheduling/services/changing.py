@@ -12,7 +12,7 @@ from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask, TaskNotPending
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, delete_by_ids
-from scheduling.services.adding import reset_task, update_rows
+from scheduling.services.adding import reset_task, store_reset
 from scheduling.services.hints import discard_hints_on_commit, push_hints_on_commit
 from scheduling.transactions import retried
 from scheduling.validation import checked_key, checked_task_type, checked_time
@@ -49,12 +49,17 @@ def cancel_keys(task_type: str, keys: Collection[str], *, reason: str = "") -> i
 def _cancel(tasks: TaskInfoQuerySet, reason: str) -> int:
     pending = tasks.lock_all()
     if pending:
-        ids = [task.task_id for task in pending]
-        delete_by_ids(ids)
-        open_logs = TaskInfoLog.objects.filter(task_id__in=ids)
-        open_logs.change(now=read_database_clock(), status=TaskInfoLog.Status.CANCELLED, error=reason)
-        discard_hints_on_commit(pending)
+        close_cancelled(pending, now=read_database_clock(), reason=reason)
     return len(pending)
+
+
+def close_cancelled(tasks: Collection[TaskInfo], *, now: datetime, reason: str = "") -> None:
+    """Delete pending tasks and close their records; the caller has locked them, or waits here for those who have."""
+    ids = sorted(task.task_id for task in tasks)
+    delete_by_ids(ids)
+    open_logs = TaskInfoLog.objects.filter(task_id__in=ids)
+    open_logs.change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason)
+    discard_hints_on_commit(tasks)
 
 
 @retried
@@ -69,7 +74,7 @@ def reschedule_task(task_id: int, execute_time: datetime) -> TaskInfo:
         raise TaskNotPending
     now = read_database_clock()
     reset_task(task, now=now, execute_time=moment)
-    update_rows([task], now)
+    store_reset([task], now=now)
     push_hints_on_commit([task], now=now)
     return task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import transaction
@@ -23,9 +23,11 @@ def push_hints_on_commit(tasks: Iterable[TaskInfo], *, now: datetime) -> None:
 
     `now` is the database's time, read in this transaction; this machine's clock may be wrong.
     """
-    hints = [Hint.of(task) for task in tasks]
+    until = now + timedelta(seconds=conf.PRELOAD_WINDOW)
+    hints = [Hint.of(task) for task in tasks if task.execute_time <= until]
     now_ms, read_at = to_milliseconds(now), time.monotonic()
-    transaction.on_commit(lambda: _push(hints, now_ms + int((time.monotonic() - read_at) * 1000)), robust=True)
+    if hints:
+        transaction.on_commit(lambda: _push(hints, now_ms + int((time.monotonic() - read_at) * 1000)), robust=True)
 
 
 def discard_hints_on_commit(tasks: Iterable[TaskInfo]) -> None:
@@ -34,11 +36,10 @@ def discard_hints_on_commit(tasks: Iterable[TaskInfo]) -> None:
 
 
 def _push(hints: Sequence[Hint], now_ms: int) -> None:
-    near = [hint for hint in hints if hint.due_ms <= now_ms + conf.PRELOAD_WINDOW * 1000]
     try:
-        get_queue().push(near, now_ms=now_ms)
+        get_queue().push(hints, now_ms=now_ms)
     except QueueUnavailable as error:
-        logger.warning("%s; %d tasks will be found in the database", error, len(near))
+        logger.warning("%s; %d tasks will be found in the database", error, len(hints))
 
 
 def _discard(hints: Sequence[Hint]) -> None:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.exceptions import InvalidTask, LeaseLost, QueueUnavailable
+from scheduling.json_rows import update_by_ids
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids
 from scheduling.queues import get_queue
 from scheduling.services.retry import record_failure
@@ -60,7 +61,8 @@ def _lease_due(task_type: str, priority: int, limit: int, seconds: float) -> lis
         for task in tasks:
             task.attempts += 1
             task.leased_until, task.lease_token = leased_until, secrets.token_hex(16)
-        TaskInfo.objects.bulk_update(tasks, ["attempts", "leased_until", "lease_token"])
+        tokens = [(task.task_id, task.attempts, task.lease_token) for task in tasks]
+        update_by_ids(TaskInfo, ["attempts", "lease_token"], tokens, leased_until=leased_until)
     return tasks
 
 

@@ -11,7 +11,7 @@ import time_machine
 from scheduling import ids
 from scheduling.clock import clock, read_database_clock
 from scheduling.conf import conf
-from scheduling.ids import new_task_id
+from scheduling.ids import new_task_ids
 from scheduling.maintenance import Maintenance, Periodic
 from scheduling.queues import DelayQueue, get_queue, make_queue
 from scheduling.services import poll, reschedule_task, run_due
@@ -130,6 +130,6 @@ def test_ids_differ_where_the_clock_was_never_set(monkeypatch: pytest.MonkeyPatc
     with time_machine.travel(datetime(1970, 1, 1, tzinfo=UTC)):
         for _ in range(20):  # processes
             monkeypatch.setattr(ids, "_last", 0)
-            made += [new_task_id() for _ in range(1000)]
+            made += [new_task_ids(1)[0] for _ in range(1000)]
     assert len(set(made)) == len(made)
     assert 0 < min(made) <= max(made) < 2**63

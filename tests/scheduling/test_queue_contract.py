@@ -13,7 +13,7 @@ import pytest
 
 from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable
-from scheduling.ids import new_task_id
+from scheduling.ids import new_task_ids
 from scheduling.models import TaskInfo
 from scheduling.queues import DelayQueue, Hint, Topic, make_queue
 from tests.harness import free_port
@@ -30,7 +30,7 @@ def put(queue: DelayQueue, *dues_ms: int, topic: Topic = A) -> list[int]:
     """Adds rows and hints due at these milliseconds; returns their ids."""
     tasks = [
         TaskInfo(
-            task_id=new_task_id(),
+            task_id=new_task_ids(1)[0],
             task_type=topic[0],
             priority=topic[1],
             execute_time=datetime.fromtimestamp(due / 1000, UTC),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 from django.db import models, transaction
 from django.db.models.lookups import Exact, In
 from django.db.models.sql.where import AND
 from django.dispatch import Signal
+
+from scheduling.services import update_by_ids
 
 M = TypeVar("M", bound=models.Model)
 
@@ -31,6 +33,18 @@ class SignallingQuerySet(models.QuerySet[M]):
         return changed
 
     update.alters_data = True  # type: ignore[attr-defined]
+
+    def update_each(self, fields: Sequence[str], rows: Collection[Sequence[Any]], **same: Any) -> None:
+        """Update rows, each an id and the values of `fields`, by a statement for a thousand, and send the signal.
+
+        `same` are values for all, or expressions over the row; a related object is given by its id.
+        """
+        with transaction.atomic(using=self.db, savepoint=False):
+            if update_by_ids(self.model, fields, rows, **same):
+                ids = frozenset(row[0] for row in rows)
+                rows_changed.send(self.model, ids=ids, fields=frozenset({*fields, *same}))
+
+    update_each.alters_data = True  # type: ignore[attr-defined]
 
     def note(self, **values: Any) -> int:
         """Update without a signal: store what readers already see by the clock."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cache
 from typing import Any, Self
 
 from django.db import models
@@ -80,7 +81,14 @@ class SavesOnlyChanges(models.Model):
         self.__dict__.setdefault("_loaded", {})[name] = value
 
     def _remember(self, fields: Collection[str] | None = None) -> None:
-        known = self._meta.concrete_fields
-        names = {field.attname for field in known if fields is None or {field.name, field.attname} & set(fields)}
+        names: Collection[str] = _columns(type(self))
+        if fields is not None:
+            wanted = set(fields)
+            names = {one.attname for one in self._meta.concrete_fields if {one.name, one.attname} & wanted}
         loaded = {name: value for name, value in self.__dict__.items() if name in names}
         self.__dict__["_loaded"] = loaded if fields is None else {**self.__dict__.get("_loaded", {}), **loaded}
+
+
+@cache
+def _columns(model: type[models.Model]) -> frozenset[str]:
+    return frozenset(field.attname for field in model._meta.concrete_fields)

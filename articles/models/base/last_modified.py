@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, TypeVar
 
@@ -50,6 +50,14 @@ class DatedQuerySet(SignallingQuerySet[M]):
         return super().update(**values)
 
     update.alters_data = True  # type: ignore[attr-defined]
+
+    def update_each(self, fields: Sequence[str], rows: Collection[Sequence[Any]], **same: Any) -> None:
+        """As `update`, with values of its own for each row."""
+        if _WRITTEN & {*fields, *same} and "text_changed_at" not in fields:
+            same.setdefault("text_changed_at", database_now())
+        super().update_each(fields, rows, **same)
+
+    update_each.alters_data = True  # type: ignore[attr-defined]
 
 
 class Dated(SavesOnlyChanges):

@@ -25,7 +25,7 @@ from articles.cache.tags import SITE
 from articles.cache.versions import invalidate
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag
 from articles.publishing.previews import make_preview_link
-from articles.publishing.undo import latest_entry, undo_transition
+from articles.publishing.undo import latest_entries, undo_transition
 from articles.workflow import Transition
 from tests.articles.factories import (
     APPROVED,
@@ -316,8 +316,7 @@ def unpublished_and_undo_transition(article: Article, editor: User) -> None:
     before = StateSnapshot.of(article)
     publishing.unpublish(article, by=editor)
     Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
-    entry = latest_entry(article.pk)
-    assert entry
+    entry = latest_entries([article.pk])[article.pk]
     undo_transition(article, transition=Transition.UNPUBLISH, before=before, entry=entry, by=editor)
 
 

@@ -266,6 +266,7 @@ def test_without_scripts_buttons_lead_through_a_bulk_action_and_its_undo(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk, "CHUNK", 2)
+    monkeypatch.setattr(bulk, "LARGE_CHUNK", 2)
     desk, due = logged_in(alice), soon(hours=2).replace(microsecond=0)
     chosen = {"action": "schedule", "_selected_action": [one.pk for one in some(status=APPROVED)]}
     question = desk.post(LIST, chosen)
@@ -351,3 +352,31 @@ def test_an_editor_schedules_many_watches_the_progress_and_undoes_it(page: Page)
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("45 articles updated").first).to_be_visible(timeout=20_000)
     assert not TaskInfo.objects.filter(task_type="articles.publish").exists()
+
+
+@pytest.mark.parametrize("transition", [Transition.SCHEDULE, Transition.RESCHEDULE])
+def test_a_time_is_set_by_a_few_statements_for_all(
+    alice: User, transition: Transition, django_assert_max_num_queries: Any
+) -> None:
+    old, moment = soon(hours=2), soon(hours=5)
+    articles = some(12, status=APPROVED, publish_at=old)
+    bulk_action = bulk.gather_articles(transition, [(one.pk, one.title) for one in articles], by=alice)
+    given = {"publish_at": moment} if transition is Transition.SCHEDULE else {"minutes": 180}
+    bulk.start_bulk_action(bulk_action, **given)
+    with django_assert_max_num_queries(30):
+        finished(bulk_action)
+    expected = moment if transition is Transition.SCHEDULE else old + timedelta(hours=3)
+    assert all(publish_tasks(article) == [expected] for article in articles)
+    assert AuditEntry.objects.filter(action=transition).count() == 12
+    take_back(bulk_action)
+    assert all(publish_tasks(article) == [old] for article in articles)
+
+
+def test_one_refused_article_keeps_no_other_from_its_new_time(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "CHUNK", 2)
+    monkeypatch.setattr(bulk, "LARGE_CHUNK", 4)
+    articles, moment = some(9, status=APPROVED), soon(hours=5)
+    Article.objects.filter(pk=articles[1].pk).update(status=Status.DRAFT)
+    bulk_action = do(alice, Transition.SCHEDULE, *articles, publish_at=moment)
+    assert list(refusals(bulk_action)) == ["No. 1"]
+    assert [publish_tasks(article) for article in articles] == [[] if number == 1 else [moment] for number in range(9)]
