@@ -1,7 +1,7 @@
 """Access to the response cache's backend: failed commands are counted and never fail a request.
 
 Redis is spoken to over django-redis. What its interface does not have is here, too: an entry with its TTL in one
-transaction, and a read that costs a fraction of the usual one. The memory of a process has neither.
+round trip, and a read that costs half of the usual one. The memory of a process has neither.
 """
 
 from __future__ import annotations
@@ -62,20 +62,19 @@ def command(name: str) -> Iterator[None]:
 
 
 def read_with_ttl(keys: Sequence[str]) -> tuple[dict[str, Any], float | None]:
-    """The values of these keys and the seconds that the first one has left, all of the same instant.
+    """The values of these keys, and how many seconds the first one has left; None if the backend does not say that.
 
-    The TTL is None if the backend has no transactions.
+    The TTL is read before and after the value, so that one of both is that of the value if another replaces it. A
+    transaction would do, too, but a full Redis refuses it.
     """
     client: Any = getattr(responses, "client", None)
     if client is None:
         return responses.get_many(keys), None
     names = [client.make_key(key) for key in keys]
-    transaction = client.get_client(write=False).pipeline()
-    transaction.mget(names)
-    transaction.pttl(names[0])
-    values, milliseconds = transaction.execute()
+    pipeline = client.get_client(write=False).pipeline(transaction=False)
+    before, values, after = pipeline.pttl(names[0]).mget(names).pttl(names[0]).execute()
     found = {key: client.decode(value) for key, value in zip(keys, values, strict=True) if value is not None}
-    return found, milliseconds / 1000
+    return found, min(before, after) / 1000
 
 
 class FastReader(threading.local):
