@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 
 from articles import publishing, releases
 from articles.models import Article, Channel, Release, Tag
-from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, sitemap_of, soon
 from tests.articles.readers import Change, Readers, Sight, ask_at_once, is_true
 from tests.conftest import Site, StartManage, serving
 from tests.harness import base_dir, eventually, free_port, start_varnish
@@ -84,7 +84,6 @@ class Newsroom:
     def signs(self) -> dict[str, Mapping[str, str]]:
         """What readers see at each address, and by which text."""
         titles = {name: name for name in self.histories if name.startswith("Headline")}
-        slugs = {name: f"/{name.lower()}/" for name in titles if name not in ("Headline-old", "Headline-new")}
         names = {name: name for name in ("Politics", "Parliament")}
         house, rain, ada = "/channel/house/", "/tag/rain/", f"/author/{self.ada.pk}/"
         pages = [
@@ -109,11 +108,19 @@ class Newsroom:
             "/latest/": titles,
             "/search/?channel=house": titles,
             "/news-sitemap.xml": titles,
-            "/sitemap-0.xml": slugs,
+            **self._sitemaps(),
             "/api/v1/channels/": names,
             **{self.articles[name].get_absolute_url(): self._of(name) for name in ALONE},
             **{f"/api/v1/articles/{self.articles[name].pk}/": self._of(name) for name in ALONE},
         }
+
+    def _sitemaps(self) -> dict[str, Mapping[str, str]]:
+        """Each section with the slugs of its articles, except the one whose headline changes."""
+        found: dict[str, dict[str, str]] = {}
+        for name, article in self.articles.items():
+            if name != "old":
+                found.setdefault(sitemap_of(article), {})[f"Headline-{name}"] = f"/headline-{name}/"
+        return dict(found)
 
     def _of(self, name: str) -> Mapping[str, str]:
         """An article's own page shows others, too, but not in this form."""
