@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -60,22 +61,24 @@ class CacheEntry:
 
     def _build_once(self) -> Built:
         """Build and store the response, or wait for another request that is doing so."""
-        deadline = time.monotonic() + _MAX_WAIT
+        token, deadline = secrets.token_hex(8), time.monotonic() + _MAX_WAIT
         while time.monotonic() < deadline:
             try:
                 with command("add"):
-                    has_lock = responses.add(self._lock, "building", timeout=_LOCK_TTL)
+                    has_lock = responses.add(self._lock, token, timeout=_LOCK_TTL)
             except CacheFailed:
-                break
+                return self.build()
             if has_lock:
                 return self._build_under_lock()
             found, expires_at = read_entry(self._key, self._lock)
             if not found or found.get(self._lock) == "uncacheable":
-                break
+                return self.build()
+            if found.get(self._lock) == token:  # the client resent the command, which then found its own lock
+                return self._build_under_lock()
             if valid := self._valid(found, expires_at):
                 return valid
             time.sleep(_POLL)
-        return self.build()
+        return self._build_under_lock()  # the lock's holder is slow or has died
 
     def _build_under_lock(self) -> Built:
         try:
