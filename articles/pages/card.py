@@ -86,8 +86,8 @@ def _cover(article: Article, address: str, sizes: str, *, is_lead: bool, is_firs
     """The images of the cover, with a link that screen readers skip, because the heading has it, too."""
     if not article.covers:
         return ""
-    look = {"sizes": sizes, "is_first": is_lead and is_first, "is_small": not is_lead}
-    images = [markup(image, **look) for image in article.covers]
+    is_first = is_lead and is_first
+    images = [markup(image, sizes=sizes, is_first=is_first, is_small=not is_lead) for image in article.covers]
     attributes = f'class="cover cover-{len(images)}" href="{address}" tabindex="-1" aria-hidden="true"'
     return f"<a {attributes}>{''.join(images)}</a>"
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from articles import pages
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
-from articles.models import Article, Channel, Image, Tag, named
+from articles.models import Article, Channel, Image, Tag, compiled_once, named
 from articles.search import Query, highlighted, snippet
 from articles.text import add_paragraphs, clean_html, spoken_briefly, with_players, zone_label
 from articles.text import spoken as spoken_time
@@ -106,7 +106,7 @@ def found_text(article: Article, query: Query) -> SafeString:
 @register.simple_tag(takes_context=True)
 def enabled_channels(context: Context) -> Iterable[Channel]:
     """Enabled channels for the navigation, unless the view has loaded them."""
-    return context.get("channels") or Channel.objects.enabled()
+    return context.get("channels") or compiled_once(Channel.objects.enabled)
 
 
 @register.filter(name="absolute")
