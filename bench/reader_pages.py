@@ -45,7 +45,7 @@ def load(size: int) -> dict[str, str]:
     for number in range(size):
         Article.objects.create(
             title=f"No. {number}: a headline of the usual length, about the harbour",
-            summary="Traffic flows again since this morning, a day earlier than announced.",
+            summary="Traffic flows again since this morning, a day earlier than planned.",
             body=BODY * 6,
             author=editor,
             channel=channels[number % CHANNELS],

@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from django.conf import settings
 from django.http.response import HttpResponseBase
 from prometheus_client import Counter
 
 from articles.cache.backend import CacheFailed, command, responses
 from articles.cache.response import CachedResponse
+from articles.cache.ttl import storage_ttl
 from articles.cache.versions import GENERATION, claim_versions, read_entry, validate
 
 Built = tuple[CachedResponse | HttpResponseBase, float]
@@ -107,7 +107,7 @@ class CacheEntry:
             ttl = expires_at - time.monotonic()
             built = replace(built, generation=generation, versions=versions, ttl=ttl)
             with command("set"):
-                responses.set(self._key, built.serialise(), timeout=min(ttl, settings.PAGE_CACHE_SECONDS))
+                responses.set(self._key, built.serialise(), timeout=storage_ttl(ttl))
         except CacheFailed:
             return False
         return True

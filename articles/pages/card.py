@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from articles.images import markup
 from articles.models import Article, Channel
-from articles.text import spoken
+from articles.text import format_time
 
 _HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
@@ -71,7 +71,7 @@ def language_of(text: str) -> str:
 def timed(moment: datetime) -> str:
     """A <time> element; HTML has no microseconds."""
     exact = timezone.localtime(moment).isoformat(timespec="seconds")
-    return f'<time datetime="{exact}">{escape(spoken(moment))}</time>'
+    return f'<time datetime="{exact}">{escape(format_time(moment))}</time>'
 
 
 def _signed(article: Article) -> str:

@@ -13,12 +13,11 @@ from django.utils import formats, timezone
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from articles import pages
+from articles import pages, text
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
 from articles.models import Article, Channel, Image, Tag, compiled_once, named
 from articles.search import Query, highlighted, snippet
-from articles.text import add_paragraphs, clean_html, spoken_briefly, with_players, zone_label
-from articles.text import spoken as spoken_time
+from articles.text import add_paragraphs, clean_html, with_players, zone_label
 
 register = template.Library()
 
@@ -26,9 +25,9 @@ _HARMLESS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 @register.filter
-def spoken(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """Date, time and zone."""
-    return spoken_time(moment)
+    return text.format_time(moment)
 
 
 @register.filter
@@ -50,9 +49,9 @@ def byline(article: Article, updated: datetime | None = None) -> SafeString:
 
 
 @register.filter
-def moment(when: datetime) -> str:
+def format_time_briefly(moment: datetime) -> str:
     """Time with UTC offset; with the date unless it is today."""
-    return spoken_briefly(when)
+    return text.format_time_briefly(moment)
 
 
 @register.filter

@@ -19,7 +19,8 @@ from articles.search import query
 from tests.articles.factories import make_article, make_channel, make_editor
 from tests.articles.image_files import make_image
 
-pytestmark = pytest.mark.django_db(transaction=True)  # InnoDB finds a text by FULLTEXT once it is committed
+# InnoDB finds a text by FULLTEXT once it is committed.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 FEW, MANY = 800, 3_200
 
