@@ -48,6 +48,7 @@ bench: packages .venv/test  ## how late, how many
 	$(BIN)/python -m bench.words
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.calendar
+	$(BIN)/python -m bench.readers
 	$(BIN)/python -m bench.desk
 
 chaos: packages .venv/test  ## the long fault proof: killed workers, lost servers, wrong clocks

@@ -141,6 +141,7 @@ CACHES = caches(REDIS_CACHE_URL)
 # The longest TTL of a cached response, in seconds. Without Redis each process has its own cache, which others cannot
 # invalidate: then it only spares rendering the same page for many simultaneous readers.
 PAGE_CACHE_SECONDS = 60.0 if REDIS_CACHE_URL else 0.2
+PAGE_CACHE_MEMORY = 32 * 1024 * 1024  # bytes of each web process for copies of what is in Redis
 
 # Proxies and CDNs in front, which may cache responses if they can be purged.
 CDN_PURGE_URLS = env.addresses("CDN_PURGE_URLS")

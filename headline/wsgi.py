@@ -1,8 +1,20 @@
 """The entry point for WSGI servers."""
 
-import os
+from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "headline.settings")
-application = get_wsgi_application()
+application: WSGIApplication = get_wsgi_application()
+
+if settings.REDIS_CACHE_URL:
+    from articles.cache import CacheMiddleware  # the package needs a Django that is set up
+
+    application = CacheMiddleware(application)

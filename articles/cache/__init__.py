@@ -2,7 +2,7 @@
 
 `views` caches responses, `store` reads and rebuilds one entry, `ttl` limits how long it is valid and `next_change` when
 it expires, `tags` names what it shows, `versions` and `invalidate` drop it when that changes, `response` adds the HTTP
-headers, and `cdn` purges proxies. See docs/cache.md.
+headers, and `cdn` purges proxies. `wsgi` answers hits before Django, with copies in `memory`. See docs/cache.md.
 """
 
 from articles.cache.backend import CacheFailed
@@ -11,9 +11,11 @@ from articles.cache.invalidate import purge_articles, purge_tags
 from articles.cache.response import CachedResponse, set_cache_headers, set_tag_headers
 from articles.cache.tags import NEWS, SITE, article_tag, author_tag, channel_tag, tagged, topic_tag
 from articles.cache.views import MAX_PAGE_SIZE, MAX_PATHS, WrongSlug, cached, get_or_build
+from articles.cache.wsgi import CacheMiddleware
 
 __all__ = [
     "MAX_PATHS",
+    "CacheMiddleware",
     "CachedResponse",
     "CacheFailed",
     "MAX_PAGE_SIZE",

@@ -1,11 +1,17 @@
-"""Access to the response cache's backend: failed commands are counted and never fail a request."""
+"""Access to the response cache's backend: failed commands are counted and never fail a request.
+
+Redis is spoken to over django-redis. What its interface does not have is here, too: an entry with its TTL in one
+round trip, and a read that costs half of the usual one. The memory of a process has neither.
+"""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from django.core.cache import caches
 from django.utils.connection import ConnectionProxy
@@ -53,3 +59,56 @@ def command(name: str) -> Iterator[None]:
         errors.labels(name).inc()
         logger.debug("the response cache failed to %s: %s", name, error)
         raise CacheFailed(str(error)) from error
+
+
+def read_with_ttl(keys: Sequence[str]) -> tuple[dict[str, Any], float | None]:
+    """The values of these keys, and how many seconds the first one has left; None if the backend does not say that.
+
+    The TTL is read before and after the value, so that one of both is that of the value if another replaces it. A
+    transaction would do, too, but a full Redis refuses it.
+    """
+    client: Any = getattr(responses, "client", None)
+    if client is None:
+        return responses.get_many(keys), None
+    names = [client.make_key(key) for key in keys]
+    pipeline = client.get_client(write=False).pipeline(transaction=False)
+    before, values, after = pipeline.pttl(names[0]).mget(names).pttl(names[0]).execute()
+    found = {key: client.decode(value) for key, value in zip(keys, values, strict=True) if value is not None}
+    return found, min(before, after) / 1000
+
+
+class FastReader(threading.local):
+    """Reads one key over a connection of the thread's own: half the cost of a connection from the pool."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._client: Any = None
+        self._connection: Any = None
+        self._command: list[bytes] = []
+
+    def read(self) -> Any:
+        """The value; None if it is missing or cannot be read at once: an idle connection may have been closed."""
+        client: Any = getattr(responses, "client", None)
+        if client is None:
+            return None
+        try:
+            if client is not self._client:
+                self._connect(client)
+            self._connection.send_packed_command(self._command, check_health=False)
+            value = self._connection.read_response()
+            return None if value is None else client.decode(value)
+        except Exception as error:  # each backend has its own exceptions
+            logger.debug("the response cache's generation could not be read: %s", error)
+            self.forget()
+            return None
+
+    def _connect(self, client: Any) -> None:
+        self._connection = client.get_client(write=False).connection_pool.make_connection()
+        self._command = self._connection.pack_command("GET", str(client.make_key(self._key)))
+        self._client = client
+
+    def forget(self) -> None:
+        """Close the thread's connection."""
+        if self._connection is not None:
+            self._connection.disconnect()
+        self._client = self._connection = None

@@ -11,7 +11,7 @@ from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from articles.cache.ttl import MAX_TTL
-from articles.models import Article, Update
+from articles.models import Article, Update, compiled_once
 from scheduling.services import database_now, read_database_clock
 
 
@@ -35,7 +35,16 @@ def next_change() -> NextChange:
     One statement with one index lookup for each kind of change. It is the same for all responses, so a TTL does not
     reveal in which channel something is scheduled.
     """
-    read_at, now = time.monotonic(), database_now()
+    read_at = time.monotonic()
+    rows = compiled_once(_firsts)
+    present, *moments = rows[0] if rows else (read_database_clock(),)
+    known = [moment for moment in moments if moment is not None]
+    return NextChange(present, min([*known, present + MAX_TTL, _midnight(present)]), read_at)
+
+
+def _firsts() -> QuerySet[Any]:
+    """One row with the clock and the first instant of each kind."""
+    now = database_now()
     visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
     firsts = [
         *(_first(articles, "publish_at", now) for articles in visible),
@@ -43,10 +52,7 @@ def next_change() -> NextChange:
         _first(Article.objects.filter(status__in=Article.Status.visible()), "embargo_until", now),
         _first(Update.objects.filter(approved__isnull=False), "publish_at", now),
     ]
-    row = Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *firsts).first()
-    present, *moments = row or (read_database_clock(),)
-    known = [moment for moment in moments if moment is not None]
-    return NextChange(present, min([*known, present + MAX_TTL, _midnight(present)]), read_at)
+    return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *firsts)[:1]
 
 
 def _midnight(now: datetime) -> datetime:

@@ -65,6 +65,20 @@ class CachedResponse:
             return None
 
 
+HIT = "articles.cache.hit"
+"""The key in a WSGI environment of the `Hit` that the response was made from."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A valid cache entry, when it expires by `time.monotonic()`, and the request's view and scheme."""
+
+    cached: CachedResponse
+    expires_at: float
+    view_name: str
+    scheme: str
+
+
 def _last_modified(key: str, fingerprint: str, etag: str, second: int) -> int | None:
     """The second in which this content was first sent, or the next one if other content was sent in the same second.
 
@@ -115,4 +129,9 @@ def set_cache_headers(response: HttpResponseBase, ttl: float, *, in_browsers: bo
     """Set `Cache-Control`: proxies cache for `ttl` seconds if they are purged, and browsers only `in_browsers`."""
     patch_cache_control(response, public=True, max_age=max(int(ttl), 0) if in_browsers else 0)
     if settings.CDN_PURGE_URLS:
-        patch_cache_control(response, s_maxage=max(int(ttl - _MARGIN), 0))
+        patch_cache_control(response, s_maxage=shared_age(ttl))
+
+
+def shared_age(ttl: float) -> int:
+    """The seconds for which proxies may cache a response that is valid for `ttl` seconds."""
+    return max(int(ttl - _MARGIN), 0)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from django.conf import settings
 from django.http.response import HttpResponseBase
 from prometheus_client import Counter
 
 from articles.cache.backend import CacheFailed, command, responses
 from articles.cache.response import CachedResponse
 from articles.cache.ttl import storage_ttl
-from articles.cache.versions import GENERATION, claim_versions, keys_of, read_entries, versions_of
+from articles.cache.versions import GENERATION, claim_versions, read_entry, validate
 
 Built = tuple[CachedResponse | HttpResponseBase, float]
 """A response to cache, or one that is not cached such as a redirect; and when it expires, by `time.monotonic()`."""
@@ -26,6 +26,7 @@ _LOCK_TTL = 10.0  # seconds
 _UNCACHEABLE_TTL = 0.25  # seconds during which requests do not wait, because the last response could not be cached
 
 _lookups = Counter("headline_answers", "Responses to readers, by cache hit (kept) or miss (made)", ["source"])
+hits, misses = _lookups.labels("kept"), _lookups.labels("made")
 
 
 class CacheEntry:
@@ -37,62 +38,52 @@ class CacheEntry:
 
     def get(self) -> Built:
         """The cached response, or a new one that is stored."""
-        found = read_entries(self._key)
+        found, expires_at = read_entry(self._key)
         if not found:
             return self.build()
-        return self._valid(found) or self._build_once()
+        return self._valid(found, expires_at) or self._build_once()
 
     def build(self) -> Built:
         """Build the response without storing it."""
-        _lookups.labels("made").inc()
+        misses.inc()
         return self._build()
 
-    def _valid(self, found: dict[str, Any]) -> Built | None:
-        """The cached response, unless one of its tags was purged since it was built."""
+    def _valid(self, found: dict[str, Any], expires_at: float | None) -> Built | None:
+        """The cached response with the generation it is valid in, unless one of its tags was purged."""
         cached = CachedResponse.deserialise(found.get(self._key))
         if cached is None or cached.fingerprint != self._fingerprint:
             return None
-        if cached.generation != found[GENERATION]:
-            present = read_entries(*keys_of(cached.tags))
-            if not present or versions_of(cached.tags, present) != cached.versions:
-                return None
-        _lookups.labels("kept").inc()
-        return cached, time.monotonic() + self._remaining_ttl(cached)
-
-    def _remaining_ttl(self, cached: CachedResponse) -> float:
-        """Read from the cache only where proxies need it; otherwise the original TTL will do."""
-        milliseconds = getattr(responses, "pttl", None)
-        if milliseconds is None or not settings.CDN_PURGE_URLS:
-            return cached.ttl
-        try:
-            with command("pttl"):
-                return (milliseconds(self._key) or 0) / 1000
-        except CacheFailed:
-            return 0.0
+        generation = validate(cached.tags, cached.versions, cached.generation, found[GENERATION])
+        if generation is None:
+            return None
+        hits.inc()
+        return replace(cached, generation=generation), expires_at or time.monotonic() + cached.ttl
 
     def _build_once(self) -> Built:
         """Build and store the response, or wait for another request that is doing so."""
-        deadline = time.monotonic() + _MAX_WAIT
+        token, deadline = secrets.token_hex(8), time.monotonic() + _MAX_WAIT
         while time.monotonic() < deadline:
             try:
                 with command("add"):
-                    has_lock = responses.add(self._lock, "building", timeout=_LOCK_TTL)
+                    has_lock = responses.add(self._lock, token, timeout=_LOCK_TTL)
             except CacheFailed:
-                break
+                return self.build()
             if has_lock:
                 return self._build_under_lock()
-            found = read_entries(self._key, self._lock)
+            found, expires_at = read_entry(self._key, self._lock)
             if not found or found.get(self._lock) == "uncacheable":
-                break
-            if valid := self._valid(found):
+                return self.build()
+            if found.get(self._lock) == token:  # the client resent the command, which then found its own lock
+                return self._build_under_lock()
+            if valid := self._valid(found, expires_at):
                 return valid
             time.sleep(_POLL)
-        return self.build()
+        return self._build_under_lock()  # the lock's holder is slow or has died
 
     def _build_under_lock(self) -> Built:
         try:
-            found = read_entries(self._key)
-            if valid := self._valid(found) if found else None:  # stored by the previous holder of the lock
+            found, expires_at = read_entry(self._key)
+            if valid := self._valid(found, expires_at) if found else None:  # stored by the previous holder of the lock
                 return valid
             built, expires_at = self.build()
             if isinstance(built, CachedResponse):

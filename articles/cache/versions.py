@@ -14,12 +14,14 @@ use the cache until the purge succeeds; the purge task does the same for the oth
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import threading
-from collections.abc import Collection, Iterable
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from articles.cache.backend import CacheFailed, command, reachable, responses
+from articles.cache.backend import CacheFailed, FastReader, command, reachable, read_with_ttl, responses
 from articles.cache.ttl import MAX_TTL
 
 logger = logging.getLogger(__name__)
@@ -39,6 +41,9 @@ class _FailedPurges:
         self._tags: set[str] = set()
         self._lock = threading.Lock()
 
+    def __bool__(self) -> bool:
+        return bool(self._tags)
+
     def retry(self, tags: Collection[str] = ()) -> bool:
         """Purge these tags and those that failed before; whether all of it succeeded."""
         if not tags and not self._tags:
@@ -52,19 +57,40 @@ class _FailedPurges:
 
 
 _failed = _FailedPurges()
+_generation = FastReader(GENERATION)
+os.register_at_fork(after_in_child=_generation.forget)  # parent and child must not share a connection
+
+
+def present_generation() -> str | None:
+    """The generation, at the lowest cost; None if the cache may not be used now or has none."""
+    if not reachable or _failed:
+        return None
+    found: str | None = _generation.read()
+    return found
 
 
 def read_entries(*keys: str) -> dict[str, Any]:
     """The values of these keys and the generation, in one round trip; empty when the cache is unreachable."""
+    return _read(lambda: (responses.get_many([*keys, GENERATION]), None))[0]
+
+
+def read_entry(key: str, *keys: str) -> tuple[dict[str, Any], float | None]:
+    """The same, and when `key` expires, by `time.monotonic()`; None if the backend does not say that."""
+    read_at = time.monotonic()
+    found, ttl = _read(lambda: read_with_ttl([key, *keys, GENERATION]))
+    return found, None if ttl is None else read_at + ttl
+
+
+def _read(read: Callable[[], tuple[dict[str, Any], float | None]]) -> tuple[dict[str, Any], float | None]:
     if not reachable or not _failed.retry():
-        return {}
+        return {}, None
     try:
         with command("get"):
-            found: dict[str, Any] = responses.get_many([*keys, GENERATION])
-        return found if GENERATION in found else found | _first_generation()
+            found, ttl = read()
+        return found if GENERATION in found else found | _first_generation(), ttl
     except CacheFailed:
         reachable.mark_unreachable()
-        return {}
+        return {}, None
 
 
 def _first_generation() -> dict[str, Any]:
@@ -86,6 +112,17 @@ def versions_of(tags: Iterable[str], found: dict[str, Any]) -> Versions:
 def keys_of(tags: Iterable[str]) -> list[str]:
     """The cache keys of the tags' versions."""
     return [_key(tag) for tag in tags]
+
+
+def validate(tags: Iterable[str], versions: Mapping[str, str], generation: str, present: str) -> str | None:
+    """The generation under which a response with these tag versions is valid; None if it was invalidated.
+
+    Its own generation is the `present` one if nothing was purged since; otherwise its tags are compared.
+    """
+    if generation == present:
+        return generation
+    found = read_entries(*keys_of(tags))
+    return found[GENERATION] if found and versions_of(tags, found) == versions else None
 
 
 def claim_versions(tags: Iterable[str], generation: str) -> Versions | None:

@@ -20,7 +20,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import get_language
 
 from articles.cache.next_change import next_change
-from articles.cache.response import CachedResponse, deliver
+from articles.cache.response import HIT, CachedResponse, Hit, deliver
 from articles.cache.store import Built, CacheEntry
 from articles.cache.tags import HEADER
 
@@ -70,6 +70,8 @@ def cached(*parameters: str, one_language: bool = False, max_queries: int = MAX_
             )  # fmt: skip
             if not isinstance(built, CachedResponse):
                 return built
+            if built.generation and request.resolver_match:
+                request.META[HIT] = Hit(built, expires_at, request.resolver_match.view_name, request.scheme or "")
             response = deliver(request, built, expires_at - time.monotonic())
             if one_language:
                 response.headers["Content-Language"] = settings.LANGUAGE_CODE

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from html import unescape
+from html import escape, unescape
 
 from django.conf import settings
-from django.template.loader import render_to_string
 
 from articles.models import MODERN, Article, Image
 from articles.text import ATTRIBUTE, reference, references
@@ -42,10 +41,16 @@ def markup(
     few renditions in the best format plus one for older browsers. `alt` overrides the image's own alt text.
     """
     kinds, widths = (MODERN[:1], image.widths[:3]) if is_small else (MODERN, image.widths)
-    sources = [(f"image/{kind}", _srcset(image, widths, kind, address)) for kind in kinds]
-    values = {"image": image, "alt": alt or image.alt, "sizes": sizes, "is_first": is_first}
-    values |= {"sources": sources, "preview": address(image.preview)}
-    return render_to_string("articles/image.html", values).strip()
+    renditions = [(f"image/{kind}", _srcset(image, widths, kind, address)) for kind in kinds]
+    sources = "".join(
+        f'<source type="{kind}" srcset="{escape(urls)}" sizes="{escape(sizes)}">' for kind, urls in renditions
+    )
+    attributes = (
+        f'src="{escape(address(image.preview))}" alt="{escape(alt or image.alt)}" width="{image.width}"'
+        f' height="{image.height}" class="{image.focus_classes}"'
+    )
+    loading = 'fetchpriority="high"' if is_first else 'loading="lazy"'
+    return f'<picture>{sources}<img {attributes} {loading} decoding="async"></picture>'
 
 
 def absolute(address: str) -> str:

@@ -9,9 +9,13 @@ from articles.pages.article import (
     text_of_link,
     uncached,
 )
+from articles.pages.card import byline, card, language_of, timed
 from articles.pages.json_ld import structured
 
 __all__ = [
+    "byline",
+    "card",
+    "language_of",
     "newest_number",
     "newest_text",
     "page_of_article",
@@ -19,5 +23,6 @@ __all__ = [
     "preview",
     "structured",
     "text_of_link",
+    "timed",
     "uncached",
 ]

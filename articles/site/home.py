@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from articles.images import gather_covers
-from articles.models import Article, Channel, in_any
+from articles.listing import ArticleFilter
+from articles.models import Article, ArticleQuerySet, Channel, compiled_once, in_any
 from articles.site.pagination import Page
-from articles.site.streams import Stream, all_news, stream_of_channel
 
 SECTIONS = 8
 """Channels with a section; the menu lists all channels."""
@@ -45,8 +45,7 @@ class FrontPage:
 def build_front_page(channels: Sequence[Channel], *, size: int) -> FrontPage:
     """The front page with `size` articles above its sections, in two statements."""
     chosen = channels[:SECTIONS]
-    streams = [(all_news(), size + 1), *((stream_of_channel(channel), size + SECTION_SIZE) for channel in chosen)]
-    rows = _newest(streams)
+    rows = compiled_once(_newest, tuple(channel.pk for channel in chosen), size)
     gather_covers(rows)
     lead = _lead(rows)
     newest = rows[:size] if lead in rows[:size] else rows[: max(size - 1, 1)]
@@ -56,11 +55,12 @@ def build_front_page(channels: Sequence[Channel], *, size: int) -> FrontPage:
     return FrontPage(page, lead, [section for section in sections if section.articles])
 
 
-def _newest(streams: Sequence[tuple[Stream, int]]) -> list[Article]:
-    """The given number of newest articles of each stream, together, newest first."""
-    newest = (stream.live().values("pk")[:number] for stream, number in streams)
-    articles = Article.objects.filter(pk__in=in_any(*newest)).select_related("channel", "author")
-    return list(articles.defer("body").newest_first())
+def _newest(channels: Iterable[int], size: int) -> ArticleQuerySet:
+    """The newest articles of the site and of each channel, as many as the front page may show, newest first."""
+    site = ArticleFilter().live().values("pk")[: size + 1]
+    sections = (ArticleFilter(channel=pk).live().values("pk")[: size + SECTION_SIZE] for pk in channels)
+    articles = Article.objects.filter(pk__in=in_any(site, *sections))
+    return articles.select_related("channel", "author").defer("body").newest_first()
 
 
 def _in_channel(channel: Channel, rows: Sequence[Article]) -> list[Article]:

@@ -11,7 +11,7 @@ from django.http import Http404, QueryDict
 from articles.cache import MAX_PAGE_SIZE
 from articles.images import gather_covers
 from articles.listing import Cursor, cursor_of, first_live
-from articles.models import Article, ArticleQuerySet
+from articles.models import Article, ArticleQuerySet, compiled_once
 from articles.site.streams import Stream
 from headline.cursors import InvalidCursor
 
@@ -61,7 +61,7 @@ def page_of(stream: Stream, query: QueryDict) -> Page:
     elif before := query.get("before"):
         older = _beyond(stream, _decode(before).older, ("-publish_at", "-id"), size + 1)
         return _page_from(older, size=size, here=f"?before={before}")
-    return _page_from(_live(stream), size=size)
+    return _page_from(compiled_once(_first, stream, size + 1), size=size)
 
 
 def _beyond(stream: Stream, condition: Q, order: tuple[str, str], limit: int) -> Sequence[Article]:
@@ -72,16 +72,19 @@ def _beyond(stream: Stream, condition: Q, order: tuple[str, str], limit: int) ->
     return first_live(live, candidates, limit)
 
 
+def _first(stream: Stream, limit: int) -> ArticleQuerySet:
+    return _live(stream)[:limit]
+
+
 def _live(stream: Stream) -> ArticleQuerySet:
     return stream.live().select_related("channel", "author").defer("body")
 
 
-def _page_from(articles: Sequence[Article] | ArticleQuerySet, *, size: int, here: str = "") -> Page:
+def _page_from(articles: Sequence[Article], *, size: int, here: str = "") -> Page:
     """The page of the first `articles`. Raises `Http404` if there are none, unless it is the first page."""
-    rows = list(articles[: size + 1])
-    if here and not rows:
+    if here and not articles:
         raise Http404
-    return _page(rows[:size], has_more=len(rows) > size, size=size, here=here)
+    return _page(articles[:size], has_more=len(articles) > size, size=size, here=here)
 
 
 def has_cursor(query: QueryDict) -> bool:

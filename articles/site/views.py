@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from articles.cache import NEWS, article_tag, cached, channel_tag, tagged, topic_tag
-from articles.models import Article, Channel
+from articles.models import Article, Channel, compiled_once
 from articles.pages import page_of_article
 from articles.site.home import build_front_page
 from articles.site.pagination import has_cursor, page_of, page_size
@@ -30,7 +30,7 @@ def home(request: HttpRequest) -> HttpResponseBase:
     """The front page; further pages of it are lists of all channels."""
     if has_cursor(request.GET):
         return _list(request, all_news())
-    channels = list(Channel.objects.enabled())
+    channels = compiled_once(Channel.objects.enabled)
     front = build_front_page(channels, size=page_size(request.GET))
     context = {"stream": all_news(), "channels": channels, "front": front, "page": front.page}
     return tagged(render(request, "articles/home.html", context), NEWS)

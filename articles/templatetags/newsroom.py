@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -11,20 +10,17 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils import formats, timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from articles import text
+from articles import pages, text
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
-from articles.models import Article, Channel, Image, Tag, named
-from articles.pages import structured
+from articles.models import Article, Channel, Image, Tag, compiled_once, named
 from articles.search import Query, highlighted, snippet
 from articles.text import add_paragraphs, clean_html, with_players, zone_label
 
 register = template.Library()
 
-_HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 _HARMLESS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
@@ -36,9 +32,20 @@ def format_time(moment: datetime) -> str:
 
 @register.filter
 def timed(moment: datetime) -> SafeString:
-    """A <time> element; HTML has no microseconds."""
-    exact = timezone.localtime(moment).isoformat(timespec="seconds")
-    return format_html('<time datetime="{}">{}</time>', exact, text.format_time(moment))
+    """A <time> element."""
+    return mark_safe(pages.timed(moment))  # noqa: S308 (escaped there)
+
+
+@register.simple_tag
+def card(article: Article, **look: Any) -> SafeString:
+    """An article in a list, see `articles.pages.card`."""
+    return mark_safe(pages.card(article, **look))  # noqa: S308 (escaped there)
+
+
+@register.simple_tag
+def byline(article: Article, updated: datetime | None = None) -> SafeString:
+    """Who wrote an article, and when it went live."""
+    return mark_safe(pages.byline(article, updated))  # noqa: S308 (escaped there)
 
 
 @register.filter
@@ -68,7 +75,7 @@ def text_of(article: Article) -> SafeString:
 @register.simple_tag
 def image(shown: Image, sizes: str = IN_A_COLUMN, is_first: bool = False, is_small: bool = False) -> SafeString:
     """A responsive image, see `markup`."""
-    return mark_safe(markup(shown, sizes=sizes, is_first=is_first, is_small=is_small))  # noqa: S308 (a template)
+    return mark_safe(markup(shown, sizes=sizes, is_first=is_first, is_small=is_small))  # noqa: S308 (escaped there)
 
 
 @register.simple_tag
@@ -98,7 +105,7 @@ def found_text(article: Article, query: Query) -> SafeString:
 @register.simple_tag(takes_context=True)
 def enabled_channels(context: Context) -> Iterable[Channel]:
     """Enabled channels for the navigation, unless the view has loaded them."""
-    return context.get("channels") or Channel.objects.enabled()
+    return context.get("channels") or compiled_once(Channel.objects.enabled)
 
 
 @register.filter(name="absolute")
@@ -110,13 +117,13 @@ def absolute_address(path: str) -> str:
 @register.filter
 def language(text: str) -> str:
     """Language of a text for the `lang` attribute: Chinese if it has a Chinese character."""
-    return "zh" if _HAN.search(text) else "en"
+    return pages.language_of(text)
 
 
 @register.simple_tag
 def structured_data(article: Article, tags: Sequence[Tag]) -> SafeString:
     """JSON-LD of an article, escaped for a script element."""
-    text = json.dumps(structured(article, tags), ensure_ascii=False).translate(_HARMLESS)
+    text = json.dumps(pages.structured(article, tags), ensure_ascii=False).translate(_HARMLESS)
     return mark_safe(f'<script type="application/ld+json">{text}</script>')  # noqa: S308 (without < and >)
 
 

@@ -8,11 +8,13 @@ from typing import Any
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, Permission, User
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from articles import publishing, releases
 from articles.models import Article, Channel, Release, ReviewPolicy, Revision
 from articles.publishing.revisions import for_review
 from articles.roles import Role
+from articles.site.sitemaps import SECTION
 from articles.task_types import PUBLISH, UNPUBLISH
 from scheduling.models import TaskInfo
 from scheduling.services import read_database_clock
@@ -106,6 +108,11 @@ def make_release(*articles: Article, by: User, name: str = "Budget day") -> Rele
 def soon(**distance: float) -> datetime:
     """A point in time this far from the database's now: `soon(minutes=5)`, `soon(hours=-1)`."""
     return read_database_clock() + timedelta(**distance)
+
+
+def sitemap_of(article: Article) -> str:
+    """The URL of the sitemap section with the article; ids go on from test to test."""
+    return reverse("sitemap-section", kwargs={"number": article.pk // SECTION})
 
 
 def publish_tasks(article: Article) -> list[datetime]:

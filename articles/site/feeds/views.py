@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from articles.cache import cached, tagged
 from articles.images import absolute, gather_covers
-from articles.models import Article, Image
+from articles.models import Article, ArticleQuerySet, Image, compiled_once
 from articles.site.feeds.formats import FORMS, Atom, Json, Rss, feed_path, fit_for_xml
 from articles.site.streams import Stream, all_news, author_stream, channel_stream, tag_stream
 
@@ -58,13 +58,17 @@ def _feed(get_stream: Callable[..., Stream], form: str, *arguments: Any) -> Http
     with override(settings.LANGUAGE_CODE):  # one feed for all readers
         stream = get_stream(*arguments)
         feed = _empty(stream, form)
-        newest = stream.live().select_related("channel", "author").prefetch_related("tags").defer("body")[:ENTRIES]
+        newest = compiled_once(_newest, stream)
         gather_covers(newest)
         for article in newest:
             feed.add_item(**_entry(article))
     text = StringIO()
     feed.write(text, "utf-8")
     return tagged(HttpResponse(text.getvalue(), content_type=feed.content_type), stream.surrogate)
+
+
+def _newest(stream: Stream) -> ArticleQuerySet:
+    return stream.live().select_related("channel", "author").prefetch_related("tags").defer("body")[:ENTRIES]
 
 
 def _empty(stream: Stream, form: str = "rss") -> Rss | Atom | Json:

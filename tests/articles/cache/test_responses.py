@@ -19,7 +19,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from articles import images, publishing
-from articles.cache import backend, store
+from articles.cache import backend, store, versions
 from articles.cache.next_change import next_change
 from articles.cache.response import CachedResponse
 from articles.cache.tags import NEWS, tagged
@@ -29,7 +29,7 @@ from articles.cache.views import cached
 from articles.models import Article, Channel, Tag, Update
 from articles.search import reconcile_index
 from scheduling.services import run_due
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, sitemap_of, soon
 from tests.articles.image_files import make_image
 from tests.harness import free_port
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Status = Article.Status
 PAGES = ["/", "/latest/", "/channel/politics/", "/tag/rain/"]
 LISTS = [*PAGES, "/feed/", "/feed/atom/", "/feed/json/",
-         "/channel/politics/feed/", "/tag/rain/feed/json/", "/sitemap.xml", "/sitemap-0.xml", "/news-sitemap.xml",
+         "/channel/politics/feed/", "/tag/rain/feed/json/", "/sitemap.xml", "/news-sitemap.xml",
          "/api/v1/articles/", "/api/v1/articles/?channel=politics"]  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def cost(address: str, **headers: str) -> int:
 
 
 def addresses_of(article: Article) -> list[str]:
-    return [*LISTS, article.get_absolute_url(), f"/api/v1/articles/{article.pk}/"]
+    return [*LISTS, sitemap_of(article), article.get_absolute_url(), f"/api/v1/articles/{article.pk}/"]
 
 
 def test_every_page_costs_at_most_six_statements_and_none_the_second_time() -> None:
@@ -106,7 +106,7 @@ def test_every_change_by_a_user_is_visible_at_once_everywhere() -> None:
         return [address for address in addresses_of(article) if text in get(address).text]
 
     everywhere = [address for address in addresses_of(article) if address != "/sitemap.xml"]
-    with_titles = [address for address in everywhere if address != "/sitemap-0.xml"]
+    with_titles = [address for address in everywhere if address != sitemap_of(article)]
     assert seen("Harbour bridge") == with_titles
     assert seen("Politics") != []
     publishing.unpublish(article, by=alice)
@@ -189,6 +189,37 @@ def _and_then(name: str, event: Any) -> Any:
         return result
 
     return both
+
+
+def test_a_lock_that_a_resent_command_finds_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine redis-py resends a SET NX that the server has executed; then all requests waited and built."""
+    live()
+    monkeypatch.setattr(store, "_MAX_WAIT", 60.0)
+    cache = type(caches["responses"])
+    add = cache.add
+
+    def sent_twice(self: Any, key: str, *args: Any, **options: Any) -> Any:
+        return add(self, key, *args, **options) and add(self, key, *args, **options)
+
+    monkeypatch.setattr(cache, "add", sent_twice)
+    assert cost("/") > 0
+    assert cost("/") == 0
+
+
+def test_a_lock_without_a_holder_delays_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    live()
+    monkeypatch.setattr(store, "_MAX_WAIT", 0.05)
+    cache = type(caches["responses"])
+
+    def held(self: Any, key: str, *args: Any, **options: Any) -> bool:
+        self.set(key, "another", timeout=10)
+        return False
+
+    with monkeypatch.context() as locked:
+        locked.setattr(cache, "add", held)
+        backend.responses.set(versions.GENERATION, "1")
+        assert cost("/") > 0
+    assert cost("/") == 0
 
 
 def test_inside_a_transaction_nothing_is_stored() -> None:

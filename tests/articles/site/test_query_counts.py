@@ -10,12 +10,14 @@ import pytest
 from django.core.cache import caches
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from articles.listing.cursor import cursor_of
 from articles.models import Article, Channel, SearchEntry, Tag, Tagging
 from articles.search import query
-from tests.articles.factories import make_channel
+from tests.articles.factories import make_article, make_channel, make_editor
+from tests.articles.image_files import make_image
 
 # InnoDB finds a text by FULLTEXT once it is committed.
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -121,3 +123,32 @@ def test_more_articles_cost_no_more(town: Channel) -> None:
     many = costs(addresses())
     most = 1.5 if connection.vendor == "mysql" else MANY / FEW  # SQLite walks from the end, over narrow rows
     assert {address: ratio for address, ratio in ratios(few, many).items() if ratio > most} == {}
+
+
+def test_pages_with_covers_tags_and_authors_take_few_statements() -> None:
+    editor, tag = make_editor(), Tag.objects.create(name="Rain")
+    image, channels = str(make_image(editor).pk), [make_channel("Town"), make_channel("Sport")]
+    for number in range(6):
+        article = make_article(
+            f"No. {number}",
+            author=editor,
+            channel=channels[number % 2],
+            cover=[image],
+            status=Article.Status.PUBLISHED,
+            publish_at=timezone.now() - timedelta(minutes=number),
+        )
+        article.tags.add(tag)
+    most = {
+        "/": 4,
+        "/channel/town/": 5,
+        article.get_absolute_url(): 6,
+        "/api/v1/articles/": 4,
+        "/feed/": 4,
+    }
+    taken = {}
+    for address in most:
+        caches["responses"].clear()
+        with CaptureQueriesContext(connection) as queries:
+            assert Client().get(address).status_code == 200
+        taken[address] = len(queries)
+    assert {address: number for address, number in taken.items() if number > most[address]} == {}

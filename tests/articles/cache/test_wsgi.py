@@ -1,0 +1,305 @@
+"""The WSGI middleware of the response cache sends what Django would, and only while it is valid."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.handlers.wsgi import WSGIHandler
+from django.test import RequestFactory
+from django.urls import reverse
+from prometheus_client import REGISTRY
+
+from articles import publishing
+from articles.cache import backend, versions
+from articles.cache.memory import Copies, Copy
+from articles.cache.wsgi import CacheMiddleware
+from articles.models import Article, Tag
+from articles.site.urls import urlpatterns
+from headline.caches import caches as configured
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.harness import Server, start_redis
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Response = tuple[str, list[tuple[str, str]], bytes]
+
+NOT_CACHED = {"media", "preview", "article-by-id", "robots"}
+"""Reader URLs of files, previews, redirects and of a constant."""
+
+
+class Django:
+    """The project without the middleware; counts the requests that reach it."""
+
+    def __init__(self) -> None:
+        self.handler = WSGIHandler()
+        self.requests = 0
+
+    def __call__(self, environ: Any, start_response: Any) -> Any:
+        self.requests += 1
+        return self.handler(environ, start_response)
+
+
+class Stack:
+    """The middleware on top of Django."""
+
+    def __init__(self) -> None:
+        self.django = Django()
+        self.middleware = CacheMiddleware(self.django)
+
+    def reaches_django(self, address: str, **request: Any) -> bool:
+        """Whether Django answers this request."""
+        before = self.django.requests
+        ask(self.middleware, address, **request)
+        return self.django.requests > before
+
+
+def ask(
+    application: Any, address: str, method: str = "GET", headers: dict[str, str] | None = None, **environ: Any
+) -> Response:
+    """A request as a WSGI server makes it."""
+    request = RequestFactory(headers=headers).generic(method, address, **environ)
+    sent: list[Any] = []
+    response = application(request.environ, lambda status, headers, exc_info=None: sent.extend((status, headers)))
+    return sent[0], list(sent[1]), b"".join(response)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = start_redis(tmp_path_factory.mktemp("cache"))
+    yield server
+    server.kill()
+
+
+@pytest.fixture(autouse=True)
+def _redis(server: Server, settings: Any) -> Iterator[None]:
+    """A shared cache, whichever the tests run on."""
+    settings.PAGE_CACHE_SECONDS = 60.0
+    settings.REDIS_CACHE_URL = f"{server.url}/1"
+    settings.CACHES = configured(settings.REDIS_CACHE_URL)
+    backend.responses.clear()
+    yield
+    backend.reachable._again_at = float("-inf")
+    versions._failed._tags.clear()
+
+
+@pytest.fixture
+def stack() -> Stack:
+    return Stack()
+
+
+@pytest.fixture
+def article() -> Article:
+    ada = User.objects.create_user("ada", first_name="Ada", last_name="Lin")
+    values = {"status": Article.Status.PUBLISHED, "publish_at": soon(hours=-1), "channel": make_channel("Politics")}
+    article = make_article("Harbour bridge reopens", author=ada, **values)
+    article.tags.add(Tag.objects.create(name="Rain"))
+    return article
+
+
+def addresses(article: Article) -> list[str]:
+    """All reader URLs that are cached, and those of the API."""
+    arguments: list[dict[str, Any]] = [
+        {}, {"slug": "politics"}, {"slug": "rain"}, {"pk": article.author_id}, {"number": 0},
+        {"pk": article.pk, "slug": article.slug}, {"form": "json"}, {"slug": "politics", "form": "atom"},
+        {"slug": "rain", "form": "atom"}, {"pk": article.author_id, "form": "json"},
+    ]  # fmt: skip
+    wanted = {
+        "channel": 1, "tag": 2, "author": 3, "sitemap-section": 4, "article": 5,
+        "channel-feed": 1, "tag-feed": 2, "author-feed": 3,
+    }  # fmt: skip
+    names = {str(pattern.name) for pattern in urlpatterns} - NOT_CACHED
+    api = "/api/v1/articles/"
+    return [
+        *(reverse(name, kwargs=arguments[wanted.get(name, 0)]) for name in sorted(names)),
+        *(reverse(name, kwargs=arguments[number]) for name, number in
+          (("feed", 6), ("channel-feed", 7), ("tag-feed", 8), ("author-feed", 9))),
+        "/?page_size=3", "/search/?q=bridge", api, f"{api}?channel=politics&page_size=2", f"{api}{article.pk}/",
+        "/api/v1/channels/",
+    ]  # fmt: skip
+
+
+REQUESTS: list[dict[str, Any]] = [
+    {},
+    {"method": "HEAD"},
+    {"headers": {"accept-language": "zh-CN,zh;q=0.9"}},
+    {"headers": {"if-none-match": '"another"'}},
+    {"headers": {"cookie": "theme=dark", "x-forwarded-for": "203.0.113.9"}},
+    {"headers": {"range": "bytes=0-9", "accept": "text/html, */*"}},
+    {"wsgi.url_scheme": "https"},
+]
+
+
+def test_a_hit_has_the_bytes_and_headers_of_django(stack: Stack, article: Article, settings: Any) -> None:
+    settings.SECURE_HSTS_SECONDS = 3600
+    for address in addresses(article):
+        ask(stack.django, address)
+        for request in REQUESTS:
+            assert_same(stack, address, request, status="200 OK")
+
+
+def test_an_unchanged_response_gives_the_304_of_django(stack: Stack, article: Article) -> None:
+    for address in addresses(article):
+        ask(stack.django, address)
+        known = dict(ask(stack.django, address)[1])
+        for method, header, value in [
+            ("GET", "if-none-match", known["ETag"]),
+            ("HEAD", "if-none-match", f'"x", W/{known["ETag"]}'),
+            ("GET", "if-modified-since", known["Last-Modified"]),
+        ]:
+            assert_same(stack, address, {"method": method, "headers": {header: value}}, status="304 Not Modified")
+
+
+def assert_same(stack: Stack, address: str, request: dict[str, Any], *, status: str) -> None:
+    """The middleware sends what Django sends, without it."""
+    wanted = ask(stack.django, address, **request)
+    assert wanted[0] == status
+    warm(stack, address, **request)
+    before = stack.django.requests
+    assert ask(stack.middleware, address, **request) == wanted
+    assert stack.django.requests == before, address
+
+
+UNUSUAL: list[tuple[str, dict[str, Any], str]] = [
+    ("/", {"method": "POST"}, "403"),
+    ("/", {"headers": {"cookie": "a=b; sessionid=x"}}, "200"),
+    ("/", {"headers": {"cookie": "csrftoken=wrong"}}, "200"),
+    ("/", {"headers": {"cookie": "django_language=zh-hans"}}, "200"),
+    ("/", {"headers": {"host": "elsewhere.test"}}, "400"),
+    ("/", {"headers": {"if-match": '"x"'}}, "412"),
+    ("/", {"headers": {"authorization": "Bearer x"}}, "200"),
+    ("/?utm_source=x", {}, "200"),
+    ("/channel/%70olitics/?page_size=007", {}, "200"),
+    ("/nowhere/", {}, "404"),
+    ("/admin/login/", {}, "200"),
+    ("/healthz", {}, "200"),
+]
+
+
+@pytest.mark.parametrize(("address", "request_", "status"), UNUSUAL)
+def test_unusual_requests_reach_django_each_time(
+    stack: Stack, article: Article, address: str, request_: dict[str, Any], status: str
+) -> None:
+    for _ in range(3):
+        ask(stack.middleware, "/")
+        ask(stack.middleware, "/channel/politics/")
+    for _ in range(3):
+        assert stack.reaches_django(address, **request_)
+        assert ask(stack.middleware, address, **request_)[0].startswith(status)
+
+
+def shows(stack: Stack, text: str, address: str = "/") -> bool:
+    return text in ask(stack.middleware, address)[2].decode()
+
+
+def warm(stack: Stack, *addresses: str, **request: Any) -> None:
+    """Ask until the middleware answers: at the latest the third time."""
+    for address in addresses:
+        assert not all(stack.reaches_django(address, **request) for _ in range(3)), address
+
+
+def test_a_change_is_visible_at_once_and_other_pages_stay_hits(stack: Stack, article: Article) -> None:
+    sport, page = make_channel("Sport"), article.get_absolute_url()
+    make_article("Cup final", status=Article.Status.PUBLISHED, publish_at=soon(hours=-1), channel=sport)
+    warm(stack, "/", page, "/channel/sport/")
+    publishing.unpublish(article, by=make_editor())
+    assert not stack.reaches_django("/channel/sport/"), "its tags were not purged"
+    assert not shows(stack, article.title)
+    assert ask(stack.middleware, page)[0].startswith("404")
+
+
+def test_the_clock_shows_and_hides_without_any_purge(stack: Stack, article: Article) -> None:
+    moment = soon(seconds=2)
+    make_article("Coming", status=APPROVED, publish_at=moment)
+    Article.objects.filter(pk=article.pk).update(unpublish_at=moment)
+    warm(stack, "/")
+    while soon() < moment:
+        text = ask(stack.middleware, "/")[2].decode()
+        seen = article.title in text, "Coming" in text
+        assert soon() >= moment or seen == (True, False)
+    assert shows(stack, "Coming") and not shows(stack, article.title)
+
+
+def test_a_hit_needs_a_cache_that_can_be_read_and_invalidated(
+    stack: Stack, article: Article, server: Server, settings: Any
+) -> None:
+    warm(stack, "/")
+    backend.responses.clear()
+    assert stack.reaches_django("/"), "there is no generation"
+    warm(stack, "/")
+    versions._failed._tags.add("news")
+    assert stack.reaches_django("/"), "a purge is due before the cache may be used"
+    warm(stack, "/")
+    backend.reachable.mark_unreachable()
+    assert stack.reaches_django("/")
+
+
+def test_a_hit_survives_a_closed_connection_and_not_a_stopped_server(
+    stack: Stack, article: Article, settings: Any, tmp_path: Path
+) -> None:
+    own = start_redis(tmp_path / "own")
+    settings.CACHES = configured(f"{own.url}/0")
+    warm(stack, "/")
+    versions._generation._connection._sock.shutdown(socket.SHUT_RDWR)
+    warm(stack, "/")
+    own.kill()
+    assert stack.reaches_django("/")
+    assert shows(stack, article.title)
+
+
+def test_the_header_for_proxies_has_the_remaining_ttl(stack: Stack, article: Article, settings: Any) -> None:
+    settings.CDN_PURGE_URLS = ["http://127.0.0.1:1/"]
+    make_article("Coming", status=APPROVED, publish_at=soon(seconds=20))
+    warm(stack, "/")
+    copy = next(iter(stack.middleware._copies._copies.values()))
+    copy.expires_at -= 5
+    (value,) = [value for name, value in ask(stack.middleware, "/")[1] if name == "Cache-Control"]
+    ages = [int(text.rpartition("s-maxage=")[2]) for text in (dict(copy.headers)["Cache-Control"], value)]
+    assert value.startswith("public, max-age=0, s-maxage=")
+    assert 5 <= ages[0] - ages[1] <= 7
+
+
+def test_hits_count_in_the_metrics_as_other_requests_do(stack: Stack, article: Article) -> None:
+    page = article.get_absolute_url()
+    warm(stack, page)
+    names = ("django_http_", "headline_answers")
+
+    def counted(application: Any) -> dict[str, float]:
+        before = _samples(names)
+        ask(application, page)
+        return {
+            name: value - before.get(name, 0) for name, value in _samples(names).items() if value != before.get(name)
+        }
+
+    assert counted(stack.middleware) == counted(stack.django)
+
+
+def _samples(names: tuple[str, ...]) -> dict[str, float]:
+    """All but the durations."""
+    return {
+        f"{sample.name} {sorted(sample.labels.items())}": sample.value
+        for metric in REGISTRY.collect()
+        if metric.name.startswith(names)
+        for sample in metric.samples
+        if not ("latency" in sample.name and sample.name.endswith(("_sum", "_bucket")))
+        and "_created" not in sample.name
+    }
+
+
+def test_the_memory_is_bounded_and_the_least_recently_used_copy_goes_first() -> None:
+    def copy(size: int) -> Copy:
+        return Copy("200 OK", [], b"x" * size, None, 0.0, [], {}, "")  # type: ignore[arg-type]
+
+    copies = Copies(50_000)
+    for number in range(4):
+        copies.add((str(number),), copy(8_000))
+    assert copies.get(("0",))
+    copies.add(("4",), copy(8_000))
+    copies.add(("4",), copy(7_000))
+    assert [bool(copies.get((str(number),))) for number in range(5)] == [True, False, True, True, True]
+    copies.add(("5",), copy(60_000))
+    assert not any(copies.get((str(number),)) for number in range(6))

@@ -1,0 +1,42 @@
+"""Statements that are compiled once give present rows, in each thread."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from articles.models import Channel, ChannelQuerySet, compiled_once
+from tests.articles.factories import make_channel
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def after(pk: int, limit: int) -> ChannelQuerySet:
+    """The names of some channels."""
+    return Channel.objects.filter(pk__gt=pk).order_by("pk")[:limit]
+
+
+def names(pk: int, limit: int) -> list[str]:
+    return [channel.name for channel in compiled_once(after, pk, limit)]
+
+
+def names_elsewhere(pk: int, limit: int) -> list[str]:
+    found = names(pk, limit)
+    connection.close()
+    return found
+
+
+def test_the_rows_are_read_at_each_use_and_in_each_thread() -> None:
+    first = make_channel("Politics")
+    assert names(0, 2) == ["Politics"]
+    make_channel("Sport")
+    make_channel("Town")
+    assert (names(0, 2), names(0, 1), names(first.pk, 2)) == (["Politics", "Sport"], ["Politics"], ["Sport", "Town"])
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(names_elsewhere, 0, 2).result() == ["Politics", "Sport"]
+    with CaptureQueriesContext(connection) as queries:
+        assert names(0, 2) == ["Politics", "Sport"]
+    assert len(queries) == 1
