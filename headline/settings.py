@@ -52,7 +52,7 @@ API_TOKEN_LIFETIME = timedelta(days=env.number("API_TOKEN_DAYS", default=90, lea
 INSTALLED_APPS = [
     "unfold",
     "headline.accounts",  # its createsuperuser comes before Django's
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # workers need no admin; headline.urls discovers it
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -22,7 +22,7 @@ from unfold.decorators import action, display
 from unfold.widgets import CHECKBOX_CLASSES
 
 from articles.models import Notification, NotificationPreference
-from articles.text import spoken
+from articles.text import format_time
 from scheduling.services import database_now
 
 Kind = Notification.Kind
@@ -109,7 +109,7 @@ class NotificationAdmin(ModelAdmin):
 
     @admin.display(description=_("time"), ordering="at")
     def moment(self, notification: Notification) -> str:
-        return spoken(notification.at)
+        return format_time(notification.at)
 
     @display(label={"new": "primary"})
     @admin.display(description=_("new"), ordering="read_at", empty_value="")

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from articles.audit import IMPORT, StateSnapshot, record_many
 from articles.exchange.digest import AROUND, STATE, Fingerprint, ImportedArticle, signature
 from articles.exchange.external_id import own_ids
-from articles.images import note_uses
+from articles.images import update_uses
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text, context_of
 from articles.publishing import (
     IN_REVIEW,
@@ -143,7 +143,7 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change], context: C
     sync_tasks(written)
     index(written)
     with_images = [article.pk for article in created if article.images or article.cover]
-    note_uses(with_images + [change.article.pk for change in changes if change.content])
+    update_uses(with_images + [change.article.pk for change in changes if change.content])
     _record(created, changes)
 
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.last_modified import Dated, DatedQuerySet
 from articles.models.cover import Covered
+from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
 from articles.models.revision import Revision, Text, context_of
 from scheduling.fields import ExactCharField
 from scheduling.services import lock_by_ids, retried
@@ -33,10 +34,6 @@ AT_RISK_WITHIN = timedelta(hours=24)
 
 OVERDUE_AFTER = timedelta(seconds=5)
 """How late a worker may store that an article is live before the article counts as overdue."""
-
-SLUG_LENGTH = 200
-BODY_LENGTH = 1_000_000
-"""Characters."""
 
 
 class ArticleQuerySet(DatedQuerySet["Article"]):
@@ -151,7 +148,7 @@ class Article(Covered, Dated):
             """Its text was approved; a new text needs its own approval."""
             return *cls.visible(), cls.UNPUBLISHED
 
-    title = models.CharField(_("headline"), max_length=200)
+    title = models.CharField(_("headline"), max_length=TITLE_LENGTH)
     slug = models.SlugField(
         _("slug"),
         max_length=SLUG_LENGTH,

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.cover import Covered, CoverMode
 from articles.models.image import Image
+from articles.models.lengths import SLUG_LENGTH, TITLE_LENGTH
 from articles.text import references
 
 if TYPE_CHECKING:
@@ -187,8 +188,8 @@ class Revision(Covered):
         help_text=_("Times, author and image texts it was saved with; see `context_of`."),
     )
 
-    title = models.CharField(_("headline"), max_length=200)
-    slug = models.CharField(_("slug"), max_length=200, blank=True)
+    title = models.CharField(_("headline"), max_length=TITLE_LENGTH)
+    slug = models.CharField(_("slug"), max_length=SLUG_LENGTH, blank=True)
     summary = models.CharField(_("summary"), max_length=500, blank=True)
     body = models.TextField(_("body"), blank=True)
     byline = models.CharField(_("byline"), max_length=120, blank=True)

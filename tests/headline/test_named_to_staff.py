@@ -18,8 +18,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from articles import publishing, releases
-from articles.audit.permissions import READ_WITH
 from articles.models import Article, Channel, Image, Notification, Release, Tag
+from articles.permissions import READ_WITH
 from articles.publishing import bulk
 from articles.publishing.previews import make_preview_link
 from articles.roles import Role
@@ -38,7 +38,7 @@ from tests.articles.factories import (
 )
 from tests.articles.image_files import make_image
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MARK = "Zebraquartz"
 SEES_ARTICLES = {

@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import UnfoldAction
 
 from articles import publishing
-from articles.audit import CHANGE, EDIT_ANY, allows
 from articles.desk.articles.changelist import BADGES, ArticleList
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.articles.history import HistoryScreens
@@ -40,6 +39,7 @@ from articles.desk.transitions import (
 from articles.exceptions import ArticleError, EditConflict, RevisionChanged
 from articles.models import Article, named_among_all
 from articles.pages import newest_number, newest_text
+from articles.permissions import CHANGE, EDIT_ANY, allows
 from articles.publishing import TIMES, Actor, drop_autosave, for_review, held_transitions, position
 from articles.workflow import TRANSITIONS, Input, Subject, Transition, is_possible
 from scheduling.services import read_database_clock

@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.views import ChangeList
 
-from articles.audit import allows
 from articles.desk.articles.filters import FILTERS
 from articles.desk.articles.saved_views import tabs
 from articles.desk.bulk.action import BULK_ACTIONS
@@ -25,8 +24,9 @@ from articles.desk.releases.members import add_to_release
 from articles.desk.retry import RetriedScreens
 from articles.desk.transitions import may_take, stage_of
 from articles.models import AT_RISK_WITHIN, Article, named
+from articles.permissions import allows
 from articles.releases import RIGHT
-from articles.text import spoken_briefly
+from articles.text import format_time_briefly
 from articles.workflow import Transition
 from scheduling.services import database_now
 
@@ -128,9 +128,9 @@ class ArticleList(RetriedScreens):
         if moment is None:
             return None
         if article.status not in Status.unapproved() or moment > article.asked_at + AT_RISK_WITHIN:
-            return spoken_briefly(moment)
+            return format_time_briefly(moment)
         mark = gettext("overdue") if moment <= article.asked_at else gettext("at risk")
-        return format_html('{} <strong class="desk-mark">{}</strong>', spoken_briefly(moment), mark)
+        return format_html('{} <strong class="desk-mark">{}</strong>', format_time_briefly(moment), mark)
 
     @admin.display(description=_("author"), ordering="author__username")
     def writer(self, article: Article) -> str:
@@ -140,7 +140,7 @@ class ArticleList(RetriedScreens):
     @admin.display(description=_("last modified"), ordering="updated_at")
     def changed(self, article: Article) -> str:
         """Time of the last change."""
-        return spoken_briefly(article.changed_at)
+        return format_time_briefly(article.changed_at)
 
     def has_schedule_release_permission(self, request: HttpRequest) -> bool:
         """Whether the user may add articles to releases."""

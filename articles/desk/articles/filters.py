@@ -115,7 +115,7 @@ def at_risk(articles: QuerySet[Any], now: datetime) -> QuerySet[Any]:
 class WhoseFilter(ChoiceFilter):
     """The user's own articles."""
 
-    title = gettext_lazy("author")
+    title = gettext_lazy("ownership")
     parameter_name = "whose"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:

@@ -51,7 +51,7 @@ from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
 from articles.releases import CREATED, JOINED, LEFT, RELEASED, TAKEN_BACK
 from articles.releases import FAILED as RELEASE_FAILED
 from articles.review import CHANGE_POLICY
-from articles.text import spoken_briefly, spoken_exactly
+from articles.text import format_time_briefly, format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
 
 NAMES: Mapping[str, str | Promise] = {
@@ -116,7 +116,7 @@ def history(subject: Article | Release) -> list[dict[str, str]]:
     return [
         {
             "about": entry.article_title,
-            "when": spoken_exactly(entry.at),
+            "when": format_time_exactly(entry.at),
             "name": name_of(entry.action),
             "who": entry.who,
             "change": " · ".join(entry.differences()),
@@ -161,7 +161,7 @@ class AuditAdmin(ModelAdmin):
     @admin.display(description=_("time"), ordering="at")
     def moment(self, entry: AuditEntry) -> str:
         """Time with UTC offset."""
-        return spoken_briefly(entry.at)
+        return format_time_briefly(entry.at)
 
     @admin.display(description=_("action"), ordering="action")
     def deed(self, entry: AuditEntry) -> str:

@@ -25,7 +25,7 @@ from articles.publishing import (
     set_embargo,
 )
 from articles.releases import lock_release, publish_release_now, schedule_release
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from scheduling.services import read_database_clock, retried
 
 LOOKED_AT = 50
@@ -116,7 +116,7 @@ def _what_happened(title: str, now_at: datetime | None, last: AuditEntry | None)
     words = {
         "title": title,
         "user": last.who if last and last.user_name else _("another user"),
-        "time": spoken_exactly(now_at) if now_at else "",
+        "time": format_time_exactly(now_at) if now_at else "",
     }
     if now_at is None:
         return _("%(user)s has removed the time of “%(title)s”. Nothing was changed.") % words

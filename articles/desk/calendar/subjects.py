@@ -9,15 +9,15 @@ from django.core.exceptions import ValidationError
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from articles.audit import allows
 from articles.desk.calendar import reschedule
 from articles.desk.calendar.entries import Kind
 from articles.desk.calendar.reschedule import Moment, time_of
 from articles.desk.transitions import may_take
 from articles.models import Article, Release
+from articles.permissions import allows
 from articles.publishing import Actor, possible_transitions
 from articles.releases import RIGHT
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
 from scheduling.services import read_database_clock
 
@@ -58,7 +58,7 @@ class Subject(ABC):
     @property
     def state(self) -> str:
         """Event and time."""
-        return f"{self.kind.label}: {spoken_exactly(self.time) if self.time else '—'}"
+        return f"{self.kind.label}: {format_time_exactly(self.time) if self.time else '—'}"
 
 
 class ArticleTime(Subject):

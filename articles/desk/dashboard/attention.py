@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from articles.audit import ADD, allows
 from articles.desk.transitions import may_take
 from articles.models import Article, Release, Update
+from articles.permissions import ADD, allows
 from articles.publishing import Actor
 from articles.workflow import Transition
 

@@ -22,11 +22,11 @@ from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from articles.audit import CHANGE, allows
 from articles.desk.articles.forms import ArticleForm
 from articles.exceptions import ArticleError
 from articles.models import Article, Autosave, PreviewLink, Text
 from articles.pages import newest_text, page_of_text, preview
+from articles.permissions import CHANGE, allows
 from articles.publishing import is_creator_authorised, make_preview_link, revoke_preview_link
 from scheduling.services import read_database_clock
 

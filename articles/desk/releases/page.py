@@ -17,7 +17,7 @@ from articles.desk.audit.admin import history
 from articles.desk.releases.forms import FITTING, NameForm, TimeForm
 from articles.models import Article, Release, ReleaseMember
 from articles.releases import Problem, members_without_texts
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, ReleaseTransition
 from scheduling.services import read_database_clock
 
@@ -98,7 +98,7 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
 def state(release: Release, now: Any) -> str:
     """One sentence: state of the release and what happens next."""
     moment = release.published_at or release.publish_at
-    values = {"time": spoken_exactly(moment) if moment else "—"}
+    values = {"time": format_time_exactly(moment) if moment else "—"}
     if release.status == Status.SCHEDULED and moment is not None and moment <= now:
         return gettext("It was due on %(time)s. No worker has started it yet.") % values
     return _SENTENCES[release.status]() % values

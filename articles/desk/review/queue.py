@@ -17,7 +17,7 @@ from articles.desk.transitions import may_take
 from articles.exceptions import ArticleError
 from articles.models import Article, QueuedArticle, named
 from articles.publishing import release_soft_lock, soft_lock
-from articles.text import spoken
+from articles.text import format_time
 from articles.workflow import Transition
 from scheduling.services import read_database_clock
 
@@ -87,7 +87,7 @@ class ReviewQueueAdmin(DecidingScreen):
     @admin.display(description=gettext_lazy("waiting since"), ordering="since")
     def waiting_since(self, article: QueuedArticle) -> str:
         """Time of the last change or submission."""
-        return spoken(article.since)  # type: ignore[attr-defined]
+        return format_time(article.since)  # type: ignore[attr-defined]
 
     @admin.display(description=gettext_lazy("reviewer"), ordering="soft_lock__user", empty_value="—")
     def reviewer(self, article: QueuedArticle) -> str | None:

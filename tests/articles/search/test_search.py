@@ -17,8 +17,7 @@ from django.test.utils import CaptureQueriesContext
 
 from articles import publishing
 from articles.listing.cursor import cursor_of
-from articles.models import Article, SearchEntry, Tag
-from articles.models.article import BODY_LENGTH
+from articles.models import BODY_LENGTH, Article, SearchEntry, Tag
 from articles.search import index, query, reconcile_index
 from articles.site.pagination import SIZE
 from tests.articles.factories import (
@@ -315,6 +314,7 @@ def test_a_cursor_filters_a_list_too_and_has_its_own_cache_entry() -> None:
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_two_of_the_longest_texts_are_indexed_together() -> None:
     """In one statement they would be longer than MariaDB takes, and a release with their updates never went out."""
     with transaction.atomic():
