@@ -23,6 +23,9 @@ from articles.permissions import ADD, CHANGE, allows
 from articles.publishing import Typed, drop_autosave, leave, mark_present, prune_autosaves, save_autosave
 from articles.text import format_time, zone_label
 
+AUTOSAVE_INTERVAL = 3
+"""Seconds after which the script saves what was typed since."""
+
 OFFERED = 5
 """Recovered drafts offered at once, latest first."""
 

@@ -33,7 +33,7 @@ Status = Article.Status
 HASTE = json.dumps({"SCHEDULING_BACKOFF": 0.05, "SCHEDULING_MAX_BACKOFF": 0.1})
 
 
-@pytest.mark.parametrize(("queue", "trouble"), zip(cycle(["redis", "database"]), ways()))
+@pytest.mark.parametrize(("queue", "trouble"), [*zip(cycle(["redis", "database"]), ways(), strict=False)])
 def test_work_due_in_an_outage_is_done_by_itself_after_it(
     start_manage: StartManage, queue: str, trouble: Trouble
 ) -> None:

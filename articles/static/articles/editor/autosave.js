@@ -2,7 +2,6 @@
 // browser stores it.
 import { announce, config, element, text as label } from "articles/editor/config";
 
-const AUTOSAVE_INTERVAL = 3000; // milliseconds
 const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked"];
 
 const form = document.getElementById("article_form");
@@ -104,7 +103,7 @@ let timer = null;
 const run = async () => {
     clearTimeout(timer);
     if (!sending) await save();
-    timer = setTimeout(run, AUTOSAVE_INTERVAL);
+    timer = setTimeout(run, config.autosaveInterval);
 };
 
 let isLeaving = false;
@@ -169,5 +168,5 @@ for (const banner of document.querySelectorAll("[data-unsaved]")) {
 
 if (config.urls.draft) {
     uploadStored().catch(() => {});
-    timer = setTimeout(run, AUTOSAVE_INTERVAL);
+    timer = setTimeout(run, config.autosaveInterval);
 }
