@@ -14,7 +14,7 @@ from tests.harness import Process
 
 ATTEMPTS = 4  # to fill a queue before its articles are due
 FIRST_LEAD = 4.0  # seconds for the first time, and per article:
-FIRST_LEAD_EACH = 0.002
+FIRST_LEAD_EACH = 0.001
 STARTING = 2.0  # seconds from the filled queue to the first due time at least, for the observer to start
 
 Segments = Sequence[tuple[int, float]]

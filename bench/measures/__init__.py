@@ -8,12 +8,14 @@ from bench.measures.pending import LARGE_PENDING, PENDING
 from bench.measures.promotion import PROMOTION
 from bench.measures.readers import READERS
 from bench.measures.recovery import RECOVERY
+from bench.measures.refreshing import REFRESHING
 from bench.measures.words import MATCHING
 from bench.measures.writing import WRITING
 
 MEASURES = (
     IDLE,
     BUSY,
+    REFRESHING,
     BURST,
     LARGE_BURST,
     WRITING,
