@@ -1,7 +1,7 @@
 """The built-in check of images: they decode, have a sane size and the claimed type, and hide no other content.
 
 Images of the library are files; in a text an image can also be a `data:` address. Images of other sites are not
-fetched. What an image shows is for a plug-in service to review, see `articles.review.pipeline`.
+fetched. What an image shows is for a review provider to say, see `articles.review.providers`.
 """
 
 from __future__ import annotations

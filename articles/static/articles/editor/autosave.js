@@ -1,5 +1,5 @@
-// Autosave: sends the form to the server every few seconds and before each save. While the server is unreachable, the
-// browser stores it.
+// Autosave: sends the form to the server before each save and every AUTOSAVE_INTERVAL seconds, which
+// articles/desk/editor/autosave.py sets. While the server is unreachable, the browser stores it.
 import { announce, config, element, text as label } from "articles/editor/config";
 
 const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked"];
