@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -54,7 +54,7 @@ def headline(servers: Servers) -> dict[str, Page]:
     """Headline with a database of its own."""
     env = servers.newsroom("readers", 0)
     addresses = servers.run("bench.reader_pages", "load", ARTICLES, env=env)
-    url = serve(partial(servers.start, env=env), "headline.wsgi")
+    url = serve(servers.start, "headline.wsgi", env)
     cache = servers.client(int(env["REDIS_CACHE_URL"].rpartition("/")[2]))
     return {
         OURS: Page(url + addresses["front page"], cache.flushdb),
@@ -66,7 +66,7 @@ def wagtail_site(servers: Servers) -> dict[str, Page]:
     """Wagtail with as many articles."""
     env = wagtail.environment(servers)
     servers.call_peer("-m", wagtail.PAGES, "live", ARTICLES, env=env)
-    url = serve(partial(servers.start_peer, env=env, cwd=_PEERS_FOLDER), "bench.peers.wagtail_site.wsgi")
+    url = serve(partial(servers.start_peer, cwd=_PEERS_FOLDER), "bench.peers.wagtail_site.wsgi", env)
     cache = servers.client(WAGTAIL)
     return {
         THEIRS: Page(f"{url}/", cache.flushdb),
@@ -76,15 +76,16 @@ def wagtail_site(servers: Servers) -> dict[str, Page]:
 
 def bare_view(servers: Servers) -> Page:
     """A view without middleware, run by Headline's Python."""
-    return Page(serve(servers.start, "bench.bare_view") + "/")
+    return Page(serve(servers.start, "bench.bare_view", {}) + "/")
 
 
-def serve(start: Callable[..., Process], application: str) -> str:
-    """Start gunicorn; returns its URL."""
+def serve(start: Callable[..., Process], application: str, env: Mapping[str, str]) -> str:
+    """Start gunicorn; returns its URL, which is the one that Headline's cache knows."""
     address = f"127.0.0.1:{free_port()}"
-    process = start("-m", "gunicorn", application, "--bind", address, *_GUNICORN)
+    site = {"SITE_URL": f"http://{address}"}
+    process = start("-m", "gunicorn", application, "--bind", address, *_GUNICORN, env={**env, **site})
     process.wait_for("Booting worker", 60)
-    return f"http://{address}"
+    return site["SITE_URL"]
 
 
 def measure(servers: Servers, page: Page, _round: int) -> Values:
