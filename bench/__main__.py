@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.measure import Measure, Results
 from bench.measures import MEASURES
-from bench.report import judged, medians, ratios, write
+from bench.report import judged, medians, ratios, write, write_section
 from bench.runner import run
 from bench.stand import Servers, machine
 from bench.versions import versions
@@ -28,11 +28,12 @@ def main() -> None:
     with Servers(scale=options.scale) as servers:
         used = versions(servers)
         print(f"{', '.join(measure.name for measure in chosen)} on {machine()}; {used}", flush=True)
+        write_section(options.page, "versions", f"Versions: {used}.")
         for measure in chosen:
             results = timed(measure, servers, options.rounds)
             failed += [f"{measure.name}: {name}" for name, rounds in results.items() if not rounds]
             if any(results.values()):
-                write(options.page, measure, results, note(options.rounds, options.scale, used))
+                write(options.page, measure, results, note(options.rounds, options.scale))
             else:
                 failed.append(measure.name)
     print(f"All took {(time.monotonic() - began) / 60:.1f} minutes; written to {options.page}")
@@ -75,10 +76,10 @@ def choose(names: str, *, large: bool) -> Sequence[Measure]:
     return [measure for measure in MEASURES if large or not measure.is_large]
 
 
-def note(rounds: int, scale: float, used: str) -> str:
-    """When, where and with what a section was measured."""
+def note(rounds: int, scale: float) -> str:
+    """When and where a section was measured."""
     scaled = "" if scale == 1 else f", counts × {scale:g}"
-    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {machine()}, up to {rounds} rounds{scaled}; {used}."
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {machine()}, up to {rounds} rounds{scaled}."
 
 
 if __name__ == "__main__":

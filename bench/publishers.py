@@ -21,7 +21,7 @@ Segments = Sequence[tuple[int, float]]
 """How many articles over how many seconds; 0 seconds are one instant."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Publisher:
     """Programs that publish due articles."""
 

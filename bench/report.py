@@ -20,7 +20,12 @@ def write(page: Path, measure: Measure, results: Results, note: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{measure.name}.svg").write_text(plot(measure, results), encoding="utf-8")
     text = section(measure, results, note, f"{folder.name}/{measure.name}.svg")
-    page.write_text(replaced(page.read_text(encoding="utf-8"), measure.name, text), encoding="utf-8")
+    write_section(page, measure.name, text)
+
+
+def write_section(page: Path, name: str, text: str) -> None:
+    """Replace the text between the markers of this name, or add both."""
+    page.write_text(replaced(page.read_text(encoding="utf-8"), name, text), encoding="utf-8")
 
 
 def replaced(page: str, name: str, text: str) -> str:

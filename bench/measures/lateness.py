@@ -18,7 +18,7 @@ published, hence after the commit. *Early* counts articles whose `published_at` 
 publishes real articles with audit entry, record and notification; each peer's task is one `UPDATE`."""
 
 HEADLINE = headline(1)
-SLOW = 2  # rounds for those that are far behind
+SLOW = 1  # rounds for those that are far behind
 
 
 def measure(servers: Servers, publisher: Publisher, plan: Mapping[int, float], _round: int) -> Values:

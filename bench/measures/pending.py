@@ -52,7 +52,8 @@ def pending(name: str, title: str, sizes: Sequence[int], *, is_large: bool) -> M
         scaled = [max(int(size * servers.scale), 1000) for size in sizes]
         databases = [newsroom(servers, number, size) for number, size in enumerate(scaled)]
         return [
-            Contestant(named(size), partial(measure, servers, env)) for size, env in zip(sizes, databases, strict=True)
+            Contestant(named(size), partial(measure, servers, env), rounds=3)
+            for size, env in zip(sizes, databases, strict=True)
         ]
 
     calls = ("add_task", "cancel_task", "poll of one")

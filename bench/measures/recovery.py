@@ -15,7 +15,7 @@ from bench.stand import Servers
 RATE, SECONDS = 100, 5.0  # articles a second, and for how long
 FAULT_AFTER = 2.0  # seconds after the first is due
 PATIENCE = 15.0  # seconds after the last is due
-ROUNDS = 2
+ROUNDS = 1
 HEADLINE = headline(2)
 
 DESCRIPTION = f"""\

@@ -62,7 +62,7 @@ def refreshing(seconds: float) -> Publisher:
 def contestants(servers: Servers) -> list[Contestant]:
     """Both intervals."""
     return [
-        Contestant(name, partial(measure, servers, refreshing(seconds)), rounds=3)
+        Contestant(name, partial(measure, servers, refreshing(seconds)), rounds=2)
         for name, seconds in INTERVALS.items()
     ]
 

@@ -9,6 +9,7 @@ from functools import partial
 from bench.measure import Contestant, Goal, Measure, Values
 from bench.stand import Servers
 
+ROUNDS = 3
 Environment = Mapping[str, str]
 
 
@@ -34,7 +35,7 @@ def by_size(
             servers.once(f"{name} {size}", partial(load, servers, number, size)) for number, size in enumerate(scaled)
         ]
         return [
-            Contestant(named, partial(_medians, servers, run, env, size))
+            Contestant(named, partial(_medians, servers, run, env, size), rounds=ROUNDS)
             for named, env, size in zip(sizes, environments, scaled, strict=True)
         ]
 
