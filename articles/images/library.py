@@ -249,7 +249,7 @@ def _past_review(image: Image) -> QuerySet[ImageUse]:
 
 def _check_words(image: Image) -> None:
     """Review the texts of an image of approved articles, which are not reviewed again. Raises `InvalidImage`."""
-    texts = Subject("", captions=[getattr(image, name) for name in sorted(SHOWN)])
+    texts = Subject({}, captions=[getattr(image, name) for name in sorted(SHOWN)])
     findings = review_words(texts).findings
     if findings and _past_review(image).exists():
         words = _(", ").join(f"“{finding.word}”" for finding in findings)

@@ -31,8 +31,8 @@ def trigger(vendor, name, event, table, condition, action):
     return f"{on} FOR EACH ROW BEGIN IF {condition} THEN {action} END IF; END"
 
 
-def triggers(vendor):
-    is_visible = f"NOT ({same(vendor, OTHERS, TEXTS)})"
+def triggers(vendor, texts=TEXTS):
+    is_visible = f"NOT ({same(vendor, OTHERS, texts)})"
     changed = f"(NEW.status IN {PASSED} OR OLD.status IN {PASSED}) AND ({is_visible} OR NOT ({same(vendor, SHOWING)}))"
     article = "articles_article"
     yield trigger(vendor, "feed_article_insert", "INSERT", article, f"NEW.status IN {VISIBLE}", note(vendor, "NEW"))

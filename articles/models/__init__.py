@@ -19,13 +19,14 @@ from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
 from articles.models.review import QueuedArticle, Review, ReviewPolicy, SoftLock
-from articles.models.revision import CONTEXT_TIMES, Revision, Text, context_of
+from articles.models.revision import CONTEXT_TIMES, Revision, context_of
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
 from articles.models.sensitive_word import LONGEST_WORD, Levels, SensitiveWord, WordListVersion, words_changed
 from articles.models.staff import named, named_among_all, named_apart
 from articles.models.tag import Tag
 from articles.models.tagging import Tagging
+from articles.models.text import LINES, Text
 from articles.models.update import Update
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "FeedHead",
     "Image",
     "ImageUse",
+    "LINES",
     "LONGEST_WORD",
     "Levels",
     "MAX_MEMBERS",

@@ -18,10 +18,11 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.last_modified import Dated, DatedQuerySet
 from articles.models.cover import Covered
-from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
-from articles.models.revision import Revision, Text, context_of
+from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH
+from articles.models.revision import Revision, context_of
+from articles.models.text import Text, TextLines
 from scheduling.fields import ExactCharField
-from scheduling.services import lock_by_ids, retried
+from scheduling.services import lock_by_ids, overdue_before, retried
 
 if TYPE_CHECKING:
     from articles.models.update import Update
@@ -31,9 +32,6 @@ Instant = datetime | Combinable
 
 AT_RISK_WITHIN = timedelta(hours=24)
 """How long before its time an unapproved article counts as at risk."""
-
-OVERDUE_AFTER = timedelta(seconds=5)
-"""How late a worker may store that an article is live before the article counts as overdue."""
 
 
 class ArticleQuerySet(DatedQuerySet["Article"]):
@@ -54,9 +52,9 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
         )
 
     def overdue(self, now: datetime) -> Self:
-        """Articles whose time is past, but that are not approved or not stored as live for `OVERDUE_AFTER`."""
+        """Articles whose time is past, but that are not approved or that no worker has stored as live in time."""
         missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
-        return self.filter(missed | Q(due_at(now - OVERDUE_AFTER), status__in=Article.Status.waiting()))
+        return self.filter(missed | Q(due_at(overdue_before(now)), status__in=Article.Status.waiting()))
 
     def tagged(self, tag: int | OuterRef) -> Self:
         """Articles with this tag; the newest are found by an index of `Tagging`."""
@@ -102,7 +100,7 @@ def over_at(now: Instant) -> Q:
     return Q(unpublish_at__lte=now)
 
 
-class Article(Covered, Dated):
+class Article(TextLines, Covered, Dated):
     """An article in any status.
 
     The columns hold the text that readers see once its time has come. Once it is approved, a new text is stored in its
@@ -148,7 +146,6 @@ class Article(Covered, Dated):
             """Its text was approved; a new text needs its own approval."""
             return *cls.visible(), cls.UNPUBLISHED
 
-    title = models.CharField(_("headline"), max_length=TITLE_LENGTH)
     slug = models.SlugField(
         _("slug"),
         max_length=SLUG_LENGTH,
@@ -156,7 +153,6 @@ class Article(Covered, Dated):
         blank=True,
         help_text=_("The last part of the URL. Leave empty to create it from the headline."),
     )
-    summary = models.CharField(_("summary"), max_length=500, blank=True)
     body = models.TextField(_("body"), blank=True, max_length=BODY_LENGTH)
     channel = models.ForeignKey(
         "articles.Channel",
@@ -175,7 +171,6 @@ class Article(Covered, Dated):
         related_name="articles",
         verbose_name=_("author"),
     )
-    byline = models.CharField(_("byline"), max_length=120, blank=True, help_text=_("Shown instead of the author."))
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.DRAFT)
     status_reason = models.CharField(_("reason"), max_length=500, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)

@@ -9,10 +9,10 @@ from datetime import datetime
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 
-from articles.models import CONTEXT_TIMES, Article, Image, Revision, Update
+from articles.models import CONTEXT_TIMES, Article, Image, Revision, Text, Update
 from articles.text import Passage, Piece, format_time_exactly, joined, passages, readable
 
-NAMES = ("title", "slug", "summary", "body", "byline", "channel", "tags", "cover_mode", "cover", "correction")
+NAMES = (*Text.FIELDS, "correction")
 
 
 def changed_fields(older: Revision, newer: Revision) -> list[str]:

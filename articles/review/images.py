@@ -23,7 +23,7 @@ from PIL import ImageFile
 
 from articles.models import Image
 from articles.review.findings import PASSED, Finding, Opinion, strictest
-from articles.review.text import Field, Subject
+from articles.review.text import BODY, Subject
 from articles.workflow import Verdict
 
 logger = logging.getLogger(__name__)
@@ -124,4 +124,4 @@ def _problems_of(image: Image) -> Iterator[Problem]:
 
 
 def _opinion(problem: Problem) -> Opinion:
-    return Opinion(problem.verdict, problem.message, (Finding(Field.BODY, message=problem.message),))
+    return Opinion(problem.verdict, problem.message, (Finding(BODY, message=problem.message),))

@@ -13,7 +13,7 @@ from articles.review import words
 from articles.review.findings import MOST_FINDINGS, Finding, Opinion, of_findings, strictest
 from articles.review.images import review_images
 from articles.review.providers import ask_providers
-from articles.review.text import Subject
+from articles.review.text import BODY, Subject
 from articles.workflow import Verdict
 
 logger = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def _find(matcher: words.Matcher, subject: Subject) -> Iterator[Finding]:
         for match in matcher.find(text)[:MOST_FINDINGS]:
             yield Finding(
                 field=field,
-                paragraph=_paragraph(text, match.start) if field.has_paragraphs else 0,
+                paragraph=_paragraph(text, match.start) if field == BODY else 0,
                 word=match.word,
                 level=match.level,
                 found=text[match.start : match.end][:MOST_FINDINGS],

@@ -123,7 +123,7 @@ def _shown(desk: Client) -> list[str]:
     for model in ("releasemember", "notice", "batch", "imageuse"):
         if _names(desk, "/admin/autocomplete/", model_name=model, **field):
             found.append(f"autocomplete {model}")
-    for registered in admin.site._registry:
+    for registered in filter(admin.site.is_registered, apps.get_models()):
         address = f"/admin/{registered._meta.app_label}/{registered._meta.model_name}/"
         chosen = {
             "action": "delete_selected",

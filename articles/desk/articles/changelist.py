@@ -23,7 +23,7 @@ from articles.desk.bulk.screens import recent, title_of
 from articles.desk.releases.members import add_to_release
 from articles.desk.retry import RetriedScreens
 from articles.desk.transitions import may_take, stage_of
-from articles.models import AT_RISK_WITHIN, Article, named
+from articles.models import AT_RISK_WITHIN, LINES, Article, named
 from articles.permissions import allows
 from articles.releases import RIGHT
 from articles.text import format_time_briefly
@@ -157,7 +157,7 @@ _NEWER = ("update__approved__title", "update__draft__title")
 
 def _having(word: str) -> Q:
     tagged = Article.tags.through.objects.filter(tag__name__icontains=word).values("article")
-    columns = ("title", "summary", "byline", "author__first_name", "author__last_name", "author__username", *_NEWER)
+    columns = (*LINES, "author__first_name", "author__last_name", "author__username", *_NEWER)
     found = Q(pk__in=tagged)
     for column in columns:
         found |= Q(**{f"{column}__icontains": word})

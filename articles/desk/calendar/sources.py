@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import F, Q, QuerySet
 from django.urls import reverse
@@ -15,10 +15,9 @@ from articles.desk.calendar.entries import Entry, Kind, Mark
 from articles.desk.calendar.reschedule import Moment
 from articles.models import Article, Release, ReleaseMember, Update, named
 from articles.workflow import TO_COME, WAITING
+from scheduling.services import overdue_before
 
 Status = Article.Status
-GRACE = timedelta(seconds=5)
-"""Time after which an entry is overdue; the same as for the engine's alarm."""
 _NAMES = ("channel__name", "author__username", "author__first_name", "author__last_name")
 COLUMNS = ("title", "status", "publish_at", "embargo_until", "unpublish_at", "published_at", "updated_at", *_NAMES)
 FREE = Q(embargo_until__isnull=True) | Q(embargo_until__lte=F("publish_at"))
@@ -144,7 +143,7 @@ def release_entry(release: Release, collector: Collector) -> Entry:
 
 def _marks(at: datetime, collector: Collector, *, is_approved: bool) -> tuple[Mark, ...]:
     at_risk = () if is_approved else (Mark.AT_RISK,)
-    overdue = (Mark.OVERDUE,) if at <= collector.now - GRACE else ()
+    overdue = (Mark.OVERDUE,) if at <= overdue_before(collector.now) else ()
     return (*at_risk, *overdue)
 
 

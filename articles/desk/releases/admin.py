@@ -22,7 +22,7 @@ from articles import releases
 from articles.desk.parse_int import whole_number
 from articles.desk.releases.forms import NameForm, TimeForm
 from articles.desk.releases.members import report, take_in
-from articles.desk.releases.page import BADGES, TRANSITIONS, page_of, question, state
+from articles.desk.releases.page import BADGES, FUNCTIONS, page_of, question, state
 from articles.exceptions import ArticleError
 from articles.models import Article, Release, ReleaseMember, named
 from articles.permissions import allows
@@ -164,14 +164,14 @@ class ReleaseAdmin(ModelAdmin):
     def ask(self, request: HttpRequest, pk: int, transition: str) -> HttpResponse:
         """Confirmation page of a transition; POST makes it."""
         release = self._release(request, pk)
-        if transition not in TRANSITIONS:
+        if transition not in FUNCTIONS:
             raise Http404
         taken = ReleaseTransition(transition)
         if request.method != "POST":
             return self._shown(
                 request, "confirm", {"original": release, "release": release, **question(taken, release)}
             )
-        answer = self._do(request, release, lambda: TRANSITIONS[taken](release, by=request.user))
+        answer = self._do(request, release, lambda: FUNCTIONS[taken](release, by=request.user))
         return redirect("admin:articles_release_changelist") if release.pk is None else answer
 
     def has_add_permission(self, request: HttpRequest) -> bool:

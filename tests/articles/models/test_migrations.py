@@ -10,10 +10,23 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.db import connection
+from django.db.migrations import AddField, Migration
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import CharField
 from django.utils import timezone
 
-from articles.models import Article, AuditEntry, BulkAction, NotificationPreference, PreviewLink, Revision, SavedView
+from articles.models import (
+    Article,
+    AuditEntry,
+    BulkAction,
+    NotificationPreference,
+    PendingChange,
+    PreviewLink,
+    Revision,
+    SavedView,
+    Text,
+)
+from articles.models.base.column_triggers import with_triggers
 from articles.roles import Role
 from tests.articles.factories import make_member
 
@@ -80,3 +93,25 @@ def test_stored_values_are_kept_and_get_the_standard_terms() -> None:
     assert again.get_all_permissions() == rights
     assert again.has_perms(["articles.retract_article", "articles.add_sensitiveword", "articles.edit_any_image"])
     assert Permission.objects.get(codename="retract_article").name == "Can retract articles, and undo that"
+
+
+def test_a_text_column_that_is_added_is_watched_by_the_change_feed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Text, "NAMES", Text.NAMES | {"second_byline"})
+    article = Article.objects.create(title="A", status=Article.Status.PUBLISHED, publish_at=timezone.now())
+    field = CharField(max_length=9, default="")
+    kind = type("Trial", (Migration,), {"operations": with_triggers(AddField("article", "second_byline", field))})
+    migration: Migration = kind("trial", "articles")
+    before = MigrationExecutor(connection).loader.project_state()
+    with connection.schema_editor() as editor:
+        migration.apply(before.clone(), editor)
+    try:
+        PendingChange.objects.all().delete()
+        for name in ("second_byline", "title"):
+            with connection.cursor() as cursor:
+                cursor.execute(f"UPDATE articles_article SET {name} = 'z' WHERE id = %s", [article.pk])  # noqa: S608
+        assert [change.is_visible for change in PendingChange.objects.all()] == [True, True]
+    finally:
+        with connection.schema_editor() as editor:
+            migration.unapply(before, editor)
+    Article.objects.filter(pk=article.pk).update(title="B")
+    assert PendingChange.objects.count() == 3

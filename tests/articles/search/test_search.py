@@ -179,6 +179,15 @@ def test_changes_that_bypass_the_index_are_reconciled(manage: Manage) -> None:
     assert not SearchEntry.objects.exists()
 
 
+def test_a_text_written_by_a_statement_is_indexed_by_the_next_run() -> None:
+    article = live()
+    seen = article.updated_at
+    Article.objects.filter(pk=article.pk).update(title="Harbour tunnel closed")
+    assert reconcile_index() == 1
+    assert (found("bridge"), found("tunnel")) == ([], ["Harbour tunnel closed"])
+    assert Article.objects.get().updated_at > seen, "an editor who has the form open gets a conflict"
+
+
 def test_articles_about_to_go_live_are_indexed_by_the_next_run() -> None:
     Article.objects.bulk_create([Article(title=HARBOUR, status=APPROVED, publish_at=soon(seconds=1))])
     assert reconcile_index() == 0
@@ -199,7 +208,7 @@ def test_pages_of_results_are_complete_with_equal_times_and_ranks() -> None:
         text = Client().get(f"/search/{address}")
         page = text.context["page"]
         seen += [article.title for article in page.articles]
-        address = f"?q=rain&before={page.last.pk}" if page.last else ""
+        address = f"?{text.context['older']}" if page.last else ""
     expected = [*titles[:SIZE][::-1], *titles[SIZE:][::-1]]
     assert seen == expected
     response, listed = Client().get("/api/v1/articles/?q=rain&page_size=30").json(), []

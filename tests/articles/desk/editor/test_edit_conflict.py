@@ -26,8 +26,8 @@ BODY = "<p>One</p><p>Two</p><p>Three</p>"
 class Second:
     """Alice, who opened the form before Bob saved, and saves after him."""
 
-    def __init__(self, article: Article, **typed: Any) -> None:
-        self.client, self.address = logged_in(make_editor()), form_address(article)
+    def __init__(self, article: Article, name: str = "alice", **typed: Any) -> None:
+        self.client, self.address = logged_in(make_editor(name)), form_address(article)
         self.sent = {**form_of(self.client, article), **typed, "_save": "1"}
 
     def save(self, **more: Any) -> Any:
