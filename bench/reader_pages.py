@@ -1,4 +1,4 @@
-"""Child of the benchmarks: stores a newsroom, or measures pages without the cache; prints JSON.
+"""Child of `bench.readers`: stores a newsroom, or measures pages without the cache; prints JSON.
 
 `reader_pages load ARTICLES` or `reader_pages cold REPETITIONS`.
 """
