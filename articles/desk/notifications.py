@@ -21,6 +21,7 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.widgets import CHECKBOX_CLASSES
 
+from articles.desk.bounded import CappedPaginator
 from articles.models import Notification, NotificationPreference
 from articles.text import format_time
 from scheduling.services import database_now
@@ -84,6 +85,7 @@ class NotificationAdmin(ModelAdmin):
     list_filter = ["kind", ("read_at", admin.EmptyFieldListFilter)]
     list_per_page = 50
     ordering = ["-at"]
+    paginator = CappedPaginator
     show_full_result_count = False
 
     def get_urls(self) -> list[URLPattern]:

@@ -17,6 +17,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.last_modified import Dated, DatedQuerySet
+from articles.models.base.limited_union import in_any
 from articles.models.cover import Covered
 from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH
 from articles.models.revision import Revision, context_of
@@ -55,6 +56,12 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
         """Articles whose time is past, but that are not approved or that no worker has stored as live in time."""
         missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
         return self.filter(missed | Q(due_at(overdue_before(now)), status__in=Article.Status.waiting()))
+
+    def needing_review(self) -> Self:
+        """Articles and updates that a reviewer has to decide; both are found by their own index."""
+        own = Article.objects.filter(status=Article.Status.MANUAL_REVIEW)
+        updates = Article.objects.filter(update__draft__isnull=False, update__status=Article.Status.MANUAL_REVIEW)
+        return self.filter(pk__in=in_any(own.values("pk"), updates.values("pk")))
 
     def tagged(self, tag: int | OuterRef) -> Self:
         """Articles with this tag; the newest are found by an index of `Tagging`."""

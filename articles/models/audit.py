@@ -24,6 +24,9 @@ from articles.text import format_time_briefly, format_time_exactly
 
 SHOWN_WORDS = 5
 
+LATEST = 5_000
+"""Entries that may be committed before one with a lower id."""
+
 
 class AppendOnly(Exception):
     """The audit log cannot be changed or deleted."""
@@ -43,6 +46,11 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
     def latest_first(self) -> Self:
         """Latest first."""
         return self.order_by("-id")
+
+    def version(self) -> tuple[int, int]:
+        """Differs after any other entry was committed, also one whose transaction began before that of the last one."""
+        last = self.aggregate(last=models.Max("id"))["last"] or 0
+        return last, self.filter(id__gt=last - LATEST).count()
 
     def with_names(self) -> Self:
         """With the users' present names; an entry stores the username of its time."""

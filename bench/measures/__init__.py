@@ -2,6 +2,7 @@
 
 from bench.measures.burst import BURST, LARGE_BURST
 from bench.measures.calendar import CALENDAR
+from bench.measures.desk import DESK
 from bench.measures.lateness import BUSY, IDLE
 from bench.measures.pages import PAGES
 from bench.measures.pending import LARGE_PENDING, PENDING
@@ -24,6 +25,7 @@ MEASURES = (
     READERS,
     PAGES,
     CALENDAR,
+    DESK,
     RECOVERY,
     PROMOTION,
     MATCHING,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from bench.measure import Goal
-from bench.measures.sizes import Environment, by_size
+from bench.measures.sizes import Environment, by_size, print_walks
 from bench.rows import multiply
 from bench.stand import Servers
 from tests.harness import connect
@@ -47,13 +46,6 @@ def load(servers: Servers, number: int, size: int) -> Environment:
     connection.close()
     print_walks(servers.run("bench.search_costs", "plans", env=env))
     return env
-
-
-def print_walks(plans: Sequence[Mapping[str, Any]]) -> None:
-    """Print the statements that walk over many rows."""
-    for plan in plans:
-        if plan["bad"]:
-            print(f"  walks over {plan['rows']} rows: {plan['work']}: {plan['statement']} ({plan['extra']})")
 
 
 _CAST = """

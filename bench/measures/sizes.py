@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from bench.measure import Contestant, Goal, Measure, Values
 from bench.stand import Servers
@@ -50,3 +51,10 @@ def _medians(
     _round: int,
 ) -> Values:
     return {name: statistics.median(costs) for name, costs in run(servers, env, size).items()}
+
+
+def print_walks(plans: Sequence[Mapping[str, Any]]) -> None:
+    """Print the statements that walk over many rows."""
+    for plan in plans:
+        if plan["bad"]:
+            print(f"  walks over {plan['rows']} rows: {plan['work']}: {plan['statement']} ({plan['extra']})")

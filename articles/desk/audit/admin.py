@@ -14,7 +14,6 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 
 from articles.audit import (
     ADD_GROUP,
@@ -45,6 +44,7 @@ from articles.audit import (
     UPDATED,
 )
 from articles.desk.audit.details import details_of
+from articles.desk.bounded import BoundedAdmin
 from articles.images import CHANGE_IMAGE, DELETE_IMAGE, UPLOAD
 from articles.models import Article, AuditEntry, Release
 from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
@@ -140,7 +140,7 @@ class ActionFilter(admin.SimpleListFilter):
 
 
 @admin.register(AuditEntry)
-class AuditAdmin(ModelAdmin):
+class AuditAdmin(BoundedAdmin):
     """The audit log, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` filter it."""
 
     keeps_history = False  # it is the history
@@ -154,7 +154,7 @@ class AuditAdmin(ModelAdmin):
     list_filter = ["source", ActionFilter, ("at", admin.DateFieldListFilter)]
     list_per_page = 50
     ordering = ["-id"]
-    show_full_result_count = False
+    indexed_orders = ("id", "at")
     search_fields = ["article_title", "release_name", "user_name"]
     search_help_text = _("Headline, release or user")
 
