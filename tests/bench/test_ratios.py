@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 ROUNDS = 3
 BATCH = 500
 SMALL, LARGE = 1000, 4000
-OF_RAW_SQL = 0.15
-"""Least part of the rate of hand-written SQL for the same rows; on a quiet machine it is several times as much."""
+OF_RAW_SQL = 0.25
+"""Least part of the rate of hand-written SQL for the same rows; measured: half of it."""
 FLATNESS = 0.6
 """Least part of a small burst's rate that a large one has."""
 
