@@ -23,15 +23,17 @@ def by_size(
     load: Callable[[Servers, int, int], Environment],
     run: Callable[[Servers, Environment, int], Mapping[str, Sequence[float]]],
     goals: Sequence[Goal] = (),
+    least: int = 10,
     is_large: bool = False,
 ) -> Measure:
     """A measure with a contestant for each size, by its name.
 
     `load` makes a database from its number and size, and `run` returns the milliseconds of all repetitions by call.
+    A quick look has at least `least` rows.
     """
 
     def contestants(servers: Servers) -> list[Contestant]:
-        scaled = [servers.sized(size) for size in sizes.values()]
+        scaled = [max(servers.sized(size), least) for size in sizes.values()]
         environments = [
             servers.once(f"{name} {size}", partial(load, servers, number, size)) for number, size in enumerate(scaled)
         ]
