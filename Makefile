@@ -2,6 +2,8 @@
 
 PORT ?= 8000
 SITE_URL ?= http://127.0.0.1:$(PORT)
+BENCH_ROUNDS ?= 5
+BENCH_SCALE ?= 1
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
@@ -10,7 +12,7 @@ ON_EVERY_DATABASE := tests/articles tests/scheduling $(addprefix tests/headline/
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench chaos screens clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos screens clean packages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -41,15 +43,12 @@ lint: packages .venv/test  ## style, types, import order, migrations and transla
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	for po in $$(find . -name '*.po' -not -path './.venv/*'); do msgfmt --check -o - $$po | cmp - $${po%.po}.mo || exit 1; done
 
-bench: packages .venv/test  ## how late, how many
-	$(BIN)/python -m bench.lateness
-	$(BIN)/python -m bench.promote
-	$(BIN)/python -m bench.scale
-	$(BIN)/python -m bench.words
-	$(BIN)/python -m bench.search
-	$(BIN)/python -m bench.calendar
-	$(BIN)/python -m bench.readers
-	$(BIN)/python -m bench.desk
+bench: packages .venv/test .venv-bench/bench  ## how late, how many, beside peers; MEASURES=burst,idle BENCH_ROUNDS=2 BENCH_SCALE=0.05 BENCH_LARGE=on
+	@.ci/packages wrk
+	$(BIN)/python -m bench --measures=$(MEASURES) --rounds=$(BENCH_ROUNDS) --scale=$(BENCH_SCALE) $(if $(BENCH_LARGE),--large)
+
+bench-short: packages .venv/test  ## the ratios that the tests check, too
+	$(BIN)/pytest tests/bench/test_ratios.py
 
 chaos: packages .venv/test  ## the long fault proof: killed workers, lost servers, wrong clocks
 	$(BIN)/pytest -m chaos tests/chaos
@@ -58,7 +57,7 @@ screens: packages .venv/test  ## screenshots of all screens in var/screens; SCRE
 	TEST_DATABASE=sqlite $(BIN)/pytest -m screens tests/screens
 
 clean:  ## remove what can be made again; var/ with the newsroom's data stays
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 packages:
@@ -79,3 +78,9 @@ packages:
 .venv/test: requirements.txt requirements-dev.txt | .venv/bin/pip
 	$(PIP) install --use-pep517 -r requirements-dev.txt
 	@touch $@ .venv/run
+
+# The peers of the benchmarks, which need other versions.
+.venv-bench/bench: requirements-bench.txt | .venv/bin/pip
+	@$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/pip --disable-pip-version-check --quiet install --use-pep517 -r requirements-bench.txt
+	@touch $@

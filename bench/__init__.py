@@ -1,4 +1,5 @@
-"""Benchmarks on servers of their own: `make bench`, or one by one as `python -m bench.lateness`.
+"""Benchmarks of Headline and its peers on servers of their own: `make bench`, or `python -m bench --measures=burst`.
 
-Each prints what it measured and how, and keeps the figures as JSON under `var/bench/`.
+`measures` holds what is measured, `publishers` who takes part, `peers` the peers' programs. Results go to
+docs/benchmarks.md.
 """

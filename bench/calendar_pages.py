@@ -1,4 +1,4 @@
-"""Asks one newsroom for pages of its calendar and prints their costs as JSON: for `bench.calendar`."""
+"""Asks one newsroom for pages of its calendar and prints their costs as JSON: for the benchmarks."""
 
 from __future__ import annotations
 

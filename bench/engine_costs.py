@@ -1,4 +1,4 @@
-"""Child of `bench.scale`: costs of calls of the engine in milliseconds, as JSON."""
+"""Child of the benchmarks: costs of calls of the engine in milliseconds, as JSON."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""Percentiles and a table."""
+"""Percentiles, spread, ratios and a text table."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 
 def percentile(values: Sequence[float], part: float) -> float:
@@ -12,12 +14,37 @@ def percentile(values: Sequence[float], part: float) -> float:
     return ordered[max(math.ceil(part * len(ordered)), 1) - 1]
 
 
-def summary(values: Sequence[float]) -> dict[str, float]:
-    """Count, how many are negative, and the usual percentiles, rounded to hundredths."""
-    parts = {"p50": 0.5, "p99": 0.99, "max": 1.0}
-    return {"n": len(values), "early": sum(value < 0 for value in values)} | {
-        name: round(percentile(values, part), 2) for name, part in parts.items()
-    }
+@dataclass(frozen=True)
+class Spread:
+    """The median of some rounds and their extremes."""
+
+    median: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread | None:
+        """The spread of the values, None without any."""
+        return cls(statistics.median(values), min(values), max(values)) if values else None
+
+    def __str__(self) -> str:
+        if self.least == self.most:
+            return short(self.median)
+        return f"{short(self.median)} ({short(self.least)}–{short(self.most)})"
+
+
+def short(value: float) -> str:
+    """Three significant digits, and separators in thousands."""
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    digits = 2 - math.floor(math.log10(abs(value)))
+    return f"{value:.{min(digits, 3)}f}".rstrip("0").rstrip(".")
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
+    """The median of the ratios of each round, so that a slow minute of the machine hits both; None without any."""
+    pairs = [one / other for one, other in zip(ours, theirs, strict=False) if other]
+    return statistics.median(pairs) if pairs else None
 
 
 def table(rows: Sequence[Sequence[object]], headings: Sequence[str]) -> str:

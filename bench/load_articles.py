@@ -1,7 +1,7 @@
-"""Child of the benchmarks: stores articles that are due from an instant on; prints the first id and how long it took.
+"""Child of the benchmarks: stores approved articles that are due from an instant on; prints the id of the first.
 
-With tasks it goes the ways an editor's work takes: `Article.save()` for different times, `schedule_many` for one.
-Without, for another scheduler, only the rows are written. Ids ascend in the order in which articles are due.
+`load_articles DUE COUNT:SECONDS...` spreads each COUNT over its SECONDS (0: one instant), one segment after the other
+with a second between. Ids ascend in the order in which articles are due. Their author is notified of each.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,63 +18,56 @@ import django
 django.setup()
 
 from django.contrib.auth import get_user_model  # noqa: E402 (models need a Django that is set up)
+from django.db import transaction  # noqa: E402
 
 from articles.models import Article  # noqa: E402
-from articles.publishing import schedule_many  # noqa: E402
+from articles.publishing import sync_tasks  # noqa: E402
+from bench.texts import BODY  # noqa: E402
 
-BODY = "<p>" + "All the news that is fit to be measured. " * 50 + "</p>"
+PAGE = 1000
+PAUSE = 1.0  # seconds between two segments
 
 
 def main() -> None:
     """Read the arguments, store, report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--due", type=float, required=True, help="epoch seconds of the first")
-    parser.add_argument("--over", type=float, default=0.0, help="seconds over which they spread; 0: one instant")
-    parser.add_argument("--without-tasks", action="store_true")
+    parser.add_argument("due", type=float, help="epoch seconds of the first")
+    parser.add_argument("segments", nargs="+", metavar="COUNT:SECONDS")
+    parser.add_argument("--without-tasks", action="store_true", help="only the rows, for another scheduler")
     options = parser.parse_args()
-    author = get_user_model().objects.create_superuser(f"author-{time.time_ns()}")
-    articles = make(options.count, options.due, options.over, author)
-    began = time.monotonic()
-    if options.without_tasks:
-        Article.objects.bulk_create(articles, batch_size=1000)
-    elif options.over:
-        for article in articles:
-            article.save()
-    else:
-        schedule_at_once(articles, author)
-    took = time.monotonic() - began
-    first = Article.objects.filter(publish_at__gte=moment(options.due)).order_by("pk")[0].pk
-    print(json.dumps({"first_id": first, "seconds": round(took, 2)}))  # noqa: T201
+    author, _ = get_user_model().objects.get_or_create(username="author", defaults={"email": "author@example.com"})
+    times = list(instants(options.due, options.segments))
+    pages = [times[start : start + PAGE] for start in range(0, len(times), PAGE)]
+    print(json.dumps(min(store(page, author, with_tasks=not options.without_tasks) for page in pages)))
 
 
-def make(count: int, due: float, over: float, author: Any) -> list[Article]:
-    """Approved articles of one author, who is notified of each; times are random but the same in every run."""
-    spread = random.Random(count)  # noqa: S311 (a benchmark wants no secrets)
-    times = sorted(due + spread.uniform(0, over) for _ in range(count))
-    return [
+def instants(due: float, segments: Sequence[str]) -> list[datetime]:
+    """The due times, random but the same in every run."""
+    times, begin = list[datetime](), due
+    for segment in segments:
+        count, seconds = segment.split(":")
+        spread = random.Random(count)
+        offsets = sorted(spread.uniform(0, float(seconds)) for _ in range(int(count)))
+        times += [datetime.fromtimestamp(begin + offset, UTC) for offset in offsets]
+        begin += float(seconds) + PAUSE
+    return times
+
+
+@transaction.atomic
+def store(times: Sequence[datetime], author: Any, *, with_tasks: bool) -> int:
+    """Insert an article for each time; returns the id of the first."""
+    rows = [
         Article(
             title=f"Headline {number}", slug=f"headline-{number}", summary="In short.", body=BODY,
-            status=Article.Status.APPROVED, publish_at=moment(at), author=author,
+            status=Article.Status.APPROVED, publish_at=at, author=author,
         )
         for number, at in enumerate(times)
     ]  # fmt: skip
-
-
-def schedule_at_once(articles: list[Article], editor: Any) -> None:
-    """Store them without a time, then give all of them the same one."""
-    publish_at = articles[0].publish_at
-    assert publish_at is not None
-    for article in articles:
-        article.publish_at = None
-    Article.objects.bulk_create(articles, batch_size=1000)
-    waiting = Article.objects.filter(publish_at=None, status=Article.Status.APPROVED)
-    schedule_many(waiting.only("pk"), publish_at=publish_at, by=editor)
-
-
-def moment(timestamp: float) -> datetime:
-    """An aware datetime in UTC."""
-    return datetime.fromtimestamp(timestamp, UTC)
+    Article.objects.bulk_create(rows)
+    ids = list(Article.objects.order_by("-pk").values_list("pk", flat=True)[: len(rows)])
+    if with_tasks:
+        sync_tasks(ids)
+    return min(ids)
 
 
 if __name__ == "__main__":

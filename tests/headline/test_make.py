@@ -26,6 +26,7 @@ def test_make_alone_lists_every_command() -> None:
         "test-fast",
         "lint",
         "bench",
+        "bench-short",
         "chaos",
         "screens",
         "clean",

@@ -105,7 +105,7 @@ def test_due_members_all_become_ready_none_twice(keys: Keys, travel: Travel) -> 
 
 
 def test_very_many_are_moved_in_few_round_trips(own_redis: redis.Redis, travel: Travel) -> None:
-    """R1.8; bench/promote.py shows how much faster that is than one by one."""
+    """R1.8; the measure `promotion` of the benchmarks shows how much faster that is than one by one."""
     count = 10_000
     spread(count, seconds=60)
     travel(91)

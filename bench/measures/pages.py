@@ -1,48 +1,30 @@
-"""Cost of search among many articles compared with few: `python -m bench.search`.
-
-Two databases on one durable MariaDB are asked in turn for the same pages of search, feeds, sitemaps and lists. Texts
-are random words, some of which stand in so many articles whatever the size, others in a part of all.
-"""
+"""Cost of readers' pages without the cache, with few and very many live articles."""
 
 from __future__ import annotations
 
-import argparse
-import statistics
-from collections import defaultdict
-from typing import Any
+import operator
+from collections.abc import Mapping, Sequence
 
-from bench.figures import table
+from bench.measure import Goal
+from bench.measures.sizes import Environment, by_size, print_walks
 from bench.rows import multiply
-from bench.stand import machine, save, stand
-from tests.harness import Stand, base_dir, connect
+from bench.stand import Servers
+from tests.harness import connect
+
+FEW, MANY = "10,000 articles", "1,000,000 articles"
+REPETITIONS = 3
+FIRST_DATABASE = 14
+
+DESCRIPTION = """\
+Milliseconds of server time for readers' pages, lists and searches on a cache miss, by the number of live articles."""
 
 YEARS = 10 * 365 * 24 * 3600  # seconds over which the articles spread
 WORDS = 40  # of one text, drawn from 20,000 with the common ones far more often
 
 
-def main() -> None:
-    """Load, measure in turn, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--few", type=int, default=10_000)
-    parser.add_argument("--many", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--repetitions", type=int, default=10, help="calls in each round")
-    options = parser.parse_args()
-    print(f"{options.few} and {options.many} articles on {machine()}.\n")
-    with stand() as servers:
-        sizes = {size: database(servers, size) for size in (options.few, options.many)}
-        costs = measure(servers, sizes, options.rounds, options.repetitions)
-        plans = servers.run("bench.search_costs", "plans", env=sizes[options.many])
-    print(report(costs, plans, options.few, options.many))
-    print(f"Saved in {save('search', {'costs': costs, 'plans': plans}).relative_to(base_dir)}")
-
-
-def database(servers: Stand, size: int) -> dict[str, str]:
-    """A database with so many live articles; returns the environment of processes that work on it."""
-    name = f"search_{size}"
-    servers.rows(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
-    env = {"DATABASE_URL": servers.mariadb.url.rpartition("/")[0] + f"/{name}", "REDIS_URL": "", "REDIS_CACHE_URL": ""}
-    servers.call("manage.py", "migrate", "--verbosity", "0", env=env)
+def load(servers: Servers, number: int, size: int) -> Environment:
+    """A newsroom with so many live articles."""
+    env = servers.newsroom(f"pages_{size}", FIRST_DATABASE + number) | {"REDIS_URL": "", "REDIS_CACHE_URL": ""}
     servers.call("manage.py", "shell", "-c", _CAST, env=env)
     connection = connect(env["DATABASE_URL"])
     with connection.cursor() as cursor:
@@ -62,6 +44,7 @@ def database(servers: Stand, size: int) -> dict[str, str]:
         for statement in _ROWS:
             cursor.execute(statement.format(size=size, words=_words()))
     connection.close()
+    print_walks(servers.run("bench.search_costs", "plans", env=env))
     return env
 
 
@@ -108,32 +91,19 @@ def _words() -> str:
     return ", ".join(f"' qw', FLOOR(POW(RAND(seq * {number}), 3) * 20000)" for number in range(1, WORDS + 1))
 
 
-def measure(servers: Stand, sizes: dict[int, dict[str, str]], rounds: int, repetitions: int) -> dict[int, Any]:
-    """Medians of each cost in milliseconds, by number of articles."""
-    samples: dict[int, defaultdict[str, list[float]]] = {size: defaultdict(list) for size in sizes}
-    for _ in range(rounds):
-        for size, env in sizes.items():
-            for name, costs in servers.run("bench.search_costs", repetitions, env=env).items():
-                samples[size][name] += costs
-    return {
-        size: {name: round(statistics.median(costs), 2) for name, costs in named.items()}
-        for size, named in samples.items()
-    }
+def run(servers: Servers, env: Environment, _size: int) -> Mapping[str, Sequence[float]]:
+    """Milliseconds of each page."""
+    costs: Mapping[str, Sequence[float]] = servers.run("bench.search_costs", REPETITIONS, env=env)
+    return costs
 
 
-def report(costs: dict[int, Any], plans: list[dict[str, Any]], few: int, many: int) -> str:
-    """Tables of the costs, and of plans that read many rows."""
-    compared = [
-        (name, costs[few][name], costs[many][name], f"{costs[many][name] / costs[few][name]:.1f}")
-        for name in costs[few]
-    ]
-    bad = [plan for plan in plans if plan["bad"]]
-    lines = [
-        f"BAD: {plan['work']}: {plan['statement']} ({plan['type']}, {plan['rows']} rows, {plan['extra']})"
-        for plan in bad
-    ]
-    return "\n".join([table(compared, ("median ms", str(few), str(many), "ratio")), "", *lines, ""])
-
-
-if __name__ == "__main__":
-    main()
+PAGES = by_size(
+    "pages",
+    "Readers' pages with a million articles",
+    DESCRIPTION,
+    sizes={FEW: 10_000, MANY: 1_000_000},
+    load=load,
+    run=run,
+    goals=[Goal(page, MANY, operator.le, 2, FEW) for page in ("front page", "article", "page of a channel, far on")],
+    is_large=True,
+)

@@ -1,53 +1,38 @@
-"""Cost of the newsroom's lists with many articles compared with few: `python -m bench.desk`.
+"""Cost of the newsroom's lists with few and very many articles.
 
-Newsrooms of different sizes on one durable MariaDB are asked in turn for the same pages. Nineteen of twenty articles
-are published; each has an audit entry and a task record, and one of twenty a pending task.
+Nineteen of twenty articles are published; each has an audit entry and a task record, and one of twenty a pending task.
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
-from collections import defaultdict
+import operator
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.figures import table
+from bench.measure import Goal
+from bench.measures.sizes import Environment, by_size, print_walks
 from bench.rows import multiply
-from bench.stand import machine, save, stand
-from tests.harness import Stand, base_dir, connect
+from bench.stand import Servers
+from tests.harness import connect
 
+FEW, MANY = "1,000 articles", "1,000,000 articles"
 YEARS = 10 * 365 * 24 * 3600  # seconds over which the articles spread
+REPETITIONS = 5
+FIRST_DATABASE = 18
 
-TABLES = ("articles_article", "articles_auditentry", "articles_notification", "taskinfo", "taskinfo_logs")
-
-
-def main() -> None:
-    """Load, measure in turn, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 100_000, 1_000_000])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--repetitions", type=int, default=5, help="calls in each round")
-    options = parser.parse_args()
-    print(f"{', '.join(map(str, options.sizes))} articles on {machine()}.\n")
-    with stand() as servers:
-        sizes = {size: database(servers, size) for size in options.sizes}
-        costs = measure(servers, sizes, options.rounds, options.repetitions)
-        plans = servers.run("bench.desk_pages", "plans", env=sizes[options.sizes[-1]])
-    print(report(costs, plans))
-    print(f"Saved in {save('desk', {'costs': costs, 'plans': plans}).relative_to(base_dir)}")
+DESCRIPTION = """\
+Milliseconds of server time for the newsroom's dashboard, lists and searches, by the number of articles."""
 
 
-def database(servers: Stand, size: int) -> dict[str, str]:
-    """A newsroom with so many articles; returns the environment of processes that work on it."""
-    name = f"desk_{size}"
-    servers.rows(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
-    env = {"DATABASE_URL": servers.mariadb.url.rpartition("/")[0] + f"/{name}", "REDIS_URL": "", "REDIS_CACHE_URL": ""}
-    servers.call("manage.py", "migrate", "--verbosity", "0", env=env)
+def load(servers: Servers, number: int, size: int) -> Environment:
+    """A newsroom with so many articles."""
+    env = servers.newsroom(f"desk_{size}", FIRST_DATABASE + number) | {"REDIS_URL": "", "REDIS_CACHE_URL": ""}
     servers.call("manage.py", "shell", "-c", _CAST, env=env)
     connection = connect(env["DATABASE_URL"])
     with connection.cursor() as cursor:
         fill(cursor, size)
     connection.close()
+    print_walks(servers.run("bench.desk_pages", "plans", env=env))
     return env
 
 
@@ -107,34 +92,20 @@ def fill(cursor: Any, size: int) -> None:
     )
 
 
-def measure(servers: Stand, sizes: dict[int, dict[str, str]], rounds: int, repetitions: int) -> dict[int, Any]:
-    """Medians of each page's cost in milliseconds, by number of articles."""
-    samples: dict[int, defaultdict[str, list[float]]] = {size: defaultdict(list) for size in sizes}
-    for _ in range(rounds):
-        for size, env in sizes.items():
-            for name, costs in servers.run("bench.desk_pages", repetitions, env=env).items():
-                samples[size][name] += costs
-    return {
-        size: {name: round(statistics.median(costs), 1) for name, costs in named.items()}
-        for size, named in samples.items()
-    }
+def run(servers: Servers, env: Environment, _size: int) -> Mapping[str, Sequence[float]]:
+    """Milliseconds of each page."""
+    costs: Mapping[str, Sequence[float]] = servers.run("bench.desk_pages", REPETITIONS, env=env)
+    return costs
 
 
-def report(costs: dict[int, Any], plans: list[dict[str, Any]]) -> str:
-    """A table of the costs, and the plans that read many rows."""
-    sizes = list(costs)
-    rows = [
-        (name, *(costs[size][name] for size in sizes), f"{costs[sizes[-1]][name] / costs[sizes[0]][name]:.1f}")
-        for name in costs[sizes[0]]
-    ]
-    bad = [plan for plan in plans if plan["bad"]]
-    lines = [
-        f"BAD: {plan['work']}: {plan['statement']}"
-        f" ({plan['table']} {plan['type']} {plan['key']}, {plan['rows']} rows, {plan['extra']})"
-        for plan in bad
-    ]
-    return "\n".join([table(rows, ("median ms", *map(str, sizes), "ratio")), "", *lines, ""])
-
-
-if __name__ == "__main__":
-    main()
+DESK = by_size(
+    "desk",
+    "The newsroom's lists with a million articles",
+    DESCRIPTION,
+    sizes={FEW: 1_000, MANY: 1_000_000},
+    load=load,
+    run=run,
+    goals=[Goal("dashboard", MANY, operator.le, 2, FEW)],
+    least=1_000,  # some pages are further on
+    is_large=True,
+)

@@ -1,0 +1,32 @@
+"""What is measured; a new measure is a module here and a line below."""
+
+from bench.measures.burst import BURST, LARGE_BURST
+from bench.measures.calendar import CALENDAR
+from bench.measures.desk import DESK
+from bench.measures.lateness import BUSY, IDLE
+from bench.measures.pages import PAGES
+from bench.measures.pending import LARGE_PENDING, PENDING
+from bench.measures.promotion import PROMOTION
+from bench.measures.readers import READERS
+from bench.measures.recovery import RECOVERY
+from bench.measures.refreshing import REFRESHING
+from bench.measures.words import MATCHING
+from bench.measures.writing import WRITING
+
+MEASURES = (
+    IDLE,
+    BUSY,
+    REFRESHING,
+    BURST,
+    LARGE_BURST,
+    WRITING,
+    PENDING,
+    LARGE_PENDING,
+    READERS,
+    PAGES,
+    CALENDAR,
+    DESK,
+    RECOVERY,
+    PROMOTION,
+    MATCHING,
+)

@@ -1,0 +1,75 @@
+"""What becomes of due tasks when all processes are ended by `kill -9` and started again."""
+
+from __future__ import annotations
+
+import operator
+import time
+from contextlib import ExitStack
+from functools import partial
+
+from bench import publishers
+from bench.measure import Contestant, Figure, Goal, Measure, Values
+from bench.publishers import CELERY_WORKER, DJANGO_TASKS, DRAMATIQ_WORKER, Batch, Publisher, headline
+from bench.stand import Servers
+
+RATE, SECONDS = 100, 5.0  # articles a second, and for how long
+FAULT_AFTER = 2.0  # seconds after the first is due
+PATIENCE = 15.0  # seconds after the last is due
+ROUNDS = 1
+HEADLINE = headline(2)
+
+DESCRIPTION = f"""\
+{RATE} articles a second for {SECONDS:g} seconds. {FAULT_AFTER:g} seconds after the first, all processes are ended by
+`kill -9` and started again at once. *Lost* counts articles that are not published {PATIENCE:g} seconds after the last
+one is due: Celery delivers them again after its visibility timeout, Dramatiq after its heartbeat's of a minute.
+*Delay* is the longest of the others, with the restart."""
+
+LOST, DELAY, EARLY = Figure("lost", "articles"), Figure("delay", "s"), Figure("early", "")
+
+
+def measure(servers: Servers, publisher: Publisher, _round: int) -> Values:
+    """End all, restart, wait, count."""
+    segments = [(servers.sized(int(RATE * SECONDS)), SECONDS)]
+    with publishers.working(servers, publisher) as processes, ExitStack() as stack:
+        batch = publishers.fill(servers, publisher, segments)
+        time.sleep(max(0.0, batch.due + FAULT_AFTER - time.time()))
+        for process in processes:
+            publishers.end(process)
+        again = publishers.start(servers, publisher, stack)
+        until = batch.due + SECONDS + PATIENCE
+        while lost(servers, batch) and time.time() < until:
+            time.sleep(0.2)
+        values = {LOST.name: lost(servers, batch), DELAY.name: delay(servers, batch)}
+        for process in again:
+            publishers.end(process)
+    return values | {EARLY.name: publishers.early(servers, batch)}
+
+
+def lost(servers: Servers, batch: Batch) -> int:
+    """How many are not published."""
+    return publishers.count(servers, batch, "status <> 9")
+
+
+def delay(servers: Servers, batch: Batch) -> float:
+    """The greatest lateness of those that are published, in seconds."""
+    sql = (
+        "SELECT MAX(TIMESTAMPDIFF(MICROSECOND, publish_at, published_at)) / 1000000 FROM articles_article"
+        " WHERE id >= %s AND id < %s AND status = 9"
+    )
+    return float(servers.rows(sql, batch.first, batch.first + batch.count)[0][0] or 0)
+
+
+def contestants(servers: Servers) -> list[Contestant]:
+    """Those that run as services."""
+    taking_part = (HEADLINE, CELERY_WORKER, DRAMATIQ_WORKER, DJANGO_TASKS)
+    return [Contestant(one.name, partial(measure, servers, one), rounds=ROUNDS) for one in taking_part]
+
+
+RECOVERY = Measure(
+    "recovery",
+    "Recovery after kill -9",
+    DESCRIPTION,
+    [LOST, DELAY, EARLY],
+    contestants,
+    [Goal(LOST.name, HEADLINE.name, operator.le, 0), Goal(EARLY.name, HEADLINE.name, operator.le, 0)],
+)

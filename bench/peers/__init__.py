@@ -1,0 +1,1 @@
+"""Programs of the peers, run with their own virtual environment (`requirements-bench.txt`)."""

@@ -1,0 +1,108 @@
+"""The short form of the benchmarks: ratios of what runs in turn in one process, no times. `make bench-short`."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from articles.models import Article, AuditEntry, Notification
+from bench.rates import rate
+from bench.raw_sql import publish_batch
+from bench.rows import copy_tasks, multiply
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import read_database_clock, run_due, sweep
+from tests.articles.factories import make_article, make_editor
+
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
+
+ROUNDS = 3
+BATCH = 500
+SMALL, LARGE = 1000, 4000
+OF_RAW_SQL = 0.25
+"""Least part of the rate of hand-written SQL for the same rows; measured: half of it."""
+FLATNESS = 0.6
+"""Least part of a small burst's rate that a large one has."""
+
+
+@pytest.fixture(autouse=True)
+def _one_sweep_is_enough(settings: Any) -> None:
+    """All due tasks get a hint at once, and none counts as suspect because storing them took a while."""
+    settings.SCHEDULING_SWEEP_LIMIT = LARGE
+    settings.SCHEDULING_SUSPECT_AFTER = 3600.0
+
+
+def test_a_burst_is_published_at_a_fair_part_of_the_rate_of_raw_sql_and_as_fast_when_it_is_large() -> None:
+    editor = make_editor()
+    make_article("Copied", author=editor)
+    raw, small, large = list[float](), list[float](), list[float]()
+    for _ in range(ROUNDS):
+        raw.append(measured(SMALL, editor, by_raw_sql))
+        small.append(measured(SMALL, editor, by_headline))
+        large.append(measured(LARGE, editor, by_headline))
+    assert not TaskInfo.objects.exists()
+    expect_the_rows_of((2 * SMALL + LARGE) * ROUNDS)
+    assert median_ratio(small, raw) > OF_RAW_SQL
+    assert median_ratio(large, small) > FLATNESS
+
+
+def measured(count: int, author: User, publish: Callable[[], object]) -> float:
+    """Articles a second, of some that are due at one instant."""
+    run_due(LARGE)  # drops the hints of tasks that raw SQL has run
+    later = read_database_clock() + timedelta(hours=1)
+    first = make_article("One", author=author, status=Article.Status.APPROVED, publish_at=later)
+    with connection.cursor() as cursor:
+        multiply(cursor, "articles_article", count - 1, status="8")
+        copy_tasks(cursor, first.pk)
+        cursor.execute("UPDATE articles_article SET publish_at = UTC_TIMESTAMP(6) WHERE status = 8")
+        cursor.execute("UPDATE taskinfo SET execute_time = UTC_TIMESTAMP(6), promised_at = execute_time")
+    assert sweep(grace=0.0) == count
+    return rate(count, publish)
+
+
+def by_headline() -> None:
+    while run_due(BATCH):
+        pass
+
+
+def by_raw_sql() -> None:
+    with connection.cursor() as cursor:
+        while transaction.atomic()(publish_batch)(cursor, BATCH):
+            pass
+
+
+def expect_the_rows_of(articles: int) -> None:
+    """Both write the same rows."""
+    published = Article.objects.filter(status=Article.Status.PUBLISHED, published_at__isnull=False)
+    entries = AuditEntry.objects.filter(action="published", new_status=Article.Status.PUBLISHED)
+    notifications = Notification.objects.filter(kind=Notification.Kind.PUBLISHED)
+    logs = TaskInfoLog.objects.filter(status=TaskInfoLog.Status.EXECUTED, executed_at__isnull=False)
+    assert [rows.count() for rows in (published, entries, notifications, logs)] == [articles] * 4
+
+
+def median_ratio(ones: list[float], others: list[float]) -> float:
+    return statistics.median(one / other for one, other in zip(ones, others, strict=True))
+
+
+def test_a_batch_of_any_size_takes_the_same_number_of_statements() -> None:
+    editor = make_editor()
+    make_article("Copied", author=editor)
+    assert statements_for(10, editor) == statements_for(BATCH, editor)
+
+
+def statements_for(count: int, author: User) -> int:
+    statements: list[Any] = []
+
+    def counted() -> None:
+        with CaptureQueriesContext(connection) as queries:
+            run_due(BATCH)
+        statements.extend(queries)
+
+    measured(count, author, counted)
+    return len(statements)
