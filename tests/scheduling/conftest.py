@@ -120,7 +120,7 @@ def add(transactional_db: None) -> Add:
     return add_in
 
 
-def decoded(member: bytes) -> int:
+def decoded(member: Any) -> int:
     task_id = decode_id(member)
     assert task_id is not None, member
     return task_id
