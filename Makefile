@@ -23,9 +23,9 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 	@echo "Headline is starting on $(SITE_URL)/ , the newsroom on $(SITE_URL)/admin/ ; Ctrl-C stops it."
 	@exec $(BIN)/honcho start --port $(PORT)
 
-test: packages .venv/test  ## all tests, on SQLite and on MariaDB and Redis, with Chromium; installs what they need (as root)
+test: packages .venv/test  ## all tests on MariaDB and Redis, with Chromium, and the fast ones on SQLite, too; installs what they need (as root)
 	@status=0; \
-	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 3 -m "not once and not chaos and not screens" $(ON_EVERY_DATABASE) || status=$$?; \
+	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 3 -m "not once and not slow" $(ON_EVERY_DATABASE) || status=$$?; \
 	$(BIN)/pytest --numprocesses 6 || status=$$?; \
 	exit $$status
 
@@ -48,6 +48,7 @@ bench: packages .venv/test  ## how late, how many
 	$(BIN)/python -m bench.words
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.calendar
+	$(BIN)/python -m bench.desk
 
 chaos: packages .venv/test  ## the long fault proof: killed workers, lost servers, wrong clocks
 	$(BIN)/pytest -m chaos tests/chaos

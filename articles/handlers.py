@@ -13,11 +13,12 @@ from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import Actor, Source, reads_articles, source
+from articles.audit import Actor, Source, source
 from articles.cache import CacheFailed, run_purge
 from articles.distribution import catch_up_completely, ping, topics
 from articles.models import Article, BulkAction, Release
 from articles.notifications import notify_authors, notify_of_trouble, remove_orphaned_notifications, send_mail
+from articles.permissions import reads_articles
 from articles.publishing import (
     Outcome,
     publish_due,
@@ -83,7 +84,7 @@ def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return _run(unpublish_due, tasks, "unpublished")
 
 
-@handler(UPDATE, may_wait=True, label=_("Update"), namer=titles, recoverable=True)
+@handler(UPDATE, waits_for_locks=True, label=_("Update"), namer=titles, recoverable=True)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish the updates that are due."""
     return _run(update_due, tasks, "updated")
@@ -97,7 +98,7 @@ def names(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     return {str(pk): name for pk, name in Release.objects.filter(pk__in=ids).values_list("pk", "name")}
 
 
-@handler(RELEASE, may_wait=True, label=_("Release"), namer=names, recoverable=True)
+@handler(RELEASE, waits_for_locks=True, label=_("Release"), namer=names, recoverable=True)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish releases, each as a whole or not at all."""
     until = time.monotonic() + PATIENCE
@@ -141,7 +142,7 @@ def bulk_action(tasks: Sequence[TaskInfo]) -> None:
         run_bulk_action(dict(task.parameters or {})["bulk_action_id"])
 
 
-@handler(NOTIFY, may_wait=True, label=_("Notifications"))
+@handler(NOTIFY, waits_for_locks=True, label=_("Notifications"))
 def notify(tasks: Sequence[TaskInfo]) -> None:
     """Notify the authors of articles that went live together."""
     for task in tasks:

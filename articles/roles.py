@@ -1,4 +1,4 @@
-"""The roles of a newsroom, as groups with permissions. `articles.audit.permissions` adds the rules per article."""
+"""The roles of a newsroom, as groups with permissions. `articles.permissions` adds the rules per article."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from articles.audit import CREATE, DELETE, SAVE, StateSnapshot, is_recording, record
-from articles.cache import SITE, purge_again, purge_articles, purge_tags, topic_tag
+from articles.cache import SITE, purge_articles, purge_tags, schedule_purge, topic_tag
 from articles.distribution import note_renamed, ping_of_vanishing
-from articles.images import note_uses
+from articles.images import update_uses
 from articles.models import Article, Channel, Image, Levels, Release, Tag, Update, rows_changed, words_changed
 from articles.publishing import TIMES, cancel_all_tasks, checked_time, refuse_held, review_again_soon, sync_tasks
 from articles.releases import sync_release_tasks
@@ -72,20 +72,20 @@ def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
 def note_images(instance: Article, created: bool, **kwargs: Any) -> None:
     """Record the use of the images in the columns."""
     if (instance.cover or instance.images) if created else {"body", "cover"} & instance.changed_fields():
-        note_uses([instance.pk])
+        update_uses([instance.pk])
 
 
 @receiver(post_save, sender=Update)
 def note_images_of_update(instance: Update, **kwargs: Any) -> None:
     """Record the use of the images in the update."""
-    note_uses([instance.article_id])
+    update_uses([instance.article_id])
 
 
 @receiver(post_delete, sender=Update)
 def drop_images_of_update(instance: Update, origin: object, **kwargs: Any) -> None:
     """Drop the use of images that only the update showed; with a deleted article its uses are deleted anyway."""
     if origin is instance:
-        note_uses([instance.article_id])
+        update_uses([instance.article_id])
 
 
 @receiver(post_delete, sender=Article)
@@ -152,7 +152,7 @@ def purge_deleted(instance: Article, **kwargs: Any) -> None:
     """Invalidate the pages that showed the article."""
     if instance.status in _SHOWN:
         purge_tags(SITE)
-        purge_again(tags=[SITE])
+        schedule_purge(tags=[SITE])
 
 
 @receiver(rows_changed)

@@ -7,7 +7,7 @@ from functools import partial
 
 from django.db import transaction
 
-from articles.cache import purge_again
+from articles.cache import schedule_purge
 from articles.distribution import ping_soon
 from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, EntriesRecorded, subscribe
 from articles.notifications import notify_authors_of_due, notify_of_entries
@@ -28,7 +28,7 @@ def log_unpublished(event: ArticlesUnpublished) -> None:
 def purge_unpublished(event: ArticlesUnpublished) -> None:
     """Purge again a second later, unless the cache entries expired by themselves at the set time."""
     if not event.at_set_time:
-        purge_again(articles=event.article_ids)
+        schedule_purge(articles=event.article_ids)
 
 
 subscribe(

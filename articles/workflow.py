@@ -286,31 +286,57 @@ class ReleaseTransition(StrEnum):
     DELETE = "delete_release"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReleaseTransitionRule:
     """From which statuses a release can take a transition, and to which it leads (None: the status stays)."""
 
     label: Promise
     sources: frozenset[Release.Status]
-    target: Release.Status | None
+    target: Release.Status | None = None
+    confirmation: Promise | None = None  #: asked about first, above the list of members
+    is_removal: bool = False  #: takes the release or what it published away
 
 
 _PENDING = frozenset(Release.Status.pending())
-_OVER = frozenset({Release.Status.CANCELLED, Release.Status.ROLLED_BACK})
 
 RELEASE_TRANSITIONS: dict[ReleaseTransition, ReleaseTransitionRule] = {
-    ReleaseTransition.CHANGE: ReleaseTransitionRule(_("Edit release"), _PENDING, None),
-    ReleaseTransition.SCHEDULE: ReleaseTransitionRule(_("Schedule release"), _PENDING, Release.Status.SCHEDULED),
-    ReleaseTransition.PUBLISH: ReleaseTransitionRule(_("Publish release now"), _PENDING, Release.Status.PUBLISHED),
-    ReleaseTransition.CANCEL: ReleaseTransitionRule(_("Cancel release"), _PENDING, Release.Status.CANCELLED),
-    ReleaseTransition.REOPEN: ReleaseTransitionRule(_("Reopen release"), _OVER, Release.Status.DRAFT),
+    ReleaseTransition.CHANGE: ReleaseTransitionRule(label=_("Edit release"), sources=_PENDING),
+    ReleaseTransition.SCHEDULE: ReleaseTransitionRule(
+        label=_("Schedule release"), sources=_PENDING, target=Release.Status.SCHEDULED
+    ),
+    ReleaseTransition.PUBLISH: ReleaseTransitionRule(
+        label=_("Publish release now"),
+        sources=_PENDING,
+        target=Release.Status.PUBLISHED,
+        confirmation=_("All of these go live as soon as you confirm:"),
+    ),
+    ReleaseTransition.CANCEL: ReleaseTransitionRule(
+        label=_("Cancel release"),
+        sources=_PENDING,
+        target=Release.Status.CANCELLED,
+        confirmation=_(
+            "The release is not published. Its articles stay approved and unscheduled, and can join other releases:"
+        ),
+        is_removal=True,
+    ),
+    ReleaseTransition.REOPEN: ReleaseTransitionRule(
+        label=_("Reopen release"),
+        sources=frozenset({Release.Status.CANCELLED, Release.Status.ROLLED_BACK}),
+        target=Release.Status.DRAFT,
+        confirmation=_("Its articles lose any time set since, and belong to this release again:"),
+    ),
     ReleaseTransition.ROLL_BACK: ReleaseTransitionRule(
-        _("Roll back release"), frozenset({Release.Status.PUBLISHED}), Release.Status.ROLLED_BACK
+        label=_("Roll back release"),
+        sources=frozenset({Release.Status.PUBLISHED}),
+        target=Release.Status.ROLLED_BACK,
+        confirmation=_("All its articles return to their earlier state at once:"),
+        is_removal=True,
     ),
     ReleaseTransition.DELETE: ReleaseTransitionRule(
-        _("Delete release"),
-        frozenset({Release.Status.DRAFT, Release.Status.FAILED, Release.Status.CANCELLED}),
-        None,
+        label=_("Delete release"),
+        sources=frozenset({Release.Status.DRAFT, Release.Status.FAILED, Release.Status.CANCELLED}),
+        confirmation=_("The release is deleted. Only its audit log entries stay. Its articles stay, unscheduled:"),
+        is_removal=True,
     ),
 }
 """All of them need the permission `articles.schedule_release`."""

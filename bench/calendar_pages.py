@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import django
 
@@ -18,7 +18,13 @@ from django.test import Client  # noqa: E402
 
 from articles.models import Article, CalendarFeed, Channel  # noqa: E402
 
-MONTH = datetime(datetime.now(UTC).year + 1, 1, 1, tzinfo=UTC)
+YEAR = datetime.now(UTC).year + 1
+PERIODS = {
+    "month": (datetime(YEAR, 1, 1, tzinfo=UTC), timedelta(days=31)),
+    "week": (datetime(YEAR, 3, 8 - date(YEAR, 3, 8).isoweekday(), tzinfo=UTC), timedelta(days=7)),
+    "day": (datetime(YEAR, 5, 1, tzinfo=UTC), timedelta(days=1)),
+}
+"""The period that each view shows: all of them have the same number of articles."""
 STATUSES = [Article.Status.APPROVED, Article.Status.MANUALLY_APPROVED, Article.Status.MANUAL_REVIEW]
 
 
@@ -30,24 +36,24 @@ def main() -> None:
     client, user = Client(headers={"host": "127.0.0.1"}), User.objects.get()
     client.force_login(user)
     feed = CalendarFeed.objects.renew(user)
-    pages = {view: f"/admin/calendar/?view={view}&date={MONTH:%Y-%m}-15" for view in ("month", "week", "day")}
+    pages = {view: f"/admin/calendar/?view={view}&date={start:%Y-%m-%d}" for view, (start, _) in PERIODS.items()}
     pages["feed"] = f"/calendar/{feed.secret}.ics"
     print(json.dumps({name: [cost(client, page) for _ in range(repetitions)] for name, page in pages.items()}))
 
 
 def load(size: int) -> None:
-    """Store articles over a month and eight channels."""
+    """Store articles over each period and eight channels."""
     User.objects.create_superuser("bench")
     channels = [Channel.objects.create(name=f"Channel {number}") for number in range(8)]
-    apart = timedelta(days=31) / size
     Article.objects.bulk_create(
         (
             Article(
                 title=f"No. {number}: a headline of the usual length, about the harbour",
                 status=STATUSES[number % len(STATUSES)],
                 channel=channels[number % len(channels)],
-                publish_at=MONTH + number * apart,
+                publish_at=start + number * length / size,
             )
+            for start, length in PERIODS.values()
             for number in range(size)
         ),
         batch_size=1000,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def multiply(cursor: Any, table: str, copies: int, **columns: str) -> None:
+def multiply(cursor: Any, table: str, copies: int, *, primary: str = "id", **columns: str) -> None:
     """Add `copies` of the first row of `table`, numbered from 1 as `seq`, by one statement of MariaDB's.
 
     `columns` are SQL expressions for what differs; everything else is as in that row, whatever columns there are. The
@@ -17,5 +17,5 @@ def multiply(cursor: Any, table: str, copies: int, **columns: str) -> None:
     quoted = ", ".join(f"`{name}`" for name in names)
     cursor.execute(
         f"INSERT INTO {table} ({quoted})"  # noqa: S608 (names and expressions are the benchmarks' own)
-        f" SELECT {values} FROM {table}, seq_1_to_{copies} WHERE id = (SELECT MIN(id) FROM {table})"
+        f" SELECT {values} FROM {table}, seq_1_to_{copies} WHERE {primary} = (SELECT MIN({primary}) FROM {table})"
     )

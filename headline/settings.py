@@ -52,7 +52,7 @@ API_TOKEN_LIFETIME = timedelta(days=env.number("API_TOKEN_DAYS", default=90, lea
 INSTALLED_APPS = [
     "unfold",
     "headline.accounts",  # its createsuperuser comes before Django's
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # workers need no admin; headline.urls discovers it
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -164,7 +164,7 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 
 # The review
 
-REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/pipeline.py
+REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/providers.py
 REVIEW_TIMEOUT = 10.0  # seconds for all services together, then a human reviews
 REVIEW_AT_ONCE = 50_000  # characters up to which an article is reviewed while the editor waits
 REVIEW_SOFT_LOCK = timedelta(minutes=30)  # lifetime of a reviewer's soft lock

@@ -14,7 +14,7 @@ def view_on_site(request: HttpRequest, content_type_id: str, object_id: str) -> 
     """Redirect users who may view this model in the admin, if it offers the link; 404 for others."""
     kind = ContentType.objects.filter(pk=whole_number(content_type_id)).first()
     model = kind and kind.model_class()
-    screens = admin.site._registry.get(model) if model else None
+    screens = admin.site.get_model_admin(model) if model and admin.site.is_registered(model) else None
     if screens is None or not screens.view_on_site or not screens.has_view_permission(request):
         raise Http404
     return shortcut(request, content_type_id, object_id)

@@ -13,6 +13,8 @@ from headline.accounts.views import change_password, log_in
 from headline.api.not_found import unknown_url
 from headline.shortcut import view_on_site
 
+admin.autodiscover()
+
 urlpatterns = [
     path("", include("articles.desk.calendar.urls")),
     path("admin/desk/", include("articles.desk.urls")),

@@ -117,7 +117,7 @@ class Maintenance:
         if self._refresh.is_due(conf.REFRESH_INTERVAL):
             self.refresh()
         if self._prune.is_due(conf.PRUNE_INTERVAL):
-            next(prune(clock.now() - timedelta(days=conf.LOG_RETENTION_DAYS)), 0)
+            next(prune(), 0)
             self._prune.done()
 
     def refresh(self) -> None:

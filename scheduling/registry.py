@@ -12,8 +12,8 @@ rolled back and its halves are run separately, until the task that raised is alo
 
 `recoverable=True` is for tasks that a reconciler can recreate: they are never dead, but retried with pauses of minutes.
 
-`may_wait=True` is for handlers that may wait for row locks: workers run them in a separate thread, so that no other
-task waits.
+`waits_for_locks=True` is for handlers that may wait for row locks: workers run them in a separate thread, so that no
+other task waits.
 
 `at_least_once=True` is for effects outside this database, such as sending a mail: the function gets one task at a time,
 under a lease, in a thread of its own. A worker may die between the effect and the task's end, so the task may run
@@ -63,7 +63,7 @@ class Handler:
     function: HandlerFunction
     max_attempts: int | None = None
     at_least_once: bool = False
-    may_wait: bool = False
+    waits_for_locks: bool = False
     label: str | Promise = ""
     namer: Namer | None = None
     recoverable: bool = False
@@ -78,7 +78,7 @@ def handler(
     *,
     max_attempts: int | None = None,
     at_least_once: bool = False,
-    may_wait: bool = False,
+    waits_for_locks: bool = False,
     label: str | Promise = "",
     namer: Namer | None = None,
     recoverable: bool = False,
@@ -95,7 +95,9 @@ def handler(
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
-        _handlers[task_type] = Handler(function, max_attempts, at_least_once, may_wait, label, namer, recoverable)
+        _handlers[task_type] = Handler(
+            function, max_attempts, at_least_once, waits_for_locks, label, namer, recoverable
+        )
         return function
 
     return register
@@ -131,9 +133,9 @@ def task_types() -> frozenset[str]:
     return frozenset(name for name, found in _handlers.items() if not found.at_least_once)
 
 
-def types_that_may_wait() -> frozenset[str]:
+def types_that_wait_for_locks() -> frozenset[str]:
     """The types that may wait for row locks."""
-    return frozenset(name for name, found in _handlers.items() if found.may_wait)
+    return frozenset(name for name, found in _handlers.items() if found.waits_for_locks)
 
 
 def at_least_once_types() -> frozenset[str]:

@@ -41,7 +41,7 @@ class Strict(serializers.Serializer[Any]):
         return values
 
 
-class Nothing(Strict):
+class EmptyBody(Strict):
     """An empty body."""
 
 

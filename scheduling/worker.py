@@ -92,7 +92,7 @@ class Worker:
     @contextmanager
     def _waiting_types_in_thread(self, stopping: threading.Event, deadline: float) -> Iterator[None]:
         """Run the types that may wait for row locks in a thread of their own."""
-        waiting = self.task_types & registry.types_that_may_wait()
+        waiting = self.task_types & registry.types_that_wait_for_locks()
         if not waiting or waiting == self.task_types:
             yield
             return

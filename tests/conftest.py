@@ -22,7 +22,7 @@ from pytest_django import DjangoDbBlocker
 
 from scheduling.queues import get_queue
 from tests.harness import Process, base_dir, free_port, python
-from tests.harness.emptying import empty_quickly
+from tests.harness.emptying import remember_state
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), "")
 """The same browser; the shell, which has no windows, takes a third less of the processor."""
@@ -83,12 +83,10 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """The new database, and what empties it after each test."""
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        with django_db_blocker.unblock():
-            empty_quickly(monkeypatch)
-        yield
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """The new database, and what it begins with."""
+    with django_db_blocker.unblock():
+        remember_state()
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from articles import publishing
 from articles.api.fields import AtOnceField, InstantField, ShiftField
 from articles.api.reader_serializers import ArticleFilterSerializer
-from articles.models import Article, Channel, Revision, Tag, Update
+from articles.models import Article, Channel, Revision, Tag, Text, Update
 from articles.text import Change
 from scheduling.services import read_database_clock
 from scheduling.unknown_fields import Strict
@@ -49,14 +49,7 @@ class RevisionSerializer(RevisionHeadSerializer):
     class Meta(RevisionHeadSerializer.Meta):
         fields = [
             *RevisionHeadSerializer.Meta.fields,
-            "slug",
-            "summary",
-            "body",
-            "byline",
-            "channel",
-            "tags",
-            "cover_mode",
-            "cover",
+            *(name for name in Text.FIELDS if name != "title"),
         ]
         read_only_fields = fields
 
@@ -124,10 +117,9 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", "title", "slug", "summary", "body", "channel", "tags", "author", "byline", "cover_mode", "cover",
-            "status", "status_reason", "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at",
-            "updated_at", "revision", "retraction_notice", "pending_update", "reviewer", "seen", "note",
-            "correction",
+            "id", *Text.FIELDS, "author", "status", "status_reason", "publish_at", "unpublish_at", "embargo_until",
+            "published_at", "created_at", "updated_at", "revision", "retraction_notice", "pending_update", "reviewer",
+            "seen", "note", "correction",
         ]  # fmt: skip
         read_only_fields = ["status", "status_reason", "revision", "retraction_notice"]
         extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own

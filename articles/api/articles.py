@@ -35,7 +35,7 @@ from articles.exceptions import NotRescheduled
 from articles.models import Article, Channel, due_at
 from articles.workflow import TRANSITIONS, WAITING, Input, Subject, Transition, TransitionRule
 from scheduling.services import database_now
-from scheduling.unknown_fields import Nothing
+from scheduling.unknown_fields import EmptyBody
 
 _LOOKUPS = {
     "author": "author",
@@ -47,7 +47,7 @@ _LOOKUPS = {
 }
 
 BODIES: dict[Input, type[Serializer[Any]]] = {
-    Input.NONE: Nothing,
+    Input.NONE: EmptyBody,
     Input.REASON: RejectSerializer,
     Input.NOTICE: RetractSerializer,
     Input.TIME: ScheduleSerializer,
@@ -145,7 +145,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
             raise ValidationError({"articles": problems}, code=error.code) from error
         return Response(RescheduledSerializer({"moved": moved}).data)
 
-    def _apply(self, transition: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
+    def _apply(self, transition: Callable[..., None], body: type[Serializer[Any]] = EmptyBody) -> Response:
         """Apply a transition with the arguments in the request's body, and return the article."""
         article, values = self.get_object(), self.checked(body)
         self.if_match(article, lambda: transition(article, by=self.request.user, **values))
@@ -163,7 +163,7 @@ def _add_transition(transition: Transition, body: type[Serializer[Any]]) -> None
     with translation.override(None):
         summary = str(rule.label)
     name = rule.path.replace("/", "_").replace("-", "_")
-    request = None if body is Nothing else body
+    request = None if body is EmptyBody else body
     method = action(detail=True, methods=["post"], url_path=rule.path)(act)
     documented = extend_schema(operation_id=f"desk_articles_{name}", summary=summary, request=request)(method)
     setattr(DeskArticleViewSet, transition.value, documented)

@@ -20,7 +20,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from articles.audit import READ_WITH, set_actor
+from articles.audit import set_actor
 from articles.exceptions import (
     ArticleError,
     ArticleGone,
@@ -35,6 +35,7 @@ from articles.exceptions import (
     TooLong,
     WrongState,
 )
+from articles.permissions import READ_WITH
 from scheduling.services import lock_by_ids, retried
 from scheduling.unknown_fields import StrictView
 

@@ -42,7 +42,7 @@ def _schema_of_changes() -> dict[str, Any]:
 
 def page_of_changes(request: Request, page: FeedPage, shown: Any) -> dict[str, Any]:
     """A page of the change feed."""
-    checkpoint = f"c{page.sequence}"
+    checkpoint = page.checkpoint
     following = replace_query_param(settings.SITE_URL + request.get_full_path(), "updated_since", checkpoint)
     removed = RemovalSerializer(page.gone, many=True).data
     links = {"next": following if page.has_more else None, "previous": None}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.signing import BadSignature
 from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -17,11 +15,13 @@ from rest_framework import serializers
 
 from articles.api.fields import AddressInstantField, InstantField
 from articles.api.image_serializers import ReaderImageSerializer
+from articles.distribution import checkpoint_number
 from articles.images import absolute, with_renditions
 from articles.listing import Cursor, live_authors, live_tags
-from articles.models import Article, Channel, Correction, FeedEntry, Tag
+from articles.models import Article, Channel, Correction, FeedEntry, Tag, Text
 from articles.search import highlighted, snippet
 from articles.text import clean_html
+from headline.cursors import InvalidCursor
 
 GONE = [choice for choice in FeedEntry.State.choices if choice[0] != FeedEntry.State.LIVE]
 
@@ -72,7 +72,7 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", "title", "slug", "summary", "byline", "channel", "tags", "url", "cover",
+            "id", *(name for name in Text.FIELDS if name not in ("body", "cover_mode")), "url",
             "publish_at", "published_at", "updated_at",
         ]  # fmt: skip
         read_only_fields = fields
@@ -141,7 +141,7 @@ class CursorField(serializers.Field[Cursor, str, str, Cursor]):
         """The cursor. Raises `ValidationError` for an invalid signature."""
         try:
             return Cursor.decode(data)
-        except BadSignature as error:
+        except InvalidCursor as error:
             raise serializers.ValidationError(_("Take it from `next`, unchanged.")) from error
 
 
@@ -179,11 +179,10 @@ class StartField(AddressInstantField):
 
     def to_internal_value(self, value: Any) -> Any:
         """A sequence number of the feed, or an instant. Raises `ValidationError`."""
-        found = CHECKPOINT.fullmatch(str(value))
-        return int(found[1]) if found else super().to_internal_value(value)
-
-
-CHECKPOINT = re.compile(r"c(0|[1-9]\d{0,17})", re.ASCII)
+        try:
+            return checkpoint_number(str(value))
+        except InvalidCursor:
+            return super().to_internal_value(value)
 
 
 class RemovalSerializer(serializers.ModelSerializer[FeedEntry]):

@@ -26,7 +26,7 @@ from articles.api.release_serializers import (
 )
 from articles.exceptions import NotAMember
 from articles.models import Article, Release
-from scheduling.unknown_fields import Nothing
+from scheduling.unknown_fields import EmptyBody
 
 
 @extend_schema_view(
@@ -143,12 +143,12 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     @action(detail=True, methods=["post"], url_path="dry-run")
     def dry_run(self, request: Request, pk: int) -> Response:
         """Publish the release, report the effects, and roll back the transaction."""
-        release, _nothing = self.get_object(), self.checked(Nothing)
+        release, _nothing = self.get_object(), self.checked(EmptyBody)
         return self.if_match(
             release, lambda: Response(DryRunSerializer(releases.dry_run_release(release, by=request.user)).data)
         )
 
-    def _apply(self, transition: Callable[..., None], body: type[Serializer[Any]] = Nothing) -> Response:
+    def _apply(self, transition: Callable[..., None], body: type[Serializer[Any]] = EmptyBody) -> Response:
         release, values = self.get_object(), self.checked(body)
         self.if_match(release, lambda: transition(release, by=self.request.user, **values))
         return self.respond_with(release.pk)

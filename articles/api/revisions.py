@@ -25,7 +25,7 @@ from articles.api.article_serializers import (
 from articles.api.base import NewsroomView
 from articles.models import Article, Revision
 from articles.publishing import compare
-from scheduling.unknown_fields import Nothing
+from scheduling.unknown_fields import EmptyBody
 
 _NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
@@ -80,7 +80,7 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
     @action(detail=True, methods=["post"])
     def restore(self, request: Request, article: int, number: int) -> Response:
         """The earlier text becomes the newest revision, which needs approval like any other."""
-        self.checked(Nothing)
+        self.checked(EmptyBody)
         subject = get_object_or_404(Article, pk=article)
         publishing.restore_revision(subject, number=number, by=request.user)
         return Response(DeskArticleSerializer(subject).data)

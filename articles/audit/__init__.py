@@ -1,6 +1,6 @@
-"""The audit log: entries, who acts from which source, and who may do what with which article."""
+"""The audit log: entries, who acts from which source, and who contributed to a text."""
 
-from articles.audit.contributors import APPROVED, has_writer, writers
+from articles.audit.contributors import APPROVED, contributor_ids, has_writer, writers
 from articles.audit.log import (
     ADD_GROUP,
     ADD_TOKEN,
@@ -44,28 +44,14 @@ from articles.audit.log import (
     stamped,
     unrecorded,
 )
-from articles.audit.permissions import (
-    ADD,
-    CHANGE,
-    EDIT_ANY,
-    READ_WITH,
-    REVIEW,
-    allows,
-    reads_articles,
-    refusal,
-    require,
-    require_edit,
-)
 
 __all__ = [
-    "ADD",
     "ADD_GROUP",
     "ADD_TOKEN",
     "ADD_USER",
     "ADD_WORDS",
     "APPROVED",
     "Actor",
-    "CHANGE",
     "CHANGE_GROUP",
     "CHANGE_PASSWORD",
     "CHANGE_USER",
@@ -76,7 +62,6 @@ __all__ = [
     "DELETE_USER",
     "DELETE_WORDS",
     "EDIT",
-    "EDIT_ANY",
     "IMPORT",
     "LOCKED_OUT",
     "LOGGED_IN",
@@ -84,8 +69,6 @@ __all__ = [
     "Notes",
     "PUBLISHED",
     "PULLED_BACK",
-    "READ_WITH",
-    "REVIEW",
     "REVIEWED",
     "REVOKE_TOKEN",
     "SAVE",
@@ -94,19 +77,15 @@ __all__ = [
     "UNDONE",
     "UNPUBLISHED",
     "UPDATED",
-    "allows",
+    "contributor_ids",
     "has_writer",
     "is_recording",
-    "reads_articles",
     "record",
     "record_beside",
     "record_due",
     "record_many",
     "record_release",
     "recorded",
-    "refusal",
-    "require",
-    "require_edit",
     "set_actor",
     "source",
     "stamped",

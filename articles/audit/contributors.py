@@ -28,7 +28,7 @@ APPROVED = Q(action__in=DECIDED) & (
 _CONTRIBUTIONS = Text.NAMES | {"author"}
 
 
-def contributors(article: Article) -> set[int]:
+def contributor_ids(article: Article) -> set[int]:
     """The ids of the users who wrote the text under review, were its author, or assigned its author.
 
     Counted since the last valid approval; under the two-person rule only a user's approval counts.

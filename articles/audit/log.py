@@ -18,7 +18,7 @@ from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 from django.db.models import F, Value
 
 from articles.events import DueRecorded, EntriesRecorded, emit
-from articles.models import Article, AuditEntry, Release, insert_for_each
+from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, insert_for_each
 from scheduling.services import among, database_now
 
 Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser
@@ -170,7 +170,7 @@ def record_release(
 
 def record_beside(action: str, *, title: str, by: Actor | None = None, **details: Any) -> None:
     """Write an entry about something other than an article, such as an image or an account, by its `title`."""
-    _store([stamped(action, by=by, article_title=title[:200], details=details)])
+    _store([stamped(action, by=by, article_title=title[:TITLE_LENGTH], details=details)])
 
 
 def record_due(action: str, article_ids: Collection[int], *, becoming: Article.Status | None = None) -> None:

@@ -1,12 +1,12 @@
 """The response cache for readers' pages, feeds and API.
 
-`views` caches responses, `store` reads and rebuilds one entry, `ttl` computes when entries expire, `tags` names what
-they show, `versions` and `invalidate` drop them when that changes, `response` adds the HTTP headers, and `cdn` purges
-proxies. See docs/cache.md.
+`views` caches responses, `store` reads and rebuilds one entry, `ttl` limits how long it is valid and `next_change` when
+it expires, `tags` names what it shows, `versions` and `invalidate` drop it when that changes, `response` adds the HTTP
+headers, and `cdn` purges proxies. See docs/cache.md.
 """
 
 from articles.cache.backend import CacheFailed
-from articles.cache.cdn import purge_again, run_purge
+from articles.cache.cdn import run_purge, schedule_purge
 from articles.cache.invalidate import purge_articles, purge_tags
 from articles.cache.response import CachedResponse, set_cache_headers, set_tag_headers
 from articles.cache.tags import NEWS, SITE, article_tag, author_tag, channel_tag, tagged, topic_tag
@@ -26,7 +26,7 @@ __all__ = [
     "channel_tag",
     "get_or_build",
     "set_tag_headers",
-    "purge_again",
+    "schedule_purge",
     "purge_articles",
     "purge_tags",
     "run_purge",

@@ -39,7 +39,7 @@ def schedule_cdn_purge(*, articles: Collection[int] = (), tags: Collection[str] 
         _schedule_purge(articles, tags)
 
 
-def purge_again(*, articles: Collection[int] = (), tags: Collection[str] = ()) -> None:
+def schedule_purge(*, articles: Collection[int] = (), tags: Collection[str] = ()) -> None:
     """Add the purge task in the caller's transaction, if the response cache is shared or there are proxies.
 
     For content that readers may no longer see: the purge must happen even if this process dies after the commit.

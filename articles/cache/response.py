@@ -111,10 +111,8 @@ def set_tag_headers(response: HttpResponseBase, tags: Sequence[str]) -> None:
     response.headers[HEADER], response.headers["Cache-Tag"] = " ".join(tags), ",".join(tags)
 
 
-def set_cache_headers(response: HttpResponseBase, ttl: float, *, browsers: int = 0) -> None:
-    """Set `Cache-Control`: browsers, which cannot be purged, cache for `browsers` seconds at most; proxies for `ttl`,
-    but only if they are purged.
-    """
-    patch_cache_control(response, public=True, max_age=max(min(int(ttl), browsers), 0))
+def set_cache_headers(response: HttpResponseBase, ttl: float, *, in_browsers: bool = False) -> None:
+    """Set `Cache-Control`: proxies cache for `ttl` seconds if they are purged, and browsers only `in_browsers`."""
+    patch_cache_control(response, public=True, max_age=max(int(ttl), 0) if in_browsers else 0)
     if settings.CDN_PURGE_URLS:
         patch_cache_control(response, s_maxage=max(int(ttl - _MARGIN), 0))

@@ -14,6 +14,7 @@ from prometheus_client import Counter
 
 from articles.cache.backend import CacheFailed, command, responses
 from articles.cache.response import CachedResponse
+from articles.cache.ttl import storage_ttl
 from articles.cache.versions import GENERATION, claim_versions, keys_of, read_entries, versions_of
 
 Built = tuple[CachedResponse | HttpResponseBase, float]
@@ -115,7 +116,7 @@ class CacheEntry:
             ttl = expires_at - time.monotonic()
             built = replace(built, generation=generation, versions=versions, ttl=ttl)
             with command("set"):
-                responses.set(self._key, built.serialise(), timeout=min(ttl, settings.PAGE_CACHE_SECONDS))
+                responses.set(self._key, built.serialise(), timeout=storage_ttl(ttl))
         except CacheFailed:
             return False
         return True

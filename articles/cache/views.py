@@ -19,10 +19,10 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import get_language
 
+from articles.cache.next_change import next_change
 from articles.cache.response import CachedResponse, deliver
 from articles.cache.store import Built, CacheEntry
 from articles.cache.tags import HEADER
-from articles.cache.ttl import next_change
 
 View = Callable[..., HttpResponseBase]
 

@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import reads_articles
 from articles.desk.retry import RetriedScreens
 from articles.models import Channel, Tag
+from articles.permissions import reads_articles
 from articles.publishing import NO_APPROVAL, delete_tag, may_change, rename_tag
 
 

@@ -17,7 +17,7 @@ from articles.desk.transitions import pressed, transition_button
 from articles.exceptions import ArticleError
 from articles.models import Article, Text
 from articles.publishing import save_autosave
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 
@@ -107,14 +107,14 @@ def _consequences(transition: Transition | None, before: Article | None, notice:
 
 def _instead_of(planned: datetime | None) -> Iterator[str]:
     if planned and planned > read_database_clock():
-        yield _("It was scheduled for %s.") % spoken_exactly(planned)
+        yield _("It was scheduled for %s.") % format_time_exactly(planned)
 
 
 def _discarded(before: Article | None) -> Iterator[str]:
     """What a retraction discards."""
     pending_update = before.pending_update if before else None
     if pending_update and pending_update.approved_id:
-        when = spoken_exactly(pending_update.publish_at) if pending_update.publish_at else _("not scheduled")
+        when = format_time_exactly(pending_update.publish_at) if pending_update.publish_at else _("not scheduled")
         yield _("Its approved update (%s) is discarded. It stays in the revisions.") % when
     if pending_update and pending_update.draft_id:
         yield _("The draft of its update is discarded. It stays in the revisions.")

@@ -19,11 +19,11 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from articles import images
-from articles.audit import allows, reads_articles, require
 from articles.desk.retry import RetriedScreens
 from articles.exceptions import ArticleError, ImageInUse, InvalidImageFile, NotAllowed, NotStored
 from articles.images import ADD, CHANGE, DELETE, EDITABLE, may_change, too_many_bytes
 from articles.models import Article, Image
+from articles.permissions import allows, reads_articles, require
 from articles.review import MOST_BYTES
 
 PER_PAGE = 48

@@ -14,8 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.desk.calendar.base import may_look
 from articles.desk.notifications import unread_count
-from articles.desk.review.queue import ReviewQueueAdmin
-from articles.models import QueuedArticle
+from articles.models import Article
 
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notification"]),
@@ -50,7 +49,7 @@ ICONS = {
 
 def queue_length(request: HttpRequest) -> int:
     """Number of articles that need review."""
-    return ReviewQueueAdmin(QueuedArticle, admin.site).get_queryset(request).count()
+    return Article.objects.needing_review().count()
 
 
 COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notification": unread_count, "QueuedArticle": queue_length}

@@ -21,8 +21,9 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.widgets import CHECKBOX_CLASSES
 
+from articles.desk.bounded import CappedPaginator
 from articles.models import Notification, NotificationPreference
-from articles.text import spoken
+from articles.text import format_time
 from scheduling.services import database_now
 
 Kind = Notification.Kind
@@ -84,6 +85,7 @@ class NotificationAdmin(ModelAdmin):
     list_filter = ["kind", ("read_at", admin.EmptyFieldListFilter)]
     list_per_page = 50
     ordering = ["-at"]
+    paginator = CappedPaginator
     show_full_result_count = False
 
     def get_urls(self) -> list[URLPattern]:
@@ -109,7 +111,7 @@ class NotificationAdmin(ModelAdmin):
 
     @admin.display(description=_("time"), ordering="at")
     def moment(self, notification: Notification) -> str:
-        return spoken(notification.at)
+        return format_time(notification.at)
 
     @display(label={"new": "primary"})
     @admin.display(description=_("new"), ordering="read_at", empty_value="")

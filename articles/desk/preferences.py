@@ -22,7 +22,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from articles.models import Preferences
 from articles.notifications import choose_language
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 
 _NO_PLACES = ("Etc/", "SystemV/", "US/", "posix/", "right/")
 
@@ -75,7 +75,7 @@ class PreferencesAdmin(ModelAdmin):
             "title": gettext("My settings"),
             "form": form,
             "opts": self.model._meta,
-            "now": spoken_exactly(timezone.now()),
+            "now": format_time_exactly(timezone.now()),
         }
         return TemplateResponse(request, "articles/desk/preferences.html", context)
 

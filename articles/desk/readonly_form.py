@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext, gettext_lazy
 
-from articles.models import Article, Channel, CoverMode, Image, Text, named
+from articles.models import LINES, Article, Channel, CoverMode, Image, Text, named
 from articles.pages import newest_text
 from articles.templatetags.newsroom import prose
 
@@ -37,15 +38,12 @@ def _cover(text: Text) -> str:
 
 
 READING: Mapping[str, Row] = {
-    "title": _row("title", lambda text: text.title),
-    "summary": _row("summary", lambda text: text.summary),
+    **{name: _row(name, attrgetter(name)) for name in (*LINES, "slug")},
     "body": _row("body", lambda text: prose(text.body)),
     "cover_mode": _row("cover_mode", lambda text: CoverMode(text.cover_mode).label),
     "cover": _row("cover", _cover),
     "channel": _row("channel", _channel),
     "tags": _row("tags", lambda text: gettext(", ").join(text.tags)),
-    "byline": _row("byline", lambda text: text.byline),
-    "slug": _row("slug", lambda text: text.slug),
 }
 """Row by field name."""
 

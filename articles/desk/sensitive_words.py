@@ -17,10 +17,10 @@ from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from articles.desk.retry import RetriedScreens
-from articles.desk.review.policy import who_approves
+from articles.desk.review.automatic_approval import who_approves
 from articles.models import SensitiveWord
 from articles.review import add_words, problem_of
-from articles.text import plain_form, spoken
+from articles.text import format_time, plain_form
 
 BADGES = {
     SensitiveWord.Level.BLOCK.value: "danger",
@@ -118,7 +118,7 @@ class SensitiveWordAdmin(RetriedScreens):
 
     @admin.display(description=gettext_lazy("added"), ordering="created_at")
     def added(self, word: SensitiveWord) -> str:
-        return spoken(word.created_at)
+        return format_time(word.created_at)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[SensitiveWord], search_term: str

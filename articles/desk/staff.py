@@ -16,10 +16,10 @@ from django.utils.translation import gettext_lazy as _
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from articles.audit import EDIT_ANY
 from articles.desk.retry import RetriedScreens
 from articles.models import Notification, named
-from articles.text import spoken_briefly
+from articles.permissions import EDIT_ANY
+from articles.text import format_time_briefly
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -176,7 +176,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     @admin.display(description=_("last sign-in"), ordering="last_login")
     def last_seen(self, user: User) -> str | None:
         """Time of the last sign-in."""
-        return spoken_briefly(user.last_login) if user.last_login else None
+        return format_time_briefly(user.last_login) if user.last_login else None
 
 
 @admin.register(Group)

@@ -8,10 +8,10 @@ from datetime import datetime
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from articles.audit import allows
 from articles.models import Article
+from articles.permissions import allows
 from articles.publishing import Actor, possible_transitions
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, Transition
 
 
@@ -56,10 +56,10 @@ def state(article: Article, now: datetime) -> str:
     """One sentence about its status and what happens next."""
     due = article.goes_live_at
     if article.is_waiting and due is not None:
-        when = spoken_exactly(due)
+        when = format_time_exactly(due)
         return _("Goes live on %(time)s.") % {"time": when} if due > now else _("Live since %(time)s.") % {"time": when}
     if article.status == Article.Status.PUBLISHED and article.published_at:
-        return _("Went live on %(time)s.") % {"time": spoken_exactly(article.published_at)}
+        return _("Went live on %(time)s.") % {"time": format_time_exactly(article.published_at)}
     return _SENTENCES.get(article.status, lambda: "")()
 
 
@@ -67,9 +67,9 @@ def limits(article: Article, now: datetime) -> list[str]:
     """Its embargo, its time to be unpublished and its retraction notice, a sentence each."""
     sentences = []
     if article.embargo_until and article.embargo_until > now:
-        sentences.append(_("Under embargo until %(time)s.") % {"time": spoken_exactly(article.embargo_until)})
+        sentences.append(_("Under embargo until %(time)s.") % {"time": format_time_exactly(article.embargo_until)})
     if article.unpublish_at and article.unpublish_at > now:
-        sentences.append(_("Will be unpublished on %(time)s.") % {"time": spoken_exactly(article.unpublish_at)})
+        sentences.append(_("Will be unpublished on %(time)s.") % {"time": format_time_exactly(article.unpublish_at)})
     if article.status == Article.Status.RETRACTED:
         sentences.append(f"“{article.retraction_notice}”")
     return sentences
@@ -80,7 +80,7 @@ def state_of_update(article: Article) -> str:
     pending_update = article.pending_update
     if pending_update is None:
         return ""
-    when = spoken_exactly(pending_update.publish_at) if pending_update.publish_at else None
+    when = format_time_exactly(pending_update.publish_at) if pending_update.publish_at else None
     if pending_update.draft is not None:
         text = _("This form shows a pending update, which readers do not see: it is “%(status)s”.")
         return text % {"status": pending_update.get_status_display()}

@@ -15,6 +15,7 @@ from django.db.models import F, Max, Model, Q, Value
 
 from articles.exceptions import UnknownCheckpoint
 from articles.models import Article, Channel, FeedEntry, FeedHead, Image, PendingChange, Tag, insert_for_each
+from headline.cursors import decode, encode
 from scheduling.services import EARLIEST, database_now, delete_by_ids, lock_by_ids, read_database_clock, retried
 
 State = FeedEntry.State
@@ -23,6 +24,7 @@ MOST = 2_000  # written articles that are checked under one lock
 _ROUNDS = 100  # of those in one run of the reconciler
 _TIMES = ("publish_at", "embargo_until", "unpublish_at")
 _HEAD = 1
+_ORDER = "changes"
 _SHOWN_BY: Mapping[type[Model], str] = {Channel: "channel", Tag: "tags", Image: "image_uses__image"}
 
 
@@ -60,6 +62,11 @@ class FeedPage:
     has_more: bool
 
     @property
+    def checkpoint(self) -> str:
+        """Where to continue."""
+        return encode(_ORDER, [self.sequence])
+
+    @property
     def live(self) -> list[FeedEntry]:
         """Articles that went live or changed."""
         return [entry for entry in self.entries if entry.state == State.LIVE]
@@ -68,6 +75,12 @@ class FeedPage:
     def gone(self) -> list[FeedEntry]:
         """Articles that left the site."""
         return [entry for entry in self.entries if entry.state != State.LIVE]
+
+
+def checkpoint_number(text: str) -> int:
+    """The number that a checkpoint stands for. Raises `InvalidCursor`."""
+    (sequence,) = decode(_ORDER, text)
+    return int(sequence)
 
 
 def follow(since: int | datetime, *, most: int) -> FeedPage:

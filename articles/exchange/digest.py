@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
@@ -22,9 +23,8 @@ class ImportedArticle:
     external_id: str
     digest: str
     held: bool
-    title: str
+    lines: Mapping[str, str]
     slug: str
-    summary: str
     body: str
     status: Article.Status
     status_reason: str
@@ -38,7 +38,6 @@ class ImportedArticle:
     cover: tuple[str, ...]
     author: str
     author_name: str
-    byline: str
     channel: str
     channel_slug: str
     channel_description: str

@@ -13,7 +13,7 @@ from django.db import models
 
 from articles.exchange.external_id import identity
 from articles.exchange.fields import tidy
-from articles.models import Article, ArticleQuerySet, Channel, ChannelQuerySet, CoverMode, Tag
+from articles.models import LINES, Article, ArticleQuerySet, Channel, ChannelQuerySet, CoverMode, Tag
 from articles.text import clean_html
 
 PAGE = 200
@@ -39,9 +39,8 @@ class Item:
         article, status = self.article, self._status()
         return {
             "external_id": article.external_id or identity(article),
-            "title": tidy(article.title),
+            **{name: tidy(getattr(article, name)) for name in LINES},
             "slug": article.slug,
-            "summary": tidy(article.summary),
             "body": tidy(clean_html(article.body, base=f"{settings.SITE_URL}/")),
             "body_format": "html",
             "status": status.name.lower(),
@@ -56,7 +55,6 @@ class Item:
             "cover": [] if article.cover_mode == CoverMode.AUTO else article.cover,
             "author": article.author.get_username() if article.author else "",
             "author_name": article.author.get_full_name() if article.author else "",
-            "byline": tidy(article.byline),
             "channel": article.channel.name if article.channel else "",
             "tags": [tag.name for tag in self.tags],
         }

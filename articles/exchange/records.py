@@ -11,12 +11,12 @@ from typing import Protocol
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import ArticleError
+from articles.models import LINES
 
 FIELDS = {
     "external_id",
-    "title",
+    *LINES,
     "slug",
-    "summary",
     "body",
     "body_format",
     "status",
@@ -31,7 +31,6 @@ FIELDS = {
     "cover",
     "author",
     "author_name",
-    "byline",
     "channel",
     "channel_slug",
     "channel_description",

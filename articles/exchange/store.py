@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 from articles.audit import IMPORT, StateSnapshot, record_many
 from articles.exchange.digest import AROUND, STATE, Fingerprint, ImportedArticle, signature
 from articles.exchange.external_id import own_ids
-from articles.images import note_uses
+from articles.exchange.validate import BYLINE
+from articles.images import update_uses
 from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text, context_of
 from articles.publishing import (
     IN_REVIEW,
@@ -34,9 +35,6 @@ from articles.text import references
 from scheduling.services import database_now, lock_by_ids, read_database_clock, retried
 
 Status = Article.Status
-
-CONTENT = ("title", "slug", "summary", "body")
-BYLINE = 120
 
 
 @dataclass
@@ -143,7 +141,7 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change], context: C
     sync_tasks(written)
     index(written)
     with_images = [article.pk for article in created if article.images or article.cover]
-    note_uses(with_images + [change.article.pk for change in changes if change.content])
+    update_uses(with_images + [change.article.pk for change in changes if change.content])
     _record(created, changes)
 
 
@@ -232,11 +230,13 @@ class Context:
         name = item.author_name or ("" if author or "@" in item.author else item.author)
         is_named = author is not None and bool(author.get_full_name())  # type: ignore[attr-defined]
         return {
-            **{name: getattr(item, name) for name in CONTENT},
+            **item.lines,
+            "slug": item.slug,
+            "body": item.body,
             **item.chosen_cover,
             "channel": self.channels.get(item.channel),
             "author": author,
-            "byline": item.byline or ("" if is_named else name[:BYLINE]),
+            "byline": item.lines["byline"] or ("" if is_named else name[:BYLINE]),
         }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.conf import settings
@@ -17,7 +18,7 @@ from articles.exchange.digest import ImportedArticle
 from articles.exchange.records import FIELDS, Record, Refused
 from articles.exchange.statuses import Outcome, Times, Timetable
 from articles.images import unknown_images
-from articles.models import Article, Channel, CoverMode, Tag
+from articles.models import LINES, Article, Channel, CoverMode, Tag
 from articles.text import add_paragraphs, clean_html, references
 
 LONGEST_BODY = 1_000_000
@@ -48,12 +49,12 @@ class Checker:
     def check(self, record: Record) -> tuple[ImportedArticle, str]:
         """The article and a note for the report, or "". Raises `Refused`."""
         source = {**record.fields, **self._one_channel}
-        title = read.line(source, "title", TITLE)
-        if not title:
+        lines = {name: read.line(source, name, length_of(Article, name)) for name in LINES}
+        if not lines["title"]:
             raise Refused("title", _("is empty"))
         times = Times(*(read.moment(source, name) for name in ("publish_at", "published_at", "embargo_until")))
         outcome = self._timetable.decide(read.line(source, "status", 40), times)
-        article = self._article(record, source, title, times, outcome)
+        article = self._article(record, source, lines, times, outcome)
         has_lost_cover = article.cover_mode != read.line(source, "cover_mode", 40)
         lost = (
             _("the images of its cover do not exist here; the cover is chosen from the text") if has_lost_cover else ""
@@ -61,16 +62,15 @@ class Checker:
         return article, "; ".join(filter(None, [outcome.note, lost]))
 
     def _article(
-        self, record: Record, source: read.Fields, title: str, times: Times, outcome: Outcome
+        self, record: Record, source: read.Fields, lines: Mapping[str, str], times: Times, outcome: Outcome
     ) -> ImportedArticle:
         cover_mode, cover = _cover(source)
         return ImportedArticle(
             external_id=read.line(source, "external_id", EXTERNAL_ID) or f"sha:{digest(record.fields)}",
             digest=digest(source),
             held=outcome.held,
-            title=title,
-            slug=read.slug(source, SLUG, title=title),
-            summary=read.line(source, "summary", SUMMARY),
+            lines=lines,
+            slug=read.slug(source, SLUG, title=lines["title"]),
             body=_body(source),
             status=outcome.status,
             status_reason=read.line(source, "status_reason", REASON),
@@ -84,7 +84,6 @@ class Checker:
             cover=cover,
             author=read.line(source, "author", USER),
             author_name=read.line(source, "author_name", USER),
-            byline=read.line(source, "byline", BYLINE),
             channel=read.line(source, "channel", CHANNEL),
             channel_slug=read.valid_slug(source, "channel_slug", CHANNEL_SLUG),
             channel_description=_shortened(read.line(source, "channel_description", LONGEST_BODY), CHANNEL_DESCRIPTION),

@@ -24,6 +24,7 @@ from articles.exchange.records import Kind, Record, Remark, Unreadable
 from articles.exchange.validate import CHANNEL, TITLE
 from articles.exchange.wordpress_html import Attachment, Body, Library, Post, render
 from articles.exchange.xml_reader import events, namespaces, plain
+from articles.models import LINES
 from articles.text import plain_text
 
 if TYPE_CHECKING:
@@ -35,9 +36,7 @@ NO_PUB_DATE = "-0001"
 
 DISCARDED = {"trash", "auto-draft"}
 META = {
-    "_headline_byline": "byline",
-    "_headline_embargo_until": "embargo_until",
-    "_headline_unpublish_at": "unpublish_at",
+    f"_headline_{name}": name for name in (*LINES, "embargo_until", "unpublish_at") if name not in ("title", "summary")
 }
 """Custom fields of our exports for what WordPress does not have. WordPress hides those that begin with "_"."""
 

@@ -16,7 +16,7 @@ from articles.images.library import (
     may_change,
     upload,
 )
-from articles.images.references import note_uses, refuse_images, unknown_images
+from articles.images.references import check_images, unknown_images, update_uses
 from articles.images.resize import too_many_bytes
 
 __all__ = [
@@ -37,8 +37,8 @@ __all__ = [
     "gather_images",
     "markup",
     "may_change",
-    "note_uses",
-    "refuse_images",
+    "update_uses",
+    "check_images",
     "too_many_bytes",
     "unknown_images",
     "upload",

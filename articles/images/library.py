@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from articles.audit import REVIEW, Actor, reads_articles, record_beside, require
+from articles.audit import Actor, record_beside
 from articles.exceptions import (
     AltMissing,
     ImageGone,
@@ -31,6 +31,7 @@ from articles.exceptions import (
 )
 from articles.images import resize
 from articles.models import Article, Image, ImageUse
+from articles.permissions import REVIEW, reads_articles, require
 from articles.review import MOST_BYTES, Subject, review_words
 from scheduling.services import lock_by_ids, retried
 
@@ -248,7 +249,7 @@ def _past_review(image: Image) -> QuerySet[ImageUse]:
 
 def _check_words(image: Image) -> None:
     """Review the texts of an image of approved articles, which are not reviewed again. Raises `InvalidImage`."""
-    texts = Subject("", captions=[getattr(image, name) for name in sorted(SHOWN)])
+    texts = Subject({}, captions=[getattr(image, name) for name in sorted(SHOWN)])
     findings = review_words(texts).findings
     if findings and _past_review(image).exists():
         words = _(", ").join(f"“{finding.word}”" for finding in findings)

@@ -25,7 +25,7 @@ from articles.text import references
 from scheduling.services import delete_by_ids, lock_by_ids
 
 
-def refuse_images(text: Text, *, before: Text | None = None) -> None:
+def check_images(text: Text, *, before: Text | None = None) -> None:
     """Raise `WrongCover`, `UnknownImage` or `AltMissing` if a text's cover or images are invalid.
 
     Images that it showed `before` are not checked, so that an old problem does not block other edits. The images stay
@@ -46,7 +46,7 @@ def unknown_images(ids: Sequence[str]) -> list[str]:
     return [pk for pk in ids if pk not in found]
 
 
-def note_uses(article_ids: Collection[int]) -> None:
+def update_uses(article_ids: Collection[int]) -> None:
     """Update the `ImageUse` rows of these articles."""
     wanted = _used_by(article_ids)
     uses = ImageUse.objects.filter(article__in=article_ids)

@@ -19,9 +19,12 @@ from PIL import Image as PillowImage
 from PIL import ImageCms, ImageOps
 
 from articles.exceptions import InvalidImageFile
-from articles.models import MODERN, WIDTHS, Image
+from articles.models import MODERN, Image
 from articles.review import MOST_BYTES, MOST_PIXELS, inspect
 from articles.workflow import Verdict
+
+WIDTHS = (320, 640, 1280, 2048)
+"""The widths of renditions in pixels; the largest rendition of a narrower image has its own width."""
 
 READ = ("JPEG", "PNG", "WEBP", "GIF", "AVIF")
 ENDINGS = {

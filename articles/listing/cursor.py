@@ -1,4 +1,4 @@
-"""The signed keyset cursor of article lists, which are ordered by `publish_at` and primary key.
+"""The keyset cursor of article lists, which are ordered by `publish_at` and primary key.
 
 It holds values instead of referring to an article, so it stays valid when that article is unpublished.
 """
@@ -8,13 +8,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from django.core.signing import Signer
 from django.db.models import Q
 
 from articles.models import Article
+from headline.cursors import decode, encode
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
+_ORDER = "newest first"
 
 
 class Cursor(NamedTuple):
@@ -25,13 +26,22 @@ class Cursor(NamedTuple):
 
     def __str__(self) -> str:
         """Encoded and signed, for URLs."""
-        return _signer().sign(f"{(self.moment - _EPOCH) // _TICK}.{self.pk}")
+        return encode(_ORDER, self.values)
 
     @classmethod
     def decode(cls, text: str) -> Cursor:
-        """The cursor in a URL. Raises `BadSignature`."""
-        ticks, pk = _signer().unsign(text).split(".")
-        return cls(_EPOCH + int(ticks) * _TICK, int(pk))
+        """The cursor in a URL. Raises `InvalidCursor`."""
+        return cls.at(*decode(_ORDER, text))
+
+    @classmethod
+    def at(cls, microseconds: int, pk: int) -> Cursor:
+        """The cursor with these `values`."""
+        return cls(_EPOCH + microseconds * _TICK, pk)
+
+    @property
+    def values(self) -> list[int]:
+        """Its time, in microseconds, and primary key, for cursors of other orders."""
+        return [(self.moment - _EPOCH) // _TICK, self.pk]
 
     @property
     def older(self) -> Q:
@@ -47,7 +57,3 @@ class Cursor(NamedTuple):
 def cursor_of(article: Article) -> Cursor:
     """The cursor of `article`, the same in every list."""
     return Cursor(article.publish_at or _EPOCH, article.pk)  # live articles have a time
-
-
-def _signer() -> Signer:
-    return Signer(salt="place", sep="~")

@@ -1,6 +1,6 @@
 """The models of the newsroom, one module each; `base` holds the mixins and query helpers they share."""
 
-from articles.models.article import AT_RISK_WITHIN, BODY_LENGTH, Article, ArticleQuerySet, due_at, not_over_at, over_at
+from articles.models.article import AT_RISK_WITHIN, Article, ArticleQuerySet, due_at, not_over_at, over_at
 from articles.models.audit import AuditEntry, AuditQuerySet
 from articles.models.base.bulk_signals import rows_changed
 from articles.models.base.insert_select import NewId, insert_for_each
@@ -12,22 +12,26 @@ from articles.models.channel import Channel, ChannelQuerySet
 from articles.models.correction import Correction
 from articles.models.cover import CoverMode
 from articles.models.drafts import Autosave, Presence
-from articles.models.image import MODERN, WIDTHS, Image, ImageUse, as_id
+from articles.models.image import MODERN, Image, ImageUse, as_id
+from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
 from articles.models.notification import Notification, NotificationPreference
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
 from articles.models.review import QueuedArticle, Review, ReviewPolicy, SoftLock
-from articles.models.revision import CONTEXT_TIMES, Revision, Text, context_of
+from articles.models.revision import CONTEXT_TIMES, Revision, context_of
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
 from articles.models.sensitive_word import LONGEST_WORD, Levels, SensitiveWord, WordListVersion, words_changed
 from articles.models.staff import named, named_among_all, named_apart
 from articles.models.tag import Tag
 from articles.models.tagging import Tagging
+from articles.models.text import LINES, Text
 from articles.models.update import Update
 
 __all__ = [
+    "SLUG_LENGTH",
+    "TITLE_LENGTH",
     "AT_RISK_WITHIN",
     "Article",
     "ArticleQuerySet",
@@ -47,6 +51,7 @@ __all__ = [
     "FeedHead",
     "Image",
     "ImageUse",
+    "LINES",
     "LONGEST_WORD",
     "Levels",
     "MAX_MEMBERS",
@@ -72,7 +77,6 @@ __all__ = [
     "Tagging",
     "Text",
     "Update",
-    "WIDTHS",
     "WordListVersion",
     "as_id",
     "context_of",

@@ -17,10 +17,13 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.last_modified import Dated, DatedQuerySet
+from articles.models.base.limited_union import in_any
 from articles.models.cover import Covered
-from articles.models.revision import Revision, Text, context_of
+from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH
+from articles.models.revision import Revision, context_of
+from articles.models.text import Text, TextLines
 from scheduling.fields import ExactCharField
-from scheduling.services import lock_by_ids, retried
+from scheduling.services import lock_by_ids, overdue_before, retried
 
 if TYPE_CHECKING:
     from articles.models.update import Update
@@ -30,13 +33,6 @@ Instant = datetime | Combinable
 
 AT_RISK_WITHIN = timedelta(hours=24)
 """How long before its time an unapproved article counts as at risk."""
-
-OVERDUE_AFTER = timedelta(seconds=5)
-"""How late a worker may store that an article is live before the article counts as overdue."""
-
-SLUG_LENGTH = 200
-BODY_LENGTH = 1_000_000
-"""Characters."""
 
 
 class ArticleQuerySet(DatedQuerySet["Article"]):
@@ -57,9 +53,15 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
         )
 
     def overdue(self, now: datetime) -> Self:
-        """Articles whose time is past, but that are not approved or not stored as live for `OVERDUE_AFTER`."""
+        """Articles whose time is past, but that are not approved or that no worker has stored as live in time."""
         missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
-        return self.filter(missed | Q(due_at(now - OVERDUE_AFTER), status__in=Article.Status.waiting()))
+        return self.filter(missed | Q(due_at(overdue_before(now)), status__in=Article.Status.waiting()))
+
+    def needing_review(self) -> Self:
+        """Articles and updates that a reviewer has to decide; both are found by their own index."""
+        own = Article.objects.filter(status=Article.Status.MANUAL_REVIEW)
+        updates = Article.objects.filter(update__draft__isnull=False, update__status=Article.Status.MANUAL_REVIEW)
+        return self.filter(pk__in=in_any(own.values("pk"), updates.values("pk")))
 
     def tagged(self, tag: int | OuterRef) -> Self:
         """Articles with this tag; the newest are found by an index of `Tagging`."""
@@ -105,7 +107,7 @@ def over_at(now: Instant) -> Q:
     return Q(unpublish_at__lte=now)
 
 
-class Article(Covered, Dated):
+class Article(TextLines, Covered, Dated):
     """An article in any status.
 
     The columns hold the text that readers see once its time has come. Once it is approved, a new text is stored in its
@@ -151,15 +153,14 @@ class Article(Covered, Dated):
             """Its text was approved; a new text needs its own approval."""
             return *cls.visible(), cls.UNPUBLISHED
 
-    title = models.CharField(_("headline"), max_length=200)
     slug = models.SlugField(
         _("slug"),
         max_length=SLUG_LENGTH,
         allow_unicode=True,
         blank=True,
+        db_index=False,  # articles are found by their ids
         help_text=_("The last part of the URL. Leave empty to create it from the headline."),
     )
-    summary = models.CharField(_("summary"), max_length=500, blank=True)
     body = models.TextField(_("body"), blank=True, max_length=BODY_LENGTH)
     channel = models.ForeignKey(
         "articles.Channel",
@@ -178,7 +179,6 @@ class Article(Covered, Dated):
         related_name="articles",
         verbose_name=_("author"),
     )
-    byline = models.CharField(_("byline"), max_length=120, blank=True, help_text=_("Shown instead of the author."))
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.DRAFT)
     status_reason = models.CharField(_("reason"), max_length=500, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)

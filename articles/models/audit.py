@@ -16,12 +16,16 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
+from articles.models.lengths import TITLE_LENGTH
 from articles.models.release import Release
 from articles.models.review import ReviewPolicy
 from articles.models.sensitive_word import SensitiveWord
-from articles.text import spoken_briefly, spoken_exactly
+from articles.text import format_time_briefly, format_time_exactly
 
 SHOWN_WORDS = 5
+
+LATEST = 5_000
+"""Entries that may be committed before one with a lower id."""
 
 
 class AppendOnly(Exception):
@@ -42,6 +46,11 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
     def latest_first(self) -> Self:
         """Latest first."""
         return self.order_by("-id")
+
+    def version(self) -> tuple[int, int]:
+        """Differs after any other entry was committed, also one whose transaction began before that of the last one."""
+        last = self.aggregate(last=models.Max("id"))["last"] or 0
+        return last, self.filter(id__gt=last - LATEST).count()
 
     def with_names(self) -> Self:
         """With the users' present names; an entry stores the username of its time."""
@@ -80,7 +89,7 @@ class AuditEntry(models.Model):
     user_id = models.BigIntegerField(_("user’s id"), null=True, blank=True)
     user_name = models.CharField(_("user"), max_length=150, blank=True, help_text=_("Empty for the system."))
     article_id = models.BigIntegerField(_("article ID"), null=True, blank=True)
-    article_title = models.CharField(_("article"), max_length=200, blank=True)
+    article_title = models.CharField(_("article"), max_length=TITLE_LENGTH, blank=True)
     release_id = models.BigIntegerField(_("release ID"), null=True, blank=True)
     release_name = models.CharField(_("release"), max_length=120, null=True, blank=True)  # noqa: DJ001 (added later)
     old_status = models.SmallIntegerField(_("previous status"), choices=Article.Status.choices, null=True, blank=True)
@@ -105,7 +114,9 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{spoken_exactly(self.at)} · {self.article_title or self.release_name or self.get_source_display()}"
+        return (
+            f"{format_time_exactly(self.at)} · {self.article_title or self.release_name or self.get_source_display()}"
+        )
 
     def save(self, *args: Any, **options: Any) -> None:
         """Add the entry. Raises `AppendOnly` for one that is there already."""
@@ -128,7 +139,7 @@ class AuditEntry(models.Model):
         For an approval also whether it was automatic or an override.
         """
         statuses = self.get_old_status_display(), self.get_new_status_display()
-        times = tuple(moment and spoken_briefly(moment) for moment in (self.old_time, self.new_time))
+        times = tuple(moment and format_time_briefly(moment) for moment in (self.old_time, self.new_time))
         policy = tuple(str(ReviewPolicy.Machine(value).label) for value in self.details.get("machine", ())) or ("", "")
         words = tuple(_words(self.details.get(name) or {}) for name in ("old", "new"))
         changes = [f"{old or '—'} → {new or '—'}" for old, new in (statuses, times, words, policy) if old != new]

@@ -10,6 +10,8 @@ from django.db import models
 from django.db.models import Count, Q
 from django.utils.translation import gettext_lazy as _
 
+from articles.models.lengths import TITLE_LENGTH
+
 
 class BulkActionQuerySet(models.QuerySet["BulkAction"]):
     """Queries for bulk actions."""
@@ -79,7 +81,7 @@ class BulkActionItem(models.Model):
 
     bulk_action = models.ForeignKey(BulkAction, on_delete=models.CASCADE, related_name="items")
     article_id = models.BigIntegerField()
-    title = models.CharField(max_length=200)
+    title = models.CharField(max_length=TITLE_LENGTH)
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
     reason = models.CharField(max_length=500, blank=True)
     revision = models.PositiveIntegerField(null=True, help_text=_("The revision that was shown, for an approval."))

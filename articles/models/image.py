@@ -18,9 +18,6 @@ from django.utils.translation import gettext_lazy as _
 from articles.exceptions import MOST_LISTED
 from articles.text import MEDIA_PATH
 
-WIDTHS = (320, 640, 1280, 2048)
-"""The widths of renditions in pixels; the largest rendition of a narrower image has its own width."""
-
 MODERN = ("avif", "webp")
 """The formats of renditions, best first; every browser shows the last."""
 
@@ -59,6 +56,9 @@ class Image(models.Model):
 
     SHARED: ClassVar = (1200, 630)
     """Pixels of the crop that other sites show for a shared article."""
+
+    PREVIEW_WIDTH: ClassVar = 1280
+    """The widest rendition for previews, in pixels."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False, help_text=_("Hash of the uploaded file."))
@@ -168,7 +168,7 @@ class Image(models.Model):
     @property
     def middle(self) -> int:
         """The width of the rendition for previews."""
-        width: int = max(width for width in self.widths if width <= 1280)
+        width: int = max(width for width in self.widths if width <= self.PREVIEW_WIDTH)
         return width
 
     @property

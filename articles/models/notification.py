@@ -10,6 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
+from articles.models.lengths import TITLE_LENGTH
 from articles.models.release import Release
 
 
@@ -61,7 +62,7 @@ class Notification(models.Model):
         db_constraint=False,
         db_index=False,
     )
-    article_title = models.CharField(_("article"), max_length=200)
+    article_title = models.CharField(_("article"), max_length=TITLE_LENGTH)
     release = models.ForeignKey(
         Release,
         on_delete=models.SET_NULL,

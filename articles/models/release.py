@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from articles.models.article import Article
+from articles.models.lengths import TITLE_LENGTH
 
 MAX_MEMBERS = 500
 """Articles in one release: as many as one transaction publishes without delaying other articles."""
@@ -124,7 +125,7 @@ class ReleaseMember(models.Model):
     article = models.ForeignKey(
         Article, on_delete=models.SET_NULL, null=True, related_name="memberships", verbose_name=_("article")
     )
-    title = models.CharField(_("headline"), max_length=200, help_text=_("Stays if the article is deleted."))
+    title = models.CharField(_("headline"), max_length=TITLE_LENGTH, help_text=_("Stays if the article is deleted."))
     action = models.CharField(_("action"), max_length=10, choices=Action.choices)
     holds = models.BooleanField(null=True, default=True, editable=False)
     old_status = models.SmallIntegerField(

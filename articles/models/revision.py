@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from django.apps import apps
 from django.conf import settings
@@ -15,9 +11,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.cover import Covered, CoverMode
+from articles.models.cover import Covered
 from articles.models.image import Image
-from articles.text import references
+from articles.models.lengths import SLUG_LENGTH
+from articles.models.text import Text, TextLines
 
 if TYPE_CHECKING:
     from articles.models.article import Article
@@ -42,72 +39,6 @@ CONTEXT_TIMES = ("publish_at", "unpublish_at", "embargo_until")
 
 class Immutable(Exception):
     """A revision is never changed."""
-
-
-@dataclass(frozen=True)
-class Text:
-    """The text fields of an article, which an approval covers."""
-
-    COLUMNS: ClassVar = ("title", "slug", "summary", "body", "byline", "channel_id", "cover_mode", "cover")
-    """The article's own columns; tags are a relation."""
-
-    NAMES: ClassVar = frozenset(
-        {"title", "slug", "summary", "body", "byline", "channel", "tags", "cover_mode", "cover"}
-    )
-    """The labels of these fields."""
-
-    title: str
-    slug: str
-    summary: str
-    body: str
-    byline: str
-    channel_id: int | None
-    tags: tuple[str, ...]
-    cover_mode: str = CoverMode.AUTO
-    cover: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, article: Article, tags: Iterable[str] | None = None) -> Self:
-        """The text in the columns of `article`; its tags are queried unless given."""
-        names = [tag.name for tag in article.tags.all()] if tags is None else tags
-        return cls(**{name: getattr(article, name) for name in cls.COLUMNS}, tags=tuple(sorted(names)))
-
-    def changed(self, changes: Mapping[str, Any]) -> Self:
-        """This text with `changes` (field name to value; tags as a collection of `Tag`)."""
-        values = {name: value for name, value in changes.items() if name not in ("channel", "tags")}
-        if "channel" in changes:
-            values["channel_id"] = changes["channel"] and changes["channel"].pk
-        if "tags" in changes:
-            values["tags"] = tuple(sorted(tag.name for tag in changes["tags"]))
-        text = replace(self, **values)
-        return replace(text, cover=CoverMode(text.cover_mode).cover(text.cover, text.images))
-
-    def looks_like(self, other: Text) -> bool:
-        """Whether both look the same to readers, who do not see how the cover was chosen."""
-        return replace(self, cover_mode=other.cover_mode) == other
-
-    @property
-    def images(self) -> list[str]:
-        """The ids of the images in the body."""
-        return references(self.body)
-
-    @property
-    def shown(self) -> list[str]:
-        """The ids of all images: those of the cover, then those of the body."""
-        return list(dict.fromkeys([*self.cover, *self.images]))
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """Column to value."""
-        return {name: getattr(self, name) for name in self.COLUMNS}
-
-    @property
-    def digest(self) -> str:
-        """A SHA-256 digest of the text."""
-        values = asdict(self)
-        if self.cover_mode == CoverMode.AUTO and not self.cover:  # as every text was before there were covers
-            del values["cover_mode"], values["cover"]
-        return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode()).hexdigest()
 
 
 def context_of(article: Article, text: Text, pending_update: Update | None = None) -> dict[str, Any]:
@@ -159,7 +90,7 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         raise Immutable
 
 
-class Revision(Covered):
+class Revision(TextLines, Covered):
     """The text of an article at one save. Immutable; deleted only with its article."""
 
     article = models.ForeignKey(
@@ -187,11 +118,8 @@ class Revision(Covered):
         help_text=_("Times, author and image texts it was saved with; see `context_of`."),
     )
 
-    title = models.CharField(_("headline"), max_length=200)
-    slug = models.CharField(_("slug"), max_length=200, blank=True)
-    summary = models.CharField(_("summary"), max_length=500, blank=True)
+    slug = models.CharField(_("slug"), max_length=SLUG_LENGTH, blank=True)
     body = models.TextField(_("body"), blank=True)
-    byline = models.CharField(_("byline"), max_length=120, blank=True)
     channel = models.ForeignKey(
         "articles.Channel", on_delete=unless_pending, null=True, related_name="+", verbose_name=_("channel")
     )

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from articles.audit import ADD, CHANGE, Actor, require
+from articles.audit import Actor
 from articles.exceptions import TooLong
 from articles.models import Article, Autosave, Presence
+from articles.permissions import ADD, CHANGE, require
 from scheduling.services import delete_by_ids, read_database_clock, retried
 
 Typed = Mapping[str, Sequence[str]]

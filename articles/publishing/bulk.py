@@ -18,10 +18,11 @@ from django.utils import translation
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from articles.audit import Actor, Source, StateSnapshot, require, source
+from articles.audit import Actor, Source, StateSnapshot, source
 from articles.exceptions import ArticleError, TooMany, WrongState
 from articles.models import Article, BulkAction, BulkActionItem
 from articles.notifications import speaking_to
+from articles.permissions import require
 from articles.publishing.schedules import checked_time, refuse_past
 from articles.publishing.transitions import lock, perform
 from articles.publishing.undo import latest_entry, undo_transition

@@ -9,10 +9,10 @@ from datetime import datetime
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 
-from articles.models import CONTEXT_TIMES, Article, Image, Revision, Update
-from articles.text import Passage, Piece, joined, passages, readable, spoken_exactly
+from articles.models import CONTEXT_TIMES, Article, Image, Revision, Text, Update
+from articles.text import Passage, Piece, format_time_exactly, joined, passages, readable
 
-NAMES = ("title", "slug", "summary", "body", "byline", "channel", "tags", "cover_mode", "cover", "correction")
+NAMES = (*Text.FIELDS, "correction")
 
 
 def changed_fields(older: Revision, newer: Revision) -> list[str]:
@@ -51,7 +51,7 @@ def _images(older: object, newer: object) -> Iterator[str]:
 
 
 def _time(value: object) -> str:
-    return spoken_exactly(datetime.fromisoformat(value)) if isinstance(value, str) else "—"
+    return format_time_exactly(datetime.fromisoformat(value)) if isinstance(value, str) else "—"
 
 
 @dataclass(frozen=True)

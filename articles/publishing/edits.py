@@ -8,23 +8,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from articles.audit import (
-    CREATE,
-    EDIT,
-    EDIT_ANY,
-    Actor,
-    Notes,
-    StateSnapshot,
-    record,
-    recorded,
-    require,
-    require_edit,
-    unrecorded,
-    writers,
-)
+from articles.audit import CREATE, EDIT, Actor, Notes, StateSnapshot, record, recorded, unrecorded, writers
 from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
-from articles.images import refuse_images
+from articles.images import check_images
 from articles.models import BODY_LENGTH, Article, CoverMode, Revision, Tag, Text, Update
+from articles.permissions import EDIT_ANY, require, require_edit
 from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
 from articles.publishing.revisions import newest, pinned, put_into_columns, renumber
@@ -43,7 +31,7 @@ IN_REVIEW = Article.Status.in_review()
 def create(article: Article, *, by: Actor, tags: Collection[Tag] = ()) -> None:
     """Store a new draft and its first revision.
 
-    Raises `NotAllowed`, `TooLong`, `InvalidSchedule`, and what `refuse_images` raises.
+    Raises `NotAllowed`, `TooLong`, `InvalidSchedule`, and what `check_images` raises.
     """
     require("articles.add_article", by)
     if article.author_id not in (None, by.pk):
@@ -58,7 +46,7 @@ def create(article: Article, *, by: Actor, tags: Collection[Tag] = ()) -> None:
         article.save(revise=False)
     article.tags.set(tags)
     text = Text.of(article)
-    refuse_images(text)
+    check_images(text)
     article.holds(Revision.objects.add(article, text, author=by))
     record(CREATE, article=article, by=by, before=StateSnapshot(), revision=article.revision)
 
@@ -82,7 +70,7 @@ def edit(
     `NotAllowed` if `by` may not change it (or, once it is approved, its times or author; or its embargo),
     `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for contradictory times, `TimePast` for new ones in the
     past, `WrongState` for a new time or embargo of a live article, `BelongsToRelease` for a new time of a member, and
-    what `refuse_images` raises.
+    what `check_images` raises.
     """
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
@@ -173,7 +161,7 @@ def _write_text(
     text = old.changed(changes)
     if text == old and not correction:
         return
-    refuse_images(text, before=old)
+    check_images(text, before=old)
     if article.status == Article.Status.RETRACTED:
         raise WrongState(_("The article is retracted; undo the retraction first."))
     revision = Revision.objects.add(article, text, author=by, note=note, correction=correction)

@@ -6,9 +6,10 @@ from datetime import timedelta
 
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import CHANGE, EDIT_ANY, Actor, record, require
+from articles.audit import Actor, record
 from articles.exceptions import ArticleError, RevisionGone
 from articles.models import Article, PreviewLink, Revision
+from articles.permissions import CHANGE, EDIT_ANY, require
 from articles.publishing.revisions import newest
 from articles.publishing.transitions import lock
 from scheduling.services import database_now, read_database_clock, retried

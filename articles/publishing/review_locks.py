@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from articles.audit import require
 from articles.exceptions import LockedByAnother, WrongState
 from articles.models import Article, SoftLock, named
+from articles.permissions import require
 from articles.publishing.transitions import Actor, lock, position
 from articles.workflow import TRANSITIONS, Transition, is_possible
 from scheduling.services import delete_by_ids, read_database_clock, retried

@@ -19,7 +19,7 @@ from articles.publishing.holds import refuse_held
 from articles.publishing.reconcile import sync_tasks
 from articles.publishing.revisions import renumber
 from articles.publishing.transitions import Actor, performs, require, transition
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, WAITING, Transition
 from scheduling.exceptions import NaiveTime, TimeOutOfRange
 from scheduling.services import EARLIEST, LATEST, lock_by_ids, read_database_clock, retried
@@ -148,7 +148,7 @@ def _refuse_live(articles: Iterable[Article], now: datetime) -> None:
     sentence = _("“%(title)s” would go live at once: %(time)s is past.")
     times = ((article, article.goes_live_at) for article in articles)
     late = {
-        article.pk: sentence % {"title": article.title, "time": spoken_exactly(moment)}
+        article.pk: sentence % {"title": article.title, "time": format_time_exactly(moment)}
         for article, moment in times
         if moment is not None and moment <= now
     }
@@ -216,7 +216,7 @@ def refuse_embargo(article: Article, moment: datetime) -> None:
     if article.embargo_until is not None and article.embargo_until > moment:
         raise UnderEmbargo(
             _("“%(title)s” is under embargo until %(time)s; lift the embargo first.")
-            % {"title": article.title, "time": spoken_exactly(article.embargo_until)}
+            % {"title": article.title, "time": format_time_exactly(article.embargo_until)}
         )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import REVIEW, Actor, record_beside, require
+from articles.audit import Actor, record_beside
 from articles.exceptions import NotAllowed
 from articles.models import Article, Tag
+from articles.permissions import REVIEW, require
 from scheduling.services import lock_by_ids, retried
 
 RENAME_TAG, DELETE_TAG = "rename_tag", "delete_tag"

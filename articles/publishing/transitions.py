@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 
 from articles.audit import Actor as Actor
 from articles.audit import Notes, recorded
-from articles.audit import require as require
 from articles.exceptions import ArticleGone, InvalidSchedule, RevisionMissing, WrongState
 from articles.models import Article, Update
+from articles.permissions import require as require
 from articles.publishing.holds import held_transitions, refuse_held
 from articles.publishing.reconcile import sync_tasks
 from articles.workflow import TRANSITIONS, Input, Position, Subject, Transition, is_possible, transitions_from

@@ -6,10 +6,11 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from articles.audit import UNDONE, Actor, StateSnapshot, recorded, require
+from articles.audit import UNDONE, Actor, StateSnapshot, recorded
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import ChangedSince, InvalidSchedule, WrongState
 from articles.models import Article, AuditEntry
+from articles.permissions import require
 from articles.publishing.transitions import lock, store
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock, retried

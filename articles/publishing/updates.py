@@ -10,7 +10,7 @@ from django.db.models import Case, F, OuterRef, Subquery, Value, When
 
 from articles.audit import UPDATED, record_due
 from articles.events import ArticlesPublished, emit
-from articles.images import note_uses
+from articles.images import update_uses
 from articles.models import Article, Correction, Revision, Text, Update
 from articles.publishing.publish import Outcome, sort_missing
 from articles.publishing.resolve import tag_all
@@ -95,7 +95,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     if due:
         adopt_all(due, {pk: locked[pk] for pk in outcome.done}, now)
         index(outcome.done)
-        note_uses(outcome.done)
+        update_uses(outcome.done)
         record_due(UPDATED, outcome.done)
         emit(ArticlesPublished(outcome.done))
     return outcome

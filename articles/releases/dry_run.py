@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.audit import Actor, require
+from articles.audit import Actor
 from articles.models import Release, ReleaseMember
+from articles.permissions import require
 from articles.releases.effects import apply_release
 from articles.releases.manage import RIGHT, lock_members, lock_release
 from articles.releases.preflight_checks import Problem, find_problems, loaded_members

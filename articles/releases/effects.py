@@ -8,7 +8,7 @@ from datetime import datetime
 from articles.audit import PUBLISHED, UNPUBLISHED, UPDATED, Actor, StateSnapshot, record_many, recorded
 from articles.distribution import ping_of_vanishing
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
-from articles.images import note_uses
+from articles.images import update_uses
 from articles.models import Article, Correction, Release, ReleaseMember, Update
 from articles.publishing import (
     adopt_all,
@@ -40,7 +40,7 @@ def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: dat
         changes = zip(map(article_of, chosen), states, strict=True)
         record_many(name, list(changes), by=by, release=release)
     ReleaseMember.objects.bulk_update(members, ["old_status", "old_revision", "title"])
-    note_uses([article_of(member).pk for member in members if member.action == Action.UPDATE])
+    update_uses([article_of(member).pk for member in members if member.action == Action.UPDATE])
     sync_tasks([article_of(member).pk for member in members])
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.audit import Actor, record, record_release, recorded, require
+from articles.audit import Actor, record, record_release, recorded
 from articles.exceptions import (
     BelongsToRelease,
     NotAMember,
@@ -22,9 +22,10 @@ from articles.exceptions import (
 )
 from articles.models import MAX_MEMBERS, Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release
+from articles.permissions import require
 from articles.publishing import checked_time, lock, membership, refusal_of, refuse_past, store
 from articles.releases.effects import apply_release, roll_back
-from articles.releases.preflight_checks import find_problems, loaded_members, spoken_problems
+from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.workflow import RELEASE_TRANSITIONS, TO_COME, ReleaseTransition
 from scheduling.services import lock_by_ids, read_database_clock, retried
 
@@ -114,7 +115,7 @@ def publish_release_now(release: Release, *, by: Actor) -> None:
         members = lock_members(release)
         now = read_database_clock()
         if problems := find_problems(members, now):
-            raise ReleaseNotReady(spoken_problems(problems))
+            raise ReleaseNotReady(list_problems(problems))
         release.publish_at = release.published_at = now
         release.reason = ""
         apply_release(release, members, at=now, by=by)

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from articles.models import Article, Release, ReleaseMember
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from scheduling.services import read_database_clock
 
 Action = ReleaseMember.Action
@@ -49,7 +49,7 @@ def find_problems(members: Sequence[ReleaseMember], moment: datetime) -> list[Pr
     return [Problem(code, text, member) for member in members for code, text in _issues(member, moment)]
 
 
-def spoken_problems(problems: Sequence[Problem]) -> str:
+def list_problems(problems: Sequence[Problem]) -> str:
     """All of them, a line each."""
     return "\n".join(str(problem) for problem in problems)
 
@@ -80,10 +80,10 @@ def _cannot_go_live(article: Article, moment: datetime) -> Iterator[BlockingIssu
         yield _UNREADY.get(article.status, _live_already)()
     if article.embargo_until is not None and article.embargo_until > moment:
         text = _("It is under embargo until %(time)s. Lift the embargo or reschedule the release.")
-        yield "under_embargo", text % {"time": spoken_exactly(article.embargo_until)}
+        yield "under_embargo", text % {"time": format_time_exactly(article.embargo_until)}
     if article.unpublish_at is not None and article.unpublish_at <= moment:
         text = _("It will be unpublished on %(time)s, before it goes live. Change one of the two times.")
-        yield "over", text % {"time": spoken_exactly(article.unpublish_at)}
+        yield "over", text % {"time": format_time_exactly(article.unpublish_at)}
 
 
 def _cannot_be_updated(article: Article, moment: datetime) -> Iterator[BlockingIssue]:

@@ -15,7 +15,7 @@ from articles.models import Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release, speaking_to
 from articles.publishing import wait_for_rows
 from articles.releases.effects import apply_release
-from articles.releases.preflight_checks import find_problems, loaded_members, spoken_problems
+from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.reconcile import fail, sync_release_tasks
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services import lock_by_ids, read_database_clock
@@ -26,7 +26,7 @@ RELEASED = "released"
 """The action in the audit log for a release that was published at its time."""
 
 PATIENCE = 0.05  # seconds in total that releases wait for members while holding others
-_POLL = 0.005  # seconds between two tries to lock members
+_POLL = 0.005  # seconds between two attempts to lock members
 
 _busy: dict[int, set[int]] = {}
 """The members that were locked when this process last tried each release; only a hint."""
@@ -57,7 +57,7 @@ def _run(release: Release, late: timedelta, began: float) -> Drop | None:
     with speaking_to(release.created_by):
         problems = find_problems(members, now)
     if problems:
-        fail(release, spoken_problems(problems))
+        fail(release, list_problems(problems))
         return Drop("the release failed; its page says why")  # without headlines: operators read this
     apply_release(release, members, at=now, by=None)
     _close(release, now)

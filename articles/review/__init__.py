@@ -1,9 +1,9 @@
 """The automatic review of articles: opinions, findings and plug-in services."""
 
+from articles.review.automatic_approval import CHANGE_POLICY, choose_policy
 from articles.review.findings import Finding, Opinion, findings_of, of_findings
 from articles.review.images import MOST_BYTES, MOST_PIXELS, inspect
 from articles.review.pipeline import review, review_words, takes_long
-from articles.review.policy import CHANGE_POLICY, choose_policy
 from articles.review.text import Subject
 from articles.review.wordlist import WordProblem, add_words, problem_of, record_words
 

@@ -10,7 +10,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from articles.models import Review, Revision, SensitiveWord
-from articles.review.text import FIELD_LABELS, Field
+from articles.review.text import LABELS
 from articles.workflow import Verdict
 
 LONGEST_REASON = 500  # characters, as `Article.status_reason` holds
@@ -42,7 +42,7 @@ class Finding:
     @property
     def place(self) -> str:
         """Its place, for the editor."""
-        label = FIELD_LABELS[Field(self.field)]
+        label = LABELS[self.field]
         if not self.paragraph:
             return str(label)
         return _("%(field)s, paragraph %(number)d") % {"field": label, "number": self.paragraph}

@@ -1,7 +1,7 @@
 """The built-in check of images: they decode, have a sane size and the claimed type, and hide no other content.
 
 Images of the library are files; in a text an image can also be a `data:` address. Images of other sites are not
-fetched. What an image shows is for a plug-in service to review, see `articles.review.pipeline`.
+fetched. What an image shows is for a review provider to say, see `articles.review.providers`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from PIL import ImageFile
 
 from articles.models import Image
 from articles.review.findings import PASSED, Finding, Opinion, strictest
-from articles.review.text import Field, Subject
+from articles.review.text import BODY, Subject
 from articles.workflow import Verdict
 
 logger = logging.getLogger(__name__)
@@ -124,4 +124,4 @@ def _problems_of(image: Image) -> Iterator[Problem]:
 
 
 def _opinion(problem: Problem) -> Opinion:
-    return Opinion(problem.verdict, problem.message, (Finding(Field.BODY, message=problem.message),))
+    return Opinion(problem.verdict, problem.message, (Finding(BODY, message=problem.message),))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from html.parser import HTMLParser
 from typing import Self
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from articles.models import Image, Text
+from articles.models import LINES, Article, Image, Text
 from articles.text import clean_html
 
 _INLINE = frozenset(
@@ -21,53 +20,31 @@ _INLINE = frozenset(
 _DESCRIBING = frozenset({"alt", "title"})
 
 
-class Field(StrEnum):
-    """Where a text stands in an article."""
+BODY = "body"
+"""The field with paragraphs."""
 
-    TITLE = "title"
-    SUMMARY = "summary"
-    BYLINE = "byline"
-    BODY = "body"
-    TAGS = "tags"
-    CAPTIONS = "captions"
-    CORRECTION = "correction"
-
-    @property
-    def label(self) -> Promise:
-        """Its label."""
-        return FIELD_LABELS[self]
-
-    @property
-    def has_paragraphs(self) -> bool:
-        """Whether findings name a paragraph."""
-        return self is Field.BODY
-
-
-FIELD_LABELS = {
-    Field.TITLE: _("headline"),
-    Field.SUMMARY: _("summary"),
-    Field.BYLINE: _("byline"),
-    Field.BODY: _("text"),
-    Field.TAGS: _("tags"),
-    Field.CAPTIONS: _("image texts"),
-    Field.CORRECTION: _("correction"),
+LABELS: Mapping[str, str | Promise] = {
+    **{name: Article._meta.get_field(name).verbose_name for name in LINES},  # type: ignore[union-attr]
+    BODY: _("text"),
+    "tags": _("tags"),
+    "captions": _("image texts"),
+    "correction": _("correction"),
 }
+"""The fields of an article in which texts stand, by name."""
 
 
 @dataclass(frozen=True)
 class Subject:
     """The subject of a review.
 
-    `body` is HTML. `images` are those of the library in cover and body, whose `read()` gives the file, and `captions`
-    their texts. `correction` is the public note of an update.
+    `lines` are the one-line texts by name, `body` is HTML. `images` are those of the library in cover and body, whose
+    `read()` gives the file, and `captions` their texts. `correction` is the public note of an update.
     """
 
-    title: str
-    summary: str = ""
+    lines: Mapping[str, str]
     body: str = ""
     tags: Sequence[str] = ()
     captions: Sequence[str] = ()
-    byline: str = ""
     images: Sequence[Image] = ()
     correction: str = ""
 
@@ -76,24 +53,26 @@ class Subject:
         """The texts and images of a revision, with its correction."""
         images = Image.objects.named(text.shown)
         captions = [said for image in images for said in (image.alt, image.caption, image.credit) if said]
-        return cls(text.title, text.summary, text.body, text.tags, captions, text.byline, images, correction)
+        return cls(text.lines, text.body, text.tags, captions, images, correction)
+
+    @property
+    def title(self) -> str:
+        """The headline."""
+        return self.lines.get("title", "")
 
     @property
     def length(self) -> int:
         """Characters of all texts, mark-up included."""
-        singles = (self.title, self.summary, self.body, self.byline, self.correction)
-        return sum(map(len, (*singles, *self.tags, *self.captions)))
+        return sum(map(len, (*self.lines.values(), self.body, self.correction, *self.tags, *self.captions)))
 
-    def texts(self) -> Iterator[tuple[Field, str]]:
+    def texts(self) -> Iterator[tuple[str, str]]:
         """Each plain text with its field; separate parts are separate lines."""
         reader = BodyReader.read(self.body)
-        yield Field.TITLE, self.title
-        yield Field.SUMMARY, self.summary
-        yield Field.BYLINE, self.byline
-        yield Field.BODY, reader.prose
-        yield Field.TAGS, "\n".join(self.tags)
-        yield Field.CAPTIONS, "\n".join([*self.captions, *reader.descriptions])
-        yield Field.CORRECTION, self.correction
+        yield from self.lines.items()
+        yield BODY, reader.prose
+        yield "tags", "\n".join(self.tags)
+        yield "captions", "\n".join([*self.captions, *reader.descriptions])
+        yield "correction", self.correction
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from articles.search.highlight import highlighted, snippet
 from articles.search.indexing import index, reconcile_index, reindex
-from articles.search.query import RANKED, Found, find
+from articles.search.query import RANKED, Found, find, find_headlines
 from articles.search.terms import Query
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Query",
     "RANKED",
     "find",
+    "find_headlines",
     "highlighted",
     "index",
     "reconcile_index",

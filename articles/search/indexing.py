@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, Subquery
 
-from articles.models import Article, SearchEntry, rows_changed
+from articles.models import LINES, Article, SearchEntry, rows_changed
 from articles.search.terms import index_terms
 from articles.text import plain_text
 from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
@@ -24,7 +24,7 @@ GOING_LIVE = timedelta(seconds=3)
 _PAGE = 200  # articles whose texts are in memory at once
 _MAX_CHARACTERS = 4_000_000  # of entries in one statement, unless a single entry is longer
 _TERMS_VERSION = "1"  # part of every digest: raise it when `index_terms` changes, so that everything is indexed again
-_TEXT = ("title", "summary", "byline", "body")
+_TEXT = (*LINES, "body")
 
 INDEXED = Q(status__in=Article.Status.passed())
 """The articles that have an entry."""
@@ -107,7 +107,7 @@ def _mark_seen(article_ids: Collection[int]) -> None:
 
 
 def _entry(article: Article, digest: str) -> SearchEntry:
-    whole = "\n".join((article.title, article.summary, article.byline, plain_text(article.body)))
+    whole = "\n".join([*(getattr(article, name) for name in LINES), plain_text(article.body)])
     terms: dict[str, Any] = {"heading": index_terms(article.title), "whole": index_terms(whole)}
     return SearchEntry(article=article, digest=digest, seen=article.updated_at, **terms)
 

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 
@@ -69,6 +70,14 @@ def find(chosen: ArticleFilter, query: Query) -> Found:
     found = chosen.live().filter(pk__in=[cursor.pk for cursor in cursors[:WINDOW]])
     beyond = cursors[WINDOW - 1] if len(cursors) > WINDOW else None
     return Found(found.annotate(rank=_rank(query.terms)).order_by(*RANKED), beyond)
+
+
+def find_headlines(text: str, *, limit: int) -> QuerySet[Any]:
+    """Keys of approved articles whose headline has all words of `text`, by the index; none for frequent words."""
+    terms = Query(text).terms
+    is_rare = bool(terms) and min(_sample_frequencies(terms).entries.values()) <= limit
+    entries = SearchEntry.objects.filter(heading__has_all=terms) if is_rare else SearchEntry.objects.filter(pk=0)
+    return entries.values("pk")[:limit]
 
 
 def _rank(terms: tuple[str, ...]) -> Case | Value:

@@ -33,9 +33,6 @@ from articles.publishing import open_link
 from headline.api.staff_required import requesting_user
 from scheduling.services import database_now
 
-BROWSER_TTL = 60
-"""Seconds that browsers, which cannot be purged, may cache an image."""
-
 COOKIE_PREFIX = "preview-"
 """Of the cookies that hold the tokens of preview links."""
 
@@ -101,7 +98,7 @@ def _public_file(request: HttpRequest, public: CachedResponse, ttl: float, pk: U
     response.headers["ETag"] = etag
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     set_tag_headers(response, public.tags)
-    set_cache_headers(response, ttl, browsers=BROWSER_TTL)
+    set_cache_headers(response, ttl, in_browsers=True)
     return response
 
 

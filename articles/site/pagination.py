@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.core.signing import BadSignature
 from django.db.models import Q
 from django.http import Http404, QueryDict
 
@@ -14,6 +13,7 @@ from articles.images import gather_covers
 from articles.listing import Cursor, cursor_of, first_live
 from articles.models import Article, ArticleQuerySet
 from articles.site.streams import Stream
+from headline.cursors import InvalidCursor
 
 SIZE = 10
 """Articles on a page, unless the query has another `page_size`."""
@@ -105,5 +105,5 @@ def _page(rows: Sequence[Article], *, has_more: bool, size: int, here: str) -> P
 def _decode(cursor: str) -> Cursor:
     try:
         return Cursor.decode(cursor)
-    except BadSignature as error:
+    except InvalidCursor as error:
         raise Http404 from error

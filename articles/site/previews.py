@@ -10,7 +10,7 @@ from django.views.defaults import page_not_found
 from articles.pages import page_of_text, preview, text_of_link, uncached
 from articles.publishing import open_link
 from articles.site.media import allow_images
-from articles.text import spoken
+from articles.text import format_time
 
 
 @require_safe
@@ -22,5 +22,5 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     text, correction = text_of_link(link)
     notice = _("This is a preview that has not been published. It can be read until %(time)s.")
     page = page_of_text(link.article, text, correction)
-    response = preview(request, page, notice=notice % {"time": spoken(link.expires_at)})
+    response = preview(request, page, notice=notice % {"time": format_time(link.expires_at)})
     return allow_images(response, link, token)

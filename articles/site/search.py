@@ -8,7 +8,6 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django import forms
-from django.core.signing import BadSignature
 from django.db.models import Q
 from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
@@ -22,8 +21,10 @@ from articles.listing import ArticleFilter, Cursor, cursor_of, filter_by_slugs
 from articles.models import ArticleQuerySet, Channel
 from articles.search import Found, Query, find
 from articles.site.pagination import SIZE, Page
+from headline.cursors import InvalidCursor, decode, encode
 
 LONGEST_QUERY = 100
+_ORDER = "rank, newest first"
 
 
 class SearchForm(forms.Form):
@@ -81,10 +82,12 @@ def search(request: HttpRequest) -> HttpResponseBase:
 
 
 def _page(found: ArticleQuerySet, before: str) -> Page:
-    """The page after the article `before`; the first one if that is not among the results."""
-    last: Any = found.filter(pk=before).first() if before.isdecimal() and len(before) < 19 else None
-    if last is not None:
-        found = found.filter(Q(rank__lt=last.rank) | Q(cursor_of(last).older, rank=last.rank))
+    """The page after the cursor `before`; the first one if that is missing or invalid."""
+    try:
+        rank, *values = decode(_ORDER, before)
+        found = found.filter(Q(rank__lt=rank) | Q(Cursor.at(*values).older, rank=rank))
+    except InvalidCursor:
+        pass
     rows = list(found.select_related("channel", "author")[: SIZE + 1])
     return Page(rows[:SIZE], last=rows[SIZE - 1] if len(rows) > SIZE else None)
 
@@ -94,7 +97,8 @@ def _older(parameters: QueryDict, page: Page, found: Found) -> str:
     query = parameters.copy()
     query.pop("before", None)
     if page.last is not None:
-        query["before"] = str(page.last.pk)
+        last: Any = page.last
+        query["before"] = encode(_ORDER, [last.rank, *cursor_of(last).values])
     elif found.beyond is not None:
         query["older"] = str(found.beyond)
     else:
@@ -106,7 +110,7 @@ def _cursor(text: str) -> Cursor | None:
     """The cursor in a query; None if it is missing or invalid."""
     try:
         return Cursor.decode(text) if text else None
-    except BadSignature:
+    except InvalidCursor:
         return None
 
 

@@ -32,7 +32,7 @@ def home(request: HttpRequest) -> HttpResponseBase:
         return _list(request, all_news())
     channels = list(Channel.objects.enabled())
     front = build_front_page(channels, size=page_size(request.GET))
-    context = {"scope": all_news(), "channels": channels, "front": front, "page": front.page}
+    context = {"stream": all_news(), "channels": channels, "front": front, "page": front.page}
     return tagged(render(request, "articles/home.html", context), NEWS)
 
 
@@ -87,4 +87,4 @@ def latest(request: HttpRequest) -> HttpResponseBase:
 
 def _list(request: HttpRequest, stream: Stream) -> HttpResponseBase:
     page = page_of(stream, request.GET)
-    return tagged(render(request, "articles/list.html", {"scope": stream, "page": page}), stream.surrogate)
+    return tagged(render(request, "articles/list.html", {"stream": stream, "page": page}), stream.surrogate)

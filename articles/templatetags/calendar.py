@@ -3,56 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING
 
 from django import template
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 if TYPE_CHECKING:
     from articles.desk.calendar.entries import Entry
+    from articles.desk.calendar.layout import Cell
 
 register = template.Library()
 
 
 @register.simple_tag
 def entry_list(entries: Iterable[Entry], move_address: str) -> SafeString:
-    """A list of entries; movable ones get a handle that links to `move_address` plus key."""
-    move = _("Reschedule")
-    items = ((_attributes(entry), _grip(entry, move, move_address), _link(entry)) for entry in entries)
-    return format_html("<ul>{}</ul>", format_html_join("", "<li {}>{}{}</li>", items))
+    """A list of entries; movable ones get a handle that links to `move_address` plus key.
+
+    Every text is escaped once, with the standard library's function: Django's take half of the page's time.
+    """
+    move, address = escape(_("Reschedule")), escape(move_address)
+    items = (f"<li {_attributes(entry)}>{_grip(entry, move, address)}{_link(entry)}</li>" for entry in entries)
+    return mark_safe(f"<ul>{''.join(items)}</ul>")  # noqa: S308 (all of it was escaped)
 
 
-def _attributes(entry: Entry) -> SafeString:
+@register.simple_tag
+def more_link(cell: Cell) -> SafeString | str:
+    """The number of entries not shown, with the address that shows them."""
+    if not cell.hidden:
+        return ""
+    text = ngettext("%(hidden)s more", "%(hidden)s more", cell.hidden) % {"hidden": cell.hidden}
+    return format_html('<p class="more"><a href="{}">{}</a></p>', cell.more, text)
+
+
+def _attributes(entry: Entry) -> str:
     """Data attributes for the script."""
-    kind = format_html('class="entry {}" data-key="{}"', entry.classes, entry.key)
+    kind = f'class="entry {escape(entry.classes)}" data-key="{escape(entry.key)}"'
     if not entry.seen:
         return kind
-    return format_html('{} data-seen="{}" data-wall-time="{}"', kind, entry.seen, entry.wall_time)
+    return f'{kind} data-seen="{escape(entry.seen)}" data-wall-time="{escape(entry.wall_time)}"'
 
 
-def _grip(entry: Entry, move: str, move_address: str) -> SafeString | str:
+def _grip(entry: Entry, move: str, address: str) -> str:
     if not entry.seen:
         return ""
-    return format_html(
-        '<a class="grip" href="{}{}" title="{}" aria-label="{}: {}"></a>',
-        move_address, entry.key, move, move, entry.title,
-    )  # fmt: skip
+    href = address + escape(entry.key)
+    return f'<a class="grip" href="{href}" title="{move}" aria-label="{move}: {escape(entry.title)}"></a>'
 
 
-def _link(entry: Entry) -> SafeString:
+def _link(entry: Entry) -> str:
     """Time, headline and marks; marks shown by colour are also in text for screen readers."""
-    return format_html(
-        '<a class="entry-link" href="{}" title="{}"><time datetime="{}">{}</time> <span class="kind">{}: </span>'
-        '<span class="title">{}</span>{} <span class="details">{}</span></a>',
-        entry.address, entry.tip, entry.at.isoformat(), entry.clock, entry.name,
-        entry.title, _marks(entry), entry.details,
-    )  # fmt: skip
+    return (
+        f'<a class="entry-link" href="{escape(entry.address)}" title="{escape(entry.tip)}">'
+        f'<time datetime="{entry.at.isoformat()}">{escape(entry.clock)}</time>'
+        f' <span class="kind">{escape(entry.name)}: </span><span class="title">{escape(entry.title)}</span>'
+        f'{_marks(entry)} <span class="details">{escape(entry.details)}</span></a>'
+    )
 
 
-def _marks(entry: Entry) -> SafeString | str:
+def _marks(entry: Entry) -> str:
     if not entry.marks:
         return ""
-    marks = format_html_join(" ", '<span class="mark {}">{}</span>', ((mark.value, mark.short) for mark in entry.marks))
-    return format_html(' <span class="marks">{}</span>', marks)
+    marks = (f'<span class="mark {escape(mark.value)}">{escape(mark.short)}</span>' for mark in entry.marks)
+    return f' <span class="marks">{" ".join(marks)}</span>'

@@ -15,12 +15,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from articles import text
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
 from articles.models import Article, Channel, Image, Tag, named
 from articles.pages import structured
 from articles.search import Query, highlighted, snippet
-from articles.text import add_paragraphs, clean_html, spoken_briefly, with_players, zone_label
-from articles.text import spoken as spoken_time
+from articles.text import add_paragraphs, clean_html, with_players, zone_label
 
 register = template.Library()
 
@@ -29,22 +29,22 @@ _HARMLESS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 @register.filter
-def spoken(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """Date, time and zone."""
-    return spoken_time(moment)
+    return text.format_time(moment)
 
 
 @register.filter
 def timed(moment: datetime) -> SafeString:
     """A <time> element; HTML has no microseconds."""
     exact = timezone.localtime(moment).isoformat(timespec="seconds")
-    return format_html('<time datetime="{}">{}</time>', exact, spoken_time(moment))
+    return format_html('<time datetime="{}">{}</time>', exact, text.format_time(moment))
 
 
 @register.filter
-def moment(when: datetime) -> str:
+def format_time_briefly(moment: datetime) -> str:
     """Time with UTC offset; with the date unless it is today."""
-    return spoken_briefly(when)
+    return text.format_time_briefly(moment)
 
 
 @register.filter

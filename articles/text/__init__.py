@@ -9,12 +9,12 @@ from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign
 from articles.text.times import (
     AmbiguousTime,
     NonexistentTime,
+    format_time,
+    format_time_briefly,
+    format_time_exactly,
     happens_twice,
     offset_name,
     resolve,
-    spoken,
-    spoken_briefly,
-    spoken_exactly,
     zone_label,
 )
 
@@ -46,9 +46,9 @@ __all__ = [
     "reference",
     "references",
     "resolve",
-    "spoken",
-    "spoken_briefly",
-    "spoken_exactly",
+    "format_time",
+    "format_time_briefly",
+    "format_time_exactly",
     "with_players",
     "zone_label",
 ]

@@ -67,19 +67,19 @@ def zone_label(moment: datetime | None = None) -> str:
     return offset if str(zone) == "UTC" else f"{zone} ({offset})"
 
 
-def spoken(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """Date, time and UTC offset in the current time zone, for readers."""
     local = timezone.localtime(moment)
     return _on(_date(local), f"{local:%H:%M} {offset_name(local)}")
 
 
-def spoken_exactly(moment: datetime) -> str:
+def format_time_exactly(moment: datetime) -> str:
     """Date, time with seconds and time zone, for editors."""
     local = timezone.localtime(moment)
     return _on(_date(local), f"{local:%H:%M:%S} {zone_label(moment)}")
 
 
-def spoken_briefly(moment: datetime) -> str:
+def format_time_briefly(moment: datetime) -> str:
     """Time with seconds and UTC offset, with the date unless it is today, for lists."""
     local = timezone.localtime(moment)
     time = f"{local:%H:%M:%S} {offset_name(local)}"

@@ -22,7 +22,7 @@ from unfold.widgets import (
 
 from articles.desk.autocomplete import ChoosingScreens
 from articles.models import named
-from articles.text import spoken_briefly
+from articles.text import format_time_briefly
 from headline.api.models import ApiToken, Scope
 from headline.api.tokens import issue, revoke
 
@@ -34,7 +34,7 @@ class TokenForm(forms.ModelForm[ApiToken]):
 
     name = forms.CharField(label=_("Name"), max_length=80, widget=UnfoldAdminTextInputWidget)
     scopes = forms.MultipleChoiceField(
-        label=_("May"), choices=Scope.choices, initial=list(Scope), widget=UnfoldAdminCheckboxSelectMultipleWidget
+        label=_("May"), choices=Scope.choices, widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
     days = forms.TypedChoiceField(
         label=_("Ends after"), choices=DAYS, coerce=int, initial=90, widget=UnfoldAdminSelectWidget
@@ -126,7 +126,7 @@ class ApiTokenAdmin(ChoosingScreens):
             "title": gettext("The token “%s”") % obj.name,
             "opts": self.model._meta,
             "secret": obj.secret,  # type: ignore[attr-defined]
-            "until": spoken_briefly(obj.expires_at),
+            "until": format_time_briefly(obj.expires_at),
         }
         return TemplateResponse(request, "headline/token.html", context)
 
@@ -153,17 +153,17 @@ class ApiTokenAdmin(ChoosingScreens):
     @admin.display(description=pgettext_lazy("of a token", "created"), ordering="created_at")
     def created(self, token: ApiToken) -> str:
         """When it was issued."""
-        return spoken_briefly(token.created_at)
+        return format_time_briefly(token.created_at)
 
     @admin.display(description=_("last used"), ordering="last_used_at")
     def used(self, token: ApiToken) -> str | None:
         """The last use, to within minutes."""
-        return spoken_briefly(token.last_used_at) if token.last_used_at else None
+        return format_time_briefly(token.last_used_at) if token.last_used_at else None
 
     @admin.display(description=_("expires"), ordering="expires_at")
     def ends(self, token: ApiToken) -> str:
         """When it expires."""
-        return spoken_briefly(token.expires_at)
+        return format_time_briefly(token.expires_at)
 
 
 def _may_choose_owner(request: HttpRequest) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from django.core import signing
 from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import NotFound, ValidationError
@@ -21,23 +20,17 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
+from headline.cursors import InvalidCursor, decode, encode
+
 M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """A position between two rows, and the direction to read in; signed against tampering."""
+    """A position between two rows, and the direction to read in."""
 
     backwards: bool
     position: list[Any]  # the ordering's values of the row next to the cursor
-
-    def encode(self, salt: str) -> str:
-        return signing.Signer(salt=salt).sign_object([self.backwards, self.position])
-
-    @classmethod
-    def decode(cls, text: str, salt: str) -> Cursor:
-        """Raises `signing.BadSignature`."""
-        return cls(*signing.Signer(salt=salt).unsign_object(text))
 
 
 class CursorPages(BasePagination):
@@ -113,15 +106,15 @@ class CursorPages(BasePagination):
             return None
         row = self.rows[0] if backwards else self.rows[-1]
         position = [_plain(getattr(row, name.removeprefix("-"))) for name in self.ordering]
-        return replace_query_param(self.url, "cursor", Cursor(backwards, position).encode(self._salt()))
+        return replace_query_param(self.url, "cursor", encode(self._order(), [backwards, position]))
 
     def _cursor(self, request: Request) -> Cursor | None:
         text = request.query_params.get("cursor")
         if text is None:
             return None
         try:
-            return Cursor.decode(text, self._salt())
-        except (signing.BadSignature, UnicodeError) as error:
+            return Cursor(*decode(self._order(), text))
+        except InvalidCursor as error:
             raise NotFound(_("Invalid cursor."), code="invalid_cursor") from error
 
     def size_for(self, request: Request) -> int:
@@ -131,9 +124,8 @@ class CursorPages(BasePagination):
             raise ValidationError({"page_size": [_("A whole number from 1 to 50 is required.")]})
         return int(text) if len(text) <= 2 and int(text) < self.max_page_size else self.max_page_size
 
-    def _salt(self) -> str:
-        """The salt, so that a cursor is valid for one ordering only."""
-        return f"cursor {' '.join(self.ordering)}"
+    def _order(self) -> str:
+        return " ".join(self.ordering)
 
 
 def _beyond(ordering: Sequence[str], cursor: Cursor) -> Q:

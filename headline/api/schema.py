@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import IntegerChoices
+from django.db.models import Choices, IntegerChoices
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import deep_import_string
+from drf_spectacular.plumbing import build_choice_description_list, deep_import_string
 from drf_spectacular.settings import spectacular_settings
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
@@ -43,6 +44,7 @@ DESCRIPTIONS = {
 def name_numbers(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
     """Name the numbers of enumerations, and reference the enumerations in parameters: for generated clients."""
     schemas, shared = result["components"]["schemas"], {}
+    _name_equal_labels(schemas)
     for name, path in spectacular_settings.ENUM_NAME_OVERRIDES.items():
         kind = deep_import_string(path)
         if name in schemas and issubclass(kind, IntegerChoices):
@@ -56,6 +58,28 @@ def name_numbers(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
     # Besides its code, an error has a key for each field with its messages, nested like the data.
     schemas["Error"]["additionalProperties"] = {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}]}
     return result
+
+
+def _name_equal_labels(schemas: dict[str, Any]) -> None:
+    """Add the names of the values that share a label, such as two ways of approval, to the descriptions."""
+    for path in spectacular_settings.ENUM_NAME_OVERRIDES.values():
+        kind = deep_import_string(path)
+        plain, named = (build_choice_description_list(choices) for choices in (kind.choices, _distinct_choices(kind)))
+        for described in _described(schemas):
+            described["description"] = described["description"].replace(plain, named)
+
+
+def _distinct_choices(kind: type[Choices]) -> list[tuple[Any, str]]:
+    labels = Counter(map(str, kind.labels))
+    return [(one.value, f"{one.label} ({one.name})" if labels[str(one.label)] > 1 else str(one.label)) for one in kind]
+
+
+def _described(node: Any) -> Iterator[dict[str, Any]]:
+    """The parts of the schema that have a description."""
+    if isinstance(node, dict) and isinstance(node.get("description"), str):
+        yield node
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _described(part)
 
 
 def _parameter_schemas(result: dict[str, Any]) -> Iterator[dict[str, Any]]:

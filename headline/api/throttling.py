@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, cast
 
 from django.core.cache import caches
+from django.http import HttpRequest
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
@@ -26,7 +27,7 @@ class AddressThrottle(SimpleRateThrottle):
         """The key of the address; None for authenticated users, who are not counted."""
         if request.user and request.user.is_authenticated:
             return None
-        return self.cache_format % {"scope": self.scope, "ident": address_of(request._request)}
+        return self.cache_format % {"scope": self.scope, "ident": address_of(cast(HttpRequest, request))}
 
     def allow_request(self, request: Request, view: Any) -> bool:
         """Whether this request is within the limit; it counts in any case."""

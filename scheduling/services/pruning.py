@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from scheduling.clock import read_database_clock
+from scheduling.conf import conf
 from scheduling.models import TaskInfoLog
 
 BATCH = 1000  #: rows deleted by one statement, to keep its locks short
@@ -12,10 +14,13 @@ BATCH = 1000  #: rows deleted by one statement, to keep its locks short
 _CLOSED = (TaskInfoLog.Status.EXECUTED, TaskInfoLog.Status.CANCELLED, TaskInfoLog.Status.FAILED)
 
 
-def prune(cutoff: datetime) -> Iterator[int]:
-    """Delete the records of tasks closed before `cutoff`, in turns: a batch of each status, so that no status waits for
-    another. Yields how many records each turn deleted.
+def prune(*, days: int | None = None) -> Iterator[int]:
+    """Delete the records of tasks closed more than `days` ago, by default `LOG_RETENTION_DAYS`.
+
+    It works in turns, a batch of each status, so that no status waits for another, and yields how many records each
+    turn deleted. The worker runs one turn in each `PRUNE_INTERVAL`.
     """
+    cutoff = read_database_clock() - timedelta(days=conf.LOG_RETENTION_DAYS if days is None else days)
     while removed := sum(_prune(status, cutoff) for status in _CLOSED):
         yield removed
 

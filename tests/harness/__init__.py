@@ -1,12 +1,13 @@
 """Real servers and processes for tests, chaos tests and benchmarks."""
 
 from tests.harness.processes import Process, base_dir, python
-from tests.harness.servers import Server, free_port, start_mariadb, start_redis, start_varnish
+from tests.harness.servers import HOST, Server, free_port, start_mariadb, start_redis, start_varnish
 from tests.harness.stand import Stand, connect, rows
 from tests.harness.waiting import eventually
 from tests.harness.workspace import Workspace
 
 __all__ = [
+    "HOST",
     "Process",
     "Server",
     "Stand",

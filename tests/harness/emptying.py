@@ -1,19 +1,17 @@
 """Emptying the database after a test that committed, without the work Django's `flush` does for tables left empty.
 
-A test fills a handful of the tables. What a new database begins with (the roles, the permissions and what they are
-for) stays, as long as it is what it was. The triggers of the audit log, which nothing else passes, are gone around.
+`tests.probe` replaces that command, which Django calls after each of these tests. A test fills a handful of the tables.
+What a new database begins with (the roles, the permissions and what they are for) stays, as long as it is what it was.
+The triggers of the audit log, which nothing else passes, are gone around.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import pytest
-from django.core.management import call_command
 from django.core.management.color import no_style
 from django.db import connection
-from django.test import TransactionTestCase
 
 AUDIT = "articles_auditentry"
 AUDIT_TRIGGER = "audit_refuses_delete"
@@ -22,20 +20,22 @@ STATE = ("auth_group", "auth_group_permissions", "auth_permission", "django_cont
 Rows = list[tuple[Any, ...]]
 
 
-def empty_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every test that commits clean up like this; call it while the database is new."""
-    state = _state()
+_initial: list[Rows] = []
 
-    def clean_up(_case: TransactionTestCase) -> None:
-        nonlocal state
-        tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
-        _empty(set(tables) - set(STATE))
-        if _state() != state:
-            call_command("flush", verbosity=0, interactive=False)  # whose signal brings back what was there
-            _empty(set(tables) - set(STATE))  # what was recorded of that
-            state = _state()
 
-    monkeypatch.setattr(TransactionTestCase, "_fixture_teardown", clean_up)
+def remember_state() -> None:
+    """Store what the new database begins with."""
+    _initial[:] = _state()
+
+
+def empty_quickly(flush: Callable[[], None]) -> None:
+    """Empty the tables; `flush`, whose signal brings back what was there, only if a test has changed that."""
+    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    _empty(set(tables) - set(STATE))
+    if _state() != _initial:
+        flush()
+        _empty(set(tables) - set(STATE))  # what was recorded of that
+        remember_state()
 
 
 def _state() -> list[Rows]:

@@ -30,7 +30,7 @@ REVIEWS = {
 UPLOADS = {"desk_images_create"}  # their bodies are forms with a file
 OPEN_COMPONENTS = {"Error"}  # may hold more than is listed: the fields in question
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture
@@ -261,6 +261,13 @@ def test_an_id_of_a_task_is_text_everywhere(document: dict[str, Any]) -> None:
     found += [part["properties"]["task_id"]["type"] for part in components if "task_id" in part.get("properties", {})]
     assert len(found) > 5
     assert set(found) == {"string"}
+
+
+def test_every_status_has_a_description_of_its_own(document: dict[str, Any]) -> None:
+    lines = document["components"]["schemas"]["ArticleStatus"]["description"].splitlines()
+    assert "* `4` - Approved (MANUALLY_APPROVED)" in lines
+    assert "* `8` - Approved (APPROVED)" in lines
+    assert "* `9` - Published" in lines
 
 
 def test_every_error_is_as_documented(admin: APIClient, document: dict[str, Any]) -> None:

@@ -223,6 +223,7 @@ def test_a_token_is_issued_on_its_screen_shown_once_and_revoked() -> None:
     """S11"""
     editor = make_editor()
     desk = desk_of(editor)
+    assert desk.get(f"{TOKENS}add/").context["adminform"].form["scopes"].value() in (None, [])
     page = desk.post(f"{TOKENS}add/", {"name": "Ticker", "scopes": ["desk:read"], "days": "7"})
     secret = re.search(r'id="secret">([\w-]{43})<', page.text)
     assert secret and {"no-store", "private"} <= set(page.headers["Cache-Control"].split(", "))

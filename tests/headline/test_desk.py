@@ -53,3 +53,17 @@ def test_a_page_leads_to_its_history_where_there_is_one() -> None:
     assert "/history/" in client.get(f"/admin/articles/article/{article.pk}/change/").text
     entry = AuditEntry.objects.latest("pk")
     assert "/history/" not in client.get(f"/admin/articles/auditentry/{entry.pk}/change/").text
+
+
+def test_a_page_without_permission_says_so_in_the_sites_style(client: Client) -> None:
+    client.force_login(make_user("bob", "view_article"))
+    page = client.get("/admin/articles/auditentry/")
+    assert page.status_code == 403
+    assert "<h1>No permission</h1>" in page.text
+    assert 'href="/admin/">Go to dashboard' in page.text
+
+
+def test_a_form_without_csrf_token_says_what_to_do() -> None:
+    page = Client(enforce_csrf_checks=True).post("/admin/login/", {"username": "bob", "password": "x"})
+    assert page.status_code == 403
+    assert "<h1>Form expired</h1>" in page.text

@@ -253,7 +253,7 @@ def test_pruning_waits_for_no_other_status(add: Add, notes: Notes, monkeypatch: 
         TaskInfoLog.objects.filter(pk=task_id).update(status=status)
     TaskInfo.objects.all().delete()
     pending = add(0).task_id
-    turns = pruning.prune(read_database_clock() + timedelta(days=1))
+    turns = pruning.prune(days=-1)
     assert next(turns) == 4
     assert sorted(TaskInfoLog.objects.values_list("status", flat=True)) == [0, 1, 1]
     assert list(turns) == [2]

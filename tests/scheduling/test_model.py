@@ -28,6 +28,9 @@ from scheduling.services import (
 )
 from tests.scheduling.conftest import TYPE, Notes, Travel
 
+pytestmark = pytest.mark.slow
+
+
 OUTSIDE = "outside.print"
 Status = TaskInfoLog.Status
 

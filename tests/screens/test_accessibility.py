@@ -44,8 +44,8 @@ PARTS = 3
 
 Scheme = Literal["light", "dark"]
 Looks = tuple[tuple[int, Scheme, Mapping[str, Any]], ...]
-LOOKS: Looks = ((1440, "light", WHOLE), (390, "dark", WHOLE))
-CROSSED: Looks = ((1440, "dark", COLOURS), (390, "light", COLOURS))
+LOOKS: Looks = ((1440, "light", WHOLE), (390, "dark", COLOURS))
+CROSSED: Looks = ((1440, "dark", COLOURS), (390, "light", WHOLE))
 
 in_all_looks = pytest.mark.parametrize(
     "looks",

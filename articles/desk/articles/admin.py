@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import UnfoldAction
 
 from articles import publishing
-from articles.audit import CHANGE, EDIT_ANY, allows
 from articles.desk.articles.changelist import BADGES, ArticleList
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.articles.history import HistoryScreens
@@ -38,8 +37,9 @@ from articles.desk.transitions import (
     transition_button,
 )
 from articles.exceptions import ArticleError, EditConflict, RevisionChanged
-from articles.models import Article, named_among_all
+from articles.models import LINES, Article, named_among_all
 from articles.pages import newest_number, newest_text
+from articles.permissions import CHANGE, EDIT_ANY, allows
 from articles.publishing import TIMES, Actor, drop_autosave, for_review, held_transitions, position
 from articles.workflow import TRANSITIONS, Input, Subject, Transition, is_possible
 from scheduling.services import read_database_clock
@@ -48,6 +48,8 @@ Status = Article.Status
 
 _SETTING = {"publish_at": Transition.SCHEDULE, "update_at": Transition.SCHEDULE_UPDATE}
 """The transition that setting each time stands for."""
+
+_OTHER_LINES = [name for name in LINES if name not in ("title", "summary")]
 
 
 @admin.register(Article)
@@ -88,7 +90,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, AutosaveAdmin, 
             (None, ["title", "summary", "body"]),
             (_("Cover"), ["cover_mode", *(["cover"] if has_cover else [])]),
             (_("Times"), _settable_times(obj, request.user)),
-            (_("Placement"), ["channel", "tags", "author", "byline", "slug"]),
+            (_("Placement"), ["channel", "tags", "author", *_OTHER_LINES, "slug"]),
             (_("This revision"), ["note", "correction"] if obj and may_write else []),
         ]
         rows = _only_read(obj, request.user)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from django.contrib import admin
@@ -14,19 +16,20 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
-from unfold.views import ChangeList
 
-from articles.audit import allows
-from articles.desk.articles.filters import FILTERS
+from articles.desk.articles.filters import DAYS, FILTERS
 from articles.desk.articles.saved_views import tabs
+from articles.desk.bounded import MOST, BoundedAdmin
 from articles.desk.bulk.action import BULK_ACTIONS
 from articles.desk.bulk.screens import recent, title_of
 from articles.desk.releases.members import add_to_release
 from articles.desk.retry import RetriedScreens
 from articles.desk.transitions import may_take, stage_of
-from articles.models import AT_RISK_WITHIN, Article, named
+from articles.models import AT_RISK_WITHIN, LINES, Article, in_any, named
+from articles.permissions import allows
 from articles.releases import RIGHT
-from articles.text import spoken_briefly
+from articles.search import find_headlines
+from articles.text import format_time_briefly
 from articles.workflow import Transition
 from scheduling.services import database_now
 
@@ -46,18 +49,11 @@ BADGES = {
 """Badge colour by status."""
 
 
-class ArticleChangeList(ChangeList):
-    """A change list that defers text columns and uses the database clock."""
-
-    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """The rows, with the time at which they were read."""
-        rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
-        texts = [f"update__{text}__{name}" for text in ("approved", "draft") for name in ("body", "summary")]
-        rows = rows.defer("body", *texts).annotate(asked_at=database_now())
-        return rows
+SEARCHED = 20_000
+"""Articles in which each search looks for any part of a word."""
 
 
-class ArticleList(RetriedScreens):
+class ArticleList(RetriedScreens, BoundedAdmin):  # type: ignore[misc]
     """Mixin with the article list."""
 
     nothing_yet = _("Write an article. It stays a draft until you submit it for review.")
@@ -69,7 +65,7 @@ class ArticleList(RetriedScreens):
     list_select_related = ["channel", "author", "update__approved", "update__draft"]
     list_per_page = 50
     show_facets = ShowFacets.NEVER
-    show_full_result_count = False
+    indexed_orders = ("updated_at", "publish_at")
     search_fields = ["title"]
     search_help_text = _("Headline, summary, byline, tag or number")
     ordering = ["-updated_at"]
@@ -79,8 +75,19 @@ class ArticleList(RetriedScreens):
         is_to_come = request.GET.get("stage") == "scheduled" or "concern" in request.GET
         return ["publish_at", "pk"] if is_to_come else ["-updated_at"]
 
-    def get_changelist(self, request: HttpRequest, **options: Any) -> Any:
-        return ArticleChangeList
+    def heads(self, request: HttpRequest, rows: QuerySet[Any], order: str) -> list[QuerySet[Any]]:
+        """Also of scheduled articles and days, for which the database would walk all published ones."""
+        if request.GET.get("stage") == "scheduled":
+            return [rows.filter(status=status).order_by("publish_at", "pk") for status in Status.waiting()]
+        if order != "publish_at" and not DAYS.isdisjoint(request.GET):
+            return [rows.order_by("-publish_at", "-pk")]
+        return super().heads(request, rows, order)
+
+    def whole(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Without texts, and with the time at which they were read."""
+        texts = [f"update__{text}__{name}" for text in ("approved", "draft") for name in ("body", "summary")]
+        shown: QuerySet[Any] = rows.defer("body", *texts).annotate(asked_at=database_now())
+        return shown
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """The list with its saved views."""
@@ -97,13 +104,17 @@ class ArticleList(RetriedScreens):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Articles that contain each word in headline, summary, byline, author name or a tag, or have this ID."""
+        """Articles that contain each word in headline, summary, byline, author name or a tag, or have this ID.
+
+        Of more than `SEARCHED`, the most recently changed are read; others are found by the words of their headlines.
+        """
         words = search_term.split()
-        if len(words) == 1 and words[0].lstrip("#").isdecimal() and len(words[0]) < 19:
-            return queryset.filter(_having(words[0]) | Q(pk=int(words[0].lstrip("#")))), False
-        for word in words:
-            queryset = queryset.filter(_having(word))
-        return queryset, False
+        if not words:
+            return queryset, False
+        latest = queryset.order_by("-updated_at", "-pk").values("pk")[:SEARCHED]
+        read = Article.objects.filter(reduce(and_, map(_having, words)), pk__in=in_any(latest)).values("pk")
+        found = in_any(read, find_headlines(search_term, limit=MOST), _numbered(words))
+        return queryset.filter(pk__in=found), False
 
     @admin.display(description=_("headline"), ordering="title")
     def headline(self, article: Article) -> str | SafeString:
@@ -128,9 +139,9 @@ class ArticleList(RetriedScreens):
         if moment is None:
             return None
         if article.status not in Status.unapproved() or moment > article.asked_at + AT_RISK_WITHIN:
-            return spoken_briefly(moment)
+            return format_time_briefly(moment)
         mark = gettext("overdue") if moment <= article.asked_at else gettext("at risk")
-        return format_html('{} <strong class="desk-mark">{}</strong>', spoken_briefly(moment), mark)
+        return format_html('{} <strong class="desk-mark">{}</strong>', format_time_briefly(moment), mark)
 
     @admin.display(description=_("author"), ordering="author__username")
     def writer(self, article: Article) -> str:
@@ -140,7 +151,7 @@ class ArticleList(RetriedScreens):
     @admin.display(description=_("last modified"), ordering="updated_at")
     def changed(self, article: Article) -> str:
         """Time of the last change."""
-        return spoken_briefly(article.changed_at)
+        return format_time_briefly(article.changed_at)
 
     def has_schedule_release_permission(self, request: HttpRequest) -> bool:
         """Whether the user may add articles to releases."""
@@ -152,12 +163,19 @@ class ArticleList(RetriedScreens):
         return {name: action for name, action in super().get_actions(request).items() if name not in barred}
 
 
+def _numbered(words: list[str]) -> QuerySet[Any]:
+    """The article with this number, if it is one."""
+    number = words[0].lstrip("#")
+    is_number = len(words) == 1 and number.isdecimal() and len(number) < 19
+    return Article.objects.filter(pk=int(number) if is_number else 0).values("pk")
+
+
 _NEWER = ("update__approved__title", "update__draft__title")
 
 
 def _having(word: str) -> Q:
     tagged = Article.tags.through.objects.filter(tag__name__icontains=word).values("article")
-    columns = ("title", "summary", "byline", "author__first_name", "author__last_name", "author__username", *_NEWER)
+    columns = (*LINES, "author__first_name", "author__last_name", "author__username", *_NEWER)
     found = Q(pk__in=tagged)
     for column in columns:
         found |= Q(**{f"{column}__icontains": word})

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from articles.desk.calendar.period import EARLIEST, LATEST
 from articles.desk.parse_int import whole_number
-from articles.models import Article, Channel, Update, named_apart
+from articles.models import Article, Channel, Update, in_any, named_apart
 from articles.text import zone_label
 from scheduling.services import read_database_clock
 
@@ -65,6 +65,10 @@ class StageFilter(ChoiceFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Articles in the chosen stage; a due article counts as scheduled until a worker has published it."""
+        if self.value() == "review":
+            return queryset.needing_review()  # type: ignore[attr-defined,no-any-return]
+        if self.value() == "newer":
+            return queryset.filter(pk__in=in_any(Update.objects.values("article")))
         condition = _STAGES.get(self.value() or "")
         return queryset if condition is None else queryset.filter(condition)
 
@@ -73,11 +77,9 @@ _STAGES: Mapping[str, Q] = {
     "draft": Q(status=Status.DRAFT),
     "submitted": Q(status=Status.SUBMITTED),
     "rejected": Q(status=Status.REJECTED),
-    "review": Q(status=Status.MANUAL_REVIEW) | Q(update__draft__isnull=False, update__status=Status.MANUAL_REVIEW),
     "ready": Q(status__in=Status.waiting(), publish_at__isnull=True),
     "scheduled": Q(status__in=Status.waiting(), publish_at__isnull=False),
     "published": Q(status=Status.PUBLISHED),
-    "newer": Q(update__isnull=False),
     "unpublished": Q(status=Status.UNPUBLISHED),
     "retracted": Q(status=Status.RETRACTED),
 }
@@ -115,7 +117,7 @@ def at_risk(articles: QuerySet[Any], now: datetime) -> QuerySet[Any]:
 class WhoseFilter(ChoiceFilter):
     """The user's own articles."""
 
-    title = gettext_lazy("author")
+    title = gettext_lazy("ownership")
     parameter_name = "whose"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
@@ -176,6 +178,10 @@ class DaysForm(forms.Form):
         return typed
 
 
+DAYS = frozenset({"days_from", "days_to"})
+"""Query parameters of `DaysFilter`."""
+
+
 class DaysFilter(admin.ListFilter):
     """Date range of publish times, in the current time zone."""
 
@@ -192,7 +198,7 @@ class DaysFilter(admin.ListFilter):
         return True
 
     def expected_parameters(self) -> list[str]:  # type: ignore[override]
-        return ["days_from", "days_to"]
+        return sorted(DAYS)
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         """The form and its time zone."""
@@ -221,7 +227,5 @@ def _narrowed(queryset: QuerySet[Any], name: str, value: str | None) -> QuerySet
 
 
 FILTERS = [StageFilter, ConcernFilter, WhoseFilter, ChannelFilter, AuthorFilter, DaysFilter]
-PARAMETERS = frozenset(
-    {"stage", "concern", "whose", "channel", "author", "days_from", "days_to", "q", "o", "status__exact"}
-)
+PARAMETERS = DAYS | {"stage", "concern", "whose", "channel", "author", "q", "o", "status__exact"}
 """Query parameters of the list, except the page."""

@@ -14,7 +14,6 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 
 from articles.audit import (
     ADD_GROUP,
@@ -45,13 +44,14 @@ from articles.audit import (
     UPDATED,
 )
 from articles.desk.audit.details import details_of
+from articles.desk.bounded import BoundedAdmin
 from articles.images import CHANGE_IMAGE, DELETE_IMAGE, UPLOAD
 from articles.models import Article, AuditEntry, Release
 from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
 from articles.releases import CREATED, JOINED, LEFT, RELEASED, TAKEN_BACK
 from articles.releases import FAILED as RELEASE_FAILED
 from articles.review import CHANGE_POLICY
-from articles.text import spoken_briefly, spoken_exactly
+from articles.text import format_time_briefly, format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
 
 NAMES: Mapping[str, str | Promise] = {
@@ -116,7 +116,7 @@ def history(subject: Article | Release) -> list[dict[str, str]]:
     return [
         {
             "about": entry.article_title,
-            "when": spoken_exactly(entry.at),
+            "when": format_time_exactly(entry.at),
             "name": name_of(entry.action),
             "who": entry.who,
             "change": " · ".join(entry.differences()),
@@ -140,7 +140,7 @@ class ActionFilter(admin.SimpleListFilter):
 
 
 @admin.register(AuditEntry)
-class AuditAdmin(ModelAdmin):
+class AuditAdmin(BoundedAdmin):
     """The audit log, latest first; `article_id__exact`, `release_id__exact` and `user_id__exact` filter it."""
 
     keeps_history = False  # it is the history
@@ -154,14 +154,14 @@ class AuditAdmin(ModelAdmin):
     list_filter = ["source", ActionFilter, ("at", admin.DateFieldListFilter)]
     list_per_page = 50
     ordering = ["-id"]
-    show_full_result_count = False
+    indexed_orders = ("id", "at")
     search_fields = ["article_title", "release_name", "user_name"]
     search_help_text = _("Headline, release or user")
 
     @admin.display(description=_("time"), ordering="at")
     def moment(self, entry: AuditEntry) -> str:
         """Time with UTC offset."""
-        return spoken_briefly(entry.at)
+        return format_time_briefly(entry.at)
 
     @admin.display(description=_("action"), ordering="action")
     def deed(self, entry: AuditEntry) -> str:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.models import Article, AuditEntry, Image, ReleaseMember, named
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from articles.workflow import VERDICTS
 
 Status = Article.Status
@@ -51,7 +51,7 @@ def _image(pk: str) -> str:
 
 
 def _time(value: str) -> str:
-    return spoken_exactly(datetime.fromisoformat(value))
+    return format_time_exactly(datetime.fromisoformat(value))
 
 
 def _times(values: Iterable[str | None]) -> str:

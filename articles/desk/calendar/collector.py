@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from django.db.models import Model, QuerySet
+from django.urls import reverse
+from django.utils.functional import cached_property
 
 from articles.desk.calendar.entries import Entry
 from articles.desk.calendar.parameters import Choice
@@ -23,6 +25,15 @@ class Collector(ABC):
         self.choice = choice
         self.by = by
         self.now = now
+
+    @cached_property
+    def _address(self) -> tuple[str, str]:
+        before, _pk, after = reverse("admin:articles_article_change", args=[0]).rpartition("0")
+        return before, after
+
+    def address_of(self, article_id: int) -> str:
+        """The address of an article's form; faster than `reverse` for each of many."""
+        return f"{article_id}".join(self._address)
 
     @abstractmethod
     def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
-from itertools import pairwise
+from typing import Any
 
 from django.conf import settings
+from django.db.models import F, Q, Window
+from django.db.models.functions import Lag, Lead
 
 from articles.desk.calendar.entries import Entry, Kind, Mark
 from articles.desk.calendar.grid import Sheet
-from articles.desk.calendar.reschedule import Moment
 from articles.desk.calendar.sources import FREE
 from articles.models import Article
 from articles.workflow import UNAPPROVED, WAITING
@@ -17,27 +19,32 @@ from articles.workflow import UNAPPROVED, WAITING
 
 def mark_conflicts(sheet: Sheet) -> None:
     """Mark upcoming entries with a neighbour in their channel, including neighbours that are not shown. One query."""
-    if not any(entry.kind is Kind.PUBLISH and entry.channel for entry in sheet.entries):
+    shown = [entry.article for entry in sheet.entries if entry.article and _may_conflict(entry)]
+    if not shown:
         return
-    conflicting = _conflicting(sheet.slots[0].span.start, sheet.slots[-1].span.end)
+    conflicting = _conflicting(shown, sheet.slots[0].span.start, sheet.slots[-1].span.end)
     for slot in sheet.slots:
         slot.entries = [
-            entry.marked(Mark.CONFLICT) if _conflicts(entry, conflicting) else entry for entry in slot.entries
+            entry.marked(Mark.CONFLICT) if _may_conflict(entry) and entry.article in conflicting else entry
+            for entry in slot.entries
         ]
 
 
-def _conflicts(entry: Entry, conflicting: set[str]) -> bool:
-    return entry.kind is Kind.PUBLISH and entry.key in conflicting
+def _may_conflict(entry: Entry) -> bool:
+    return entry.kind is Kind.PUBLISH and bool(entry.channel)
 
 
-def _conflicting(start: datetime, end: datetime) -> set[str]:
-    """Keys of all articles with a neighbour."""
-    near = (start - settings.CALENDAR_CONFLICT, end + settings.CALENDAR_CONFLICT)
+def _conflicting(article_ids: Collection[int], start: datetime, end: datetime) -> set[int]:
+    """Those of these articles that have a neighbour; the database compares each article with the next."""
+    apart = settings.CALENDAR_CONFLICT
     statuses = UNAPPROVED | WAITING | {Article.Status.PUBLISHED}
-    rows = Article.objects.filter(FREE, publish_at__range=near, status__in=statuses, channel__isnull=False)
-    found: set[int] = set()
-    for one, other in pairwise(sorted(rows.order_by().values_list("channel_id", "publish_at", "pk"))):
-        (channel, time, pk), (other_channel, other_time, other_pk) = one, other
-        if channel == other_channel and other_time - time <= settings.CALENDAR_CONFLICT:  # type: ignore[operator]
-            found |= {pk, other_pk}
-    return {f"{Moment.PUBLISH}:{pk}" for pk in found}
+    rows = Article.objects.filter(
+        FREE, publish_at__range=(start - apart, end + apart), status__in=statuses, channel__isnull=False
+    )
+    in_channel: dict[str, Any] = {"partition_by": "channel", "order_by": ["publish_at", "pk"]}
+    beside = rows.annotate(
+        before=Window(Lag("publish_at"), **in_channel), after=Window(Lead("publish_at"), **in_channel)
+    )
+    near = beside.filter(Q(before__gte=F("publish_at") - apart) | Q(after__lte=F("publish_at") + apart))
+    found = Article.objects.filter(pk__in=article_ids).filter(pk__in=near.values("pk"))
+    return set(found.order_by().values_list("pk", flat=True))

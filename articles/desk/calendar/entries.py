@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 
-from django.db.models import TextChoices
+from django.db.models import Choices, TextChoices
 from django.utils import timezone
 from django.utils.functional import cached_property
+from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from articles.text import happens_twice, offset_name
+
+
+def label(member: Choices) -> str:
+    """The label in the active language; remembered, as the many entries of a page have few labels."""
+    return _label(member, get_language())
+
+
+@lru_cache(typed=True)
+def _label(member: Choices, language: str | None) -> str:
+    return str(member.label)
 
 
 class Kind(TextChoices):
@@ -40,7 +51,7 @@ class Mark(TextChoices):
     @property
     def short(self) -> str:
         """Short label."""
-        return str(_SHORT[self])
+        return _short(self, get_language())
 
 
 _SHORT = {
@@ -48,6 +59,11 @@ _SHORT = {
     Mark.OVERDUE: pgettext_lazy("of something on the calendar", "overdue"),
     Mark.CONFLICT: _("conflict"),
 }
+
+
+@lru_cache
+def _short(mark: Mark, language: str | None) -> str:
+    return str(_SHORT[mark])
 
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -95,13 +111,13 @@ class Entry:
     @property
     def clock(self) -> str:
         """Hour and minute; with the UTC offset if this time occurs twice."""
-        both = happens_twice(self.wall.replace(tzinfo=None), timezone.get_current_timezone())
+        both = happens_twice(self.wall.replace(tzinfo=None), self.wall.tzinfo or UTC)
         return f"{self.wall:%H:%M}" + (f" {offset_name(self.wall)}" if both else "")
 
     @cached_property
     def name(self) -> str:
         """The event in words."""
-        return str(self.kind.label)
+        return label(self.kind)
 
     @property
     def classes(self) -> str:
@@ -116,5 +132,5 @@ class Entry:
     @property
     def tip(self) -> str:
         """Tooltip text."""
-        marks = (str(mark.label) for mark in self.marks)
+        marks = map(label, self.marks)
         return "\n".join((f"{self.wall:%H:%M:%S} {self.title}", self.name, self.details, *marks))

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from hashlib import sha256
+from zlib import compress, decompress
 
 from django.conf import settings
 from django.contrib import messages
+from django.core.cache import cache
+from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.cache import get_conditional_response
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.http import condition, require_safe
+from django.views.decorators.http import require_safe
 
 from articles.desk.calendar.base import may_look, page, require_look, users
 from articles.desk.calendar.icalendar import feed
 from articles.desk.calendar.parameters import Choice
-from articles.models import AuditEntry, CalendarFeed, Channel
+from articles.models import Article, AuditEntry, CalendarFeed, Channel
 from articles.notifications import speaking_to
 from scheduling.services import read_database_clock
+
+CACHED = 24 * 60 * 60  # seconds; a version is valid for one day
 
 
 def _feed_of(secret: str) -> CalendarFeed | None:
@@ -28,28 +35,43 @@ def _feed_of(secret: str) -> CalendarFeed | None:
     return found if found is not None and may_look(found.user) else None
 
 
-def version(request: HttpRequest, secret: str) -> str | None:
-    """Changes with each audit entry and each day; used as ETag."""
-    found = _feed_of(secret)
-    if found is None:
-        return None
-    last = AuditEntry.objects.order_by("-id").values_list("id", flat=True).first()
-    today = read_database_clock().date()
-    with speaking_to(found.user):
-        stamp = repr((found.nonce, last, today, sorted(request.GET.items()), get_language()))
-    return f'"{sha256(stamp.encode()).hexdigest()[:32]}"'
-
-
 @require_safe
-@condition(etag_func=version)
 def calendar_file(request: HttpRequest, secret: str) -> HttpResponse:
     """The iCalendar file for calendar apps, which do not sign in. 404 for any invalid address."""
     found = _feed_of(secret)
     if found is None:
         raise Http404
     now = read_database_clock()
+    choice = Choice.of(request.GET, now.date())
     with speaking_to(found.user):
-        file = feed(Choice.of(request.GET, now.date()), by=found.user, now=now)
+        version = _version(found, choice, now)
+        answer = get_conditional_response(request, etag=version) or _answer(_file(found, choice, now, version))
+    answer["ETag"] = version
+    return answer
+
+
+def _version(found: CalendarFeed, choice: Choice, now: datetime) -> str:
+    """Changes with each audit entry, channel, permission, language and day, so that a file of this version is valid."""
+    sees_releases = found.user.has_perm("articles.view_release")
+    channels = list(Channel.objects.order_by("pk").values_list("pk", "name"))
+    changed = Article.objects.aggregate(last=Max("updated_at"))["last"]
+    log = AuditEntry.objects.version()
+    stamp = (found.secret, choice.filters(), now.date(), get_language(), sees_releases, channels, changed, log)
+    return f'"{sha256(repr(stamp).encode()).hexdigest()[:32]}"'
+
+
+def _file(found: CalendarFeed, choice: Choice, now: datetime, version: str) -> bytes:
+    """The file of this version, which is cached for its user alone."""
+    key = f"calendar-feed:{found.pk}:{choice.filters()}"
+    cached_version, compressed = cache.get(key) or ("", b"")
+    if cached_version == version:
+        return decompress(compressed)
+    file = feed(choice, by=found.user, now=now)
+    cache.set(key, (version, compress(file, level=1)), CACHED)
+    return file
+
+
+def _answer(file: bytes) -> HttpResponse:
     answer = HttpResponse(file, content_type="text/calendar; charset=utf-8")
     answer["Content-Disposition"] = 'inline; filename="headline.ics"'
     answer["Cache-Control"] = "private, no-cache"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import gcd
+from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, Func, IntegerField, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from articles.desk.calendar.collector import Collector, Row
 from articles.desk.calendar.entries import Entry
@@ -37,13 +40,34 @@ class Slot:
         return self.total - len(self.entries)
 
 
+class UnitOf(Func):
+    """Number of the unit of time, of `length` from `start` on, in which a time is; both are whole seconds."""
+
+    output_field = IntegerField()
+
+    def __init__(self, time: str, *, start: datetime, length: timedelta) -> None:
+        super().__init__(time, begin=int(start.timestamp()), length=int(length.total_seconds()))
+
+    def as_mysql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        """The SQL for MariaDB and MySQL, which count seconds from 719,528 days before 1970."""
+        template = "(TO_SECONDS(%(expressions)s) - 719528 * 86400 - %(begin)s) DIV %(length)s"
+        return self.as_sql(compiler, connection, template=template, **extra)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        """The SQL for SQLite, which would round microseconds."""
+        template = "(CAST(STRFTIME('%%%%s', SUBSTR(%(expressions)s, 1, 19)) AS INTEGER) - %(begin)s) / %(length)s"
+        return self.as_sql(compiler, connection, template=template, **extra)
+
+
 class Sheet(Collector):
     """The slots of a period."""
 
     def __init__(self, choice: Choice, *, by: Actor, now: datetime) -> None:
         super().__init__(choice, by=by, now=now)
         self.slots = [Slot(span, self._limit(span)) for span in choice.period.spans()]
+        self._start = self.slots[0].span.start
         self._ends = [slot.span.end for slot in self.slots]
+        self._unit = timedelta(seconds=gcd(*(int((end - self._start).total_seconds()) for end in self._ends)))
 
     @property
     def entries(self) -> list[Entry]:
@@ -51,7 +75,7 @@ class Sheet(Collector):
         return [entry for slot in self.slots for entry in slot.entries]
 
     def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
-        """Add the first entries of each slot: one query for times, one for the rows shown."""
+        """Add the first entries of each slot: one query for their keys and the counts, one for the rows shown."""
         shown = self._first_of_each_slot(rows, time)
         found = rows.in_bulk(list(shown)) if shown else {}
         for pk in found.keys() & shown.keys():
@@ -65,17 +89,27 @@ class Sheet(Collector):
 
     def _first_of_each_slot(self, rows: QuerySet[Row], time: str) -> dict[int, Slot]:
         """Keys of the rows shown, by slot; the others are counted."""
-        inside = {f"{time}__gte": self.slots[0].span.start, f"{time}__lt": self._ends[-1]}
         shown: dict[int, Slot] = {}
-        counts: Counter[int] = Counter()
-        for pk, moment in rows.filter(**inside).order_by(time, "pk").values_list("pk", time):
-            number = bisect_right(self._ends, moment)
-            counts[number] += 1
-            if counts[number] <= self.slots[number].limit:
-                shown[pk] = self.slots[number]
-        for number, count in counts.items():
-            self.slots[number].total += count
+        taken: Counter[int] = Counter()
+        for pk, unit, place, total in self._first_of_each_unit(rows, time):
+            number = bisect_right(self._ends, self._start + unit * self._unit)
+            slot = self.slots[number]
+            slot.total += total if place == 1 else 0
+            taken[number] += 1
+            if taken[number] <= slot.limit:
+                shown[pk] = slot
         return shown
+
+    def _first_of_each_unit(self, rows: QuerySet[Row], time: str) -> Iterable[tuple[int, int, int, int]]:
+        """Key, unit, place in the unit, and number of rows in the unit; in the order of time."""
+        unit = UnitOf(time, start=self._start, length=self._unit)
+        ranked = rows.filter(**{f"{time}__gte": self._start, f"{time}__lt": self._ends[-1]}).annotate(
+            unit=unit,
+            place=Window(RowNumber(), partition_by=unit, order_by=[time, "pk"]),
+            number=Window(Count("pk"), partition_by=unit),
+        )
+        first = ranked.filter(place__lte=max(slot.limit for slot in self.slots)).order_by("unit", "place")
+        return first.values_list("pk", "unit", "place", "number")
 
     def _limit(self, span: Span) -> int:
         is_open = span.hour is not None and span.hour == self.choice.open

@@ -18,14 +18,14 @@ from articles.publishing import (
     checked_time,
     edit,
     lock,
-    publish_now,
-    publish_update,
+    perform,
     schedule,
     schedule_update,
     set_embargo,
 )
 from articles.releases import lock_release, publish_release_now, schedule_release
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
+from articles.workflow import Transition
 from scheduling.services import read_database_clock, retried
 
 LOOKED_AT = 50
@@ -59,10 +59,10 @@ def do_now(article: Article, moment: Moment, *, seen: datetime, by: Actor) -> No
 
     Raises `MovedMeanwhile`, `TimePast` for times without an immediate transition, and the errors of the service.
     """
-    if moment not in _NOW:
+    if moment not in AT_ONCE:
         raise TimePast(PAST[moment])
     with _as_seen(article, moment, seen):
-        _NOW[moment](article, by=by)
+        perform(AT_ONCE[moment], article, by=by)
 
 
 def time_of(article: Article, moment: Moment) -> datetime | None:
@@ -116,7 +116,7 @@ def _what_happened(title: str, now_at: datetime | None, last: AuditEntry | None)
     words = {
         "title": title,
         "user": last.who if last and last.user_name else _("another user"),
-        "time": spoken_exactly(now_at) if now_at else "",
+        "time": format_time_exactly(now_at) if now_at else "",
     }
     if now_at is None:
         return _("%(user)s has removed the time of “%(title)s”. Nothing was changed.") % words
@@ -154,4 +154,8 @@ _MOVES: Mapping[Moment, Callable[[Article, datetime, Actor], None]] = {
     Moment.TAKE_OFF: _move_end,
     Moment.EMBARGO: _move_embargo,
 }
-_NOW: Mapping[Moment, Callable[..., None]] = {Moment.PUBLISH: publish_now, Moment.UPDATE: publish_update}
+AT_ONCE: Mapping[Moment, Transition] = {
+    Moment.PUBLISH: Transition.PUBLISH_NOW,
+    Moment.UPDATE: Transition.PUBLISH_UPDATE,
+}
+"""The transitions that make an event happen now."""

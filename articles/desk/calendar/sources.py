@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import F, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from articles.desk.calendar.collector import Collector
-from articles.desk.calendar.entries import Entry, Kind, Mark
+from articles.desk.calendar.entries import Entry, Kind, Mark, label
 from articles.desk.calendar.reschedule import Moment
 from articles.models import Article, Release, ReleaseMember, Update, named
 from articles.workflow import TO_COME, WAITING
+from scheduling.services import overdue_before
 
 Status = Article.Status
-GRACE = timedelta(seconds=5)
-"""Time after which an entry is overdue; the same as for the engine's alarm."""
 _NAMES = ("channel__name", "author__username", "author__first_name", "author__last_name")
 COLUMNS = ("title", "status", "publish_at", "embargo_until", "unpublish_at", "published_at", "updated_at", *_NAMES)
 FREE = Q(embargo_until__isnull=True) | Q(embargo_until__lte=F("publish_at"))
@@ -78,19 +77,19 @@ SOURCES: tuple[Callable[[Collector], None], ...] = (
 
 def _articles(collector: Collector, statuses: Collection[Status]) -> QuerySet[Article]:
     rows = Article.objects.filter(collector.choice.articles(collector.by), status__in=statuses)
-    return rows.select_related("channel", "author").only(*COLUMNS)
+    return rows.prefetch_related("channel", "author").only(*COLUMNS)
 
 
 def _going_live(article: Article, collector: Collector) -> Entry:
     at = article.publish_at or collector.now
     seen = article.publish_at if at > collector.now or not article.is_waiting else None
     marks = _marks(at, collector, is_approved=article.is_waiting)
-    return entry_about(article, Kind.PUBLISH, at, Moment.PUBLISH, seen=seen, marks=marks)
+    return entry_about(collector, article, Kind.PUBLISH, at, Moment.PUBLISH, seen=seen, marks=marks)
 
 
 def _published(article: Article, collector: Collector) -> Entry:
     at = article.goes_live_at or collector.now
-    return entry_about(article, Kind.PUBLISHED, at, Moment.PUBLISH, note=_lateness(article.published_at, at))
+    return entry_about(collector, article, Kind.PUBLISHED, at, Moment.PUBLISH, note=_lateness(article.published_at, at))
 
 
 def _end_of_embargo(article: Article, collector: Collector) -> Entry:
@@ -99,23 +98,25 @@ def _end_of_embargo(article: Article, collector: Collector) -> Entry:
     marks = _marks(at, collector, is_approved=article.is_waiting) if is_held else ()
     note = _("will go live") if is_held else ""
     seen = article.embargo_until if at > collector.now else None
-    return entry_about(article, Kind.EMBARGO, at, Moment.EMBARGO, seen=seen, marks=marks, note=note)
+    return entry_about(collector, article, Kind.EMBARGO, at, Moment.EMBARGO, seen=seen, marks=marks, note=note)
 
 
 def _take_off(article: Article, collector: Collector) -> Entry:
     at = article.unpublish_at or collector.now
     marks = _marks(at, collector, is_approved=True)
-    return entry_about(article, Kind.TAKE_OFF, at, Moment.TAKE_OFF, seen=article.unpublish_at, marks=marks)
+    return entry_about(collector, article, Kind.TAKE_OFF, at, Moment.TAKE_OFF, seen=article.unpublish_at, marks=marks)
 
 
 def _taken_off(article: Article, collector: Collector) -> Entry:
-    return entry_about(article, Kind.UNPUBLISHED, article.unpublish_at or collector.now, Moment.TAKE_OFF)
+    return entry_about(collector, article, Kind.UNPUBLISHED, article.unpublish_at or collector.now, Moment.TAKE_OFF)
 
 
 def _update(update: Update, collector: Collector) -> Entry:
     at, changed = update.publish_at or collector.now, update.updated_at
     marks = _marks(at, collector, is_approved=update.approved_id is not None)
-    entry = entry_about(update.article, Kind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed)
+    entry = entry_about(
+        collector, update.article, Kind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed
+    )
     if update.headline == entry.title:
         return entry
     return replace(entry, title=update.headline, note=_("replaces “%(title)s”") % {"title": entry.title})
@@ -144,7 +145,7 @@ def release_entry(release: Release, collector: Collector) -> Entry:
 
 def _marks(at: datetime, collector: Collector, *, is_approved: bool) -> tuple[Mark, ...]:
     at_risk = () if is_approved else (Mark.AT_RISK,)
-    overdue = (Mark.OVERDUE,) if at <= collector.now - GRACE else ()
+    overdue = (Mark.OVERDUE,) if at <= overdue_before(collector.now) else ()
     return (*at_risk, *overdue)
 
 
@@ -161,6 +162,7 @@ def _lateness(went_out: datetime | None, due: datetime) -> str:
 
 
 def entry_about(
+    collector: Collector,
     article: Article,
     kind: Kind,
     at: datetime,
@@ -179,10 +181,10 @@ def entry_about(
         kind=kind,
         at=at,
         title=article.title,
-        address=reverse("admin:articles_article_change", args=[article.pk]),
+        address=collector.address_of(article.pk),
         channel=str(article.channel or ""),
         author=named(author) if author else "",
-        state=article.get_status_display(),
+        state=label(Status(article.status)),
         note=note,
         seen=seen.isoformat() if seen else "",
         marks=marks,

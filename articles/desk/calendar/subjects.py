@@ -9,16 +9,16 @@ from django.core.exceptions import ValidationError
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from articles.audit import allows
 from articles.desk.calendar import reschedule
 from articles.desk.calendar.entries import Kind
-from articles.desk.calendar.reschedule import Moment, time_of
+from articles.desk.calendar.reschedule import AT_ONCE, Moment, time_of
 from articles.desk.transitions import may_take
 from articles.models import Article, Release
+from articles.permissions import allows
 from articles.publishing import Actor, possible_transitions
 from articles.releases import RIGHT
-from articles.text import spoken_exactly
-from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
+from articles.text import format_time_exactly
+from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition
 from scheduling.services import read_database_clock
 
 RELEASE = "release"
@@ -28,7 +28,6 @@ KINDS = {
     Moment.TAKE_OFF: Kind.TAKE_OFF,
     Moment.EMBARGO: Kind.EMBARGO,
 }
-_AT_ONCE = {Moment.PUBLISH: Transition.PUBLISH_NOW, Moment.UPDATE: Transition.PUBLISH_UPDATE}
 
 
 class Subject(ABC):
@@ -58,7 +57,7 @@ class Subject(ABC):
     @property
     def state(self) -> str:
         """Event and time."""
-        return f"{self.kind.label}: {spoken_exactly(self.time) if self.time else '—'}"
+        return f"{self.kind.label}: {format_time_exactly(self.time) if self.time else '—'}"
 
 
 class ArticleTime(Subject):
@@ -80,7 +79,7 @@ class ArticleTime(Subject):
 
     def transition_at_once(self, by: Actor) -> str | Promise | None:
         """Publish the article or its update."""
-        transition = _AT_ONCE.get(self.moment)
+        transition = AT_ONCE.get(self.moment)
         if transition is None or transition not in possible_transitions(self.article, read_database_clock()):
             return None
         return TRANSITIONS[transition].label if may_take(transition, by, self.article) else None

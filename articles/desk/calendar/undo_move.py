@@ -17,7 +17,7 @@ from articles.desk.calendar.subjects import Subject, subject_named
 from articles.desk.time_field import ZonedTimeField, two_times
 from articles.exceptions import ArticleError, TimePast
 from articles.publishing import Actor
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 
 LAST_MOVE = "calendar_last_move"
 """Session key of the user's last move."""
@@ -109,7 +109,7 @@ def undo(request: HttpRequest) -> Answer:
 def _move(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
     subject.move(to, seen=seen, by=request.user)
     request.session[LAST_MOVE] = {"key": subject.key, "old": seen.isoformat(), "new": to.isoformat()}
-    words = {"title": subject.title, "time": spoken_exactly(to)}
+    words = {"title": subject.title, "time": format_time_exactly(to)}
     return Answer(_("“%(title)s” is rescheduled to %(time)s.") % words)
 
 

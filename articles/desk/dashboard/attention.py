@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from articles.audit import ADD, allows
 from articles.desk.transitions import may_take
 from articles.models import Article, Release, Update
+from articles.permissions import ADD, allows
 from articles.publishing import Actor
 from articles.workflow import Transition
+from scheduling.services import overdue_before
 
 Status = Article.Status
 
 SHOWN = 6
-OVERDUE_AFTER = timedelta(seconds=5)
-"""Time after which a release is stuck; the same as for the engine's alarm."""
 _COUNTED = 100  # rows; more are "many"
 
 
@@ -82,7 +81,7 @@ def stuck_releases(by: Actor, now: datetime) -> list[Release]:
     """Failed or overdue releases, latest first, for users who may view releases."""
     if not by.has_perm("articles.view_release"):  # type: ignore[union-attr]
         return []
-    late = Q(status=Release.Status.SCHEDULED, publish_at__lte=now - OVERDUE_AFTER)
+    late = Q(status=Release.Status.SCHEDULED, publish_at__lte=overdue_before(now))
     return list(Release.objects.filter(Q(status=Release.Status.FAILED) | late).order_by("-publish_at")[:SHOWN])
 
 

@@ -67,7 +67,7 @@ def chart(now: datetime) -> Chart:
     return Chart(_sentence(found.total), list(_columns(found)), _lines(), _hours(found), found.is_sample)
 
 
-def spoken_span(milliseconds: float | None) -> str:
+def format_duration(milliseconds: float | None) -> str:
     """A duration: "12 ms", "1.4 s", "3 min"."""
     if milliseconds is None:
         return "–"
@@ -81,7 +81,7 @@ def spoken_span(milliseconds: float | None) -> str:
 def _sentence(total: Lateness) -> str:
     if not total.count:
         return _("Nothing was published in the last 24 hours.")
-    p50, p99, latest = (spoken_span(value) for value in (total.p50, total.p99, total.max))
+    p50, p99, latest = (format_duration(value) for value in (total.p50, total.p99, total.max))
     return _("%(count)d published in the last 24 hours: median delay %(p50)s, p99 %(p99)s, maximum %(max)s.") % {
         "count": total.count,
         "p50": p50,
@@ -98,7 +98,7 @@ def _columns(found: LateHours) -> Iterable[Column]:
             x=number * _TRANSITION + (_TRANSITION - _BAR) / 2,
             name=f"{timezone.localtime(begin):%H:%M}",
             count=late.count,
-            figures=(spoken_span(late.p50), spoken_span(late.p99), spoken_span(late.max)),
+            figures=(format_duration(late.p50), format_duration(late.p99), format_duration(late.max)),
             median=_height(late.p50),
             percentile=_height(late.p99),
             maximum=_height(late.max),
@@ -106,7 +106,7 @@ def _columns(found: LateHours) -> Iterable[Column]:
 
 
 def _lines() -> list[Line]:
-    return [Line(_height(value), spoken_span(value)) for value in (1, 10, 100, 1000, 10_000, 100_000)]
+    return [Line(_height(value), format_duration(value)) for value in (1, 10, 100, 1000, 10_000, 100_000)]
 
 
 def _hours(found: LateHours) -> list[tuple[float, str]]:

@@ -9,11 +9,11 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from articles.audit import reads_articles
 from articles.models import Article
+from articles.permissions import reads_articles
 from articles.publishing import Actor
 from articles.task_types import OF_ARTICLES
-from articles.text import spoken_briefly, spoken_exactly
+from articles.text import format_time_briefly, format_time_exactly
 from scheduling import registry
 from scheduling.services import (
     FAILED,
@@ -85,15 +85,15 @@ def _refusing(refused: list[Refused], by: Actor) -> Health:
         "repaired. Approved articles still go live on time."
     )
     words = "\n".join(dict.fromkeys(one.error for one in refused if one.error))
-    return Health(False, [_spoken(one) for one in refused], [advice], words if _looks_after_tasks(by) else "")
+    return Health(False, [_refusal_text(one) for one in refused], [advice], words if _looks_after_tasks(by) else "")
 
 
-def _spoken(refused: Refused) -> str:
+def _refusal_text(refused: Refused) -> str:
     sentence = str(refused.trouble.label)
     if refused.since is None:
         return sentence
     kinds = _(", ").join(sorted(registry.label_of(task_type) for task_type in refused.task_types))
-    values = {"sentence": sentence, "time": spoken_briefly(refused.since), "kinds": kinds}
+    values = {"sentence": sentence, "time": format_time_briefly(refused.since), "kinds": kinds}
     return _("%(sentence)s Delayed since %(time)s: %(kinds)s.") % values
 
 
@@ -150,11 +150,11 @@ def _failure(task: FoundTask, titles: Mapping[int, str]) -> Failure:
     return Failure(
         task_id=task.log.task_id,
         name=_("%(kind)s: “%(title)s”") % {"kind": kind, "title": title} if title else kind,
-        due=spoken_exactly(task.log.execute_time),
+        due=format_time_exactly(task.log.execute_time),
         error=task.log.error.strip().rpartition("\n")[2],
         article_id=pk if title else None,
         attempts=task.log.attempts,
-        next_attempt=spoken_exactly(task.next_attempt) if task.next_attempt else "",
+        next_attempt=format_time_exactly(task.next_attempt) if task.next_attempt else "",
     )
 
 

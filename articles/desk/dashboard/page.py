@@ -66,8 +66,8 @@ def _articles(user: Any, now: Any) -> dict[str, Any]:
     overdue = attention.overdue(user, now)
     return {
         "may_read": True,
-        "coming": upcoming.coming(now),
-        "out": upcoming.just_out(),
+        "up_next": upcoming.up_next(now),
+        "recently_published": upcoming.recently_published(),
         "overdue": overdue,
         "overdue_reasons": [(article, attention.why_overdue(article)) for article in overdue.articles],
         "stuck_releases": attention.stuck_releases(user, now),

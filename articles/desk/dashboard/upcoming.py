@@ -50,7 +50,7 @@ class Upcoming:
 
 
 @dataclass(frozen=True)
-class Out:
+class Published:
     """A published article and its delay."""
 
     article: Article
@@ -69,15 +69,15 @@ class Out:
         return _("%d min late") % round(milliseconds / 60_000)
 
 
-def coming(now: datetime) -> list[Upcoming]:
+def up_next(now: datetime) -> list[Upcoming]:
     """The next items, soonest first."""
     return sorted((*_going_live(now), *_updates(now), *_leaving(now), *_releases(now)), key=lambda one: one.at)[:SHOWN]
 
 
-def just_out(limit: int = 5) -> list[Out]:
+def recently_published(limit: int = 5) -> list[Published]:
     """The latest items by publish time."""
     out = Article.objects.filter(status=Status.PUBLISHED, published_at__isnull=False)
-    return [Out(article, _lateness(article)) for article in out.newest_first().select_related("channel")[:limit]]
+    return [Published(article, _lateness(article)) for article in out.newest_first().select_related("channel")[:limit]]
 
 
 def _going_live(now: datetime) -> Iterator[Upcoming]:

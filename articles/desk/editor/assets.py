@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django_prose_editor.widgets import prose_editor_admin_media
 from js_asset import ImportMap, Media
 
-from articles.desk.editor.autosave import script_urls, window_of
+from articles.desk.editor.autosave import AUTOSAVE_INTERVAL, script_urls, window_of
 from articles.desk.editor.editor_texts import SCREEN_TEXTS
 from articles.desk.editor.time_hints import quick_times
 from articles.models import Article
@@ -43,7 +43,7 @@ def with_nonce(media: PlainMedia, request: HttpRequest) -> PlainMedia:
 
 
 def script_config(request: HttpRequest, article: Article | None) -> dict[str, Any]:
-    """Data for `articles/editor/config.js`: texts, URLs, user, article and window."""
+    """Data for `articles/editor/config.js`: texts, URLs, user, article, window and the autosave interval in ms."""
     window = window_of(request)
     return {
         "texts": SCREEN_TEXTS,
@@ -51,5 +51,6 @@ def script_config(request: HttpRequest, article: Article | None) -> dict[str, An
         "user": request.user.pk,
         "article": article and article.pk,
         "window": window,
+        "autosaveInterval": AUTOSAVE_INTERVAL * 1000,
         "choices": [(name, label) for name, (label, _wall) in quick_times(read_database_clock()).items()],
     }

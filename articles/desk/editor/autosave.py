@@ -16,12 +16,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from unfold.admin import ModelAdmin
 
-from articles.audit import ADD, CHANGE, allows
 from articles.desk.editor.changes_since import happened
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, Autosave, Presence, named
+from articles.permissions import ADD, CHANGE, allows
 from articles.publishing import Typed, drop_autosave, leave, mark_present, prune_autosaves, save_autosave
-from articles.text import spoken, zone_label
+from articles.text import format_time, zone_label
+
+AUTOSAVE_INTERVAL = 3
+"""Seconds after which the script saves what was typed since."""
 
 OFFERED = 5
 """Recovered drafts offered at once, latest first."""
@@ -103,7 +106,12 @@ def recovered_drafts(request: HttpRequest, article: Article | None) -> list[dict
     prune_autosaves()
     left = Autosave.objects.left_by(request.user, article).exclude(pk=window_of(request))[:OFFERED]
     return [
-        {"window": draft.pk, "title": draft.title, "when": spoken(draft.saved_at), "address": _autosave_url(draft.pk)}
+        {
+            "window": draft.pk,
+            "title": draft.title,
+            "when": format_time(draft.saved_at),
+            "address": _autosave_url(draft.pk),
+        }
         for draft in left
     ]
 

@@ -8,7 +8,7 @@ from articles.audit import EDIT, IMPORT, SAVE
 from articles.desk.audit.admin import name_of
 from articles.models import Article, AuditEntry, named
 from articles.pages import newest_number
-from articles.text import spoken_briefly
+from articles.text import format_time_briefly
 
 WRITING = frozenset({EDIT, IMPORT, SAVE})
 """Audit actions that save text."""
@@ -28,5 +28,5 @@ def happened(article: Article, base: str) -> str:
         return saved % {"name": who_saved_last(article)}
     if last.action in WRITING:
         return saved % {"name": last.who}
-    words = {"event": name_of(last.action), "who": last.who, "time": spoken_briefly(last.at)}
+    words = {"event": name_of(last.action), "who": last.who, "time": format_time_briefly(last.at)}
     return _("Since you opened this article: %(event)s (%(who)s, %(time)s).") % words

@@ -14,7 +14,7 @@ from articles.desk.parse_int import whole_number
 from articles.models import Article, Revision, Text
 from articles.pages import newest_text
 from articles.publishing import TIMES, compare
-from articles.text import Change, Passage, Piece, merged, spoken_exactly
+from articles.text import Change, Passage, Piece, format_time_exactly, merged
 
 MINE, THEIRS, BOTH = "mine", "theirs", "both"
 
@@ -113,4 +113,4 @@ def _tidy(text: Text) -> Text:
 
 
 def _said(moment: datetime | None) -> list[Passage]:
-    return [Passage([Piece(Change.ADDED, spoken_exactly(moment) if moment else _("no time"))])]
+    return [Passage([Piece(Change.ADDED, format_time_exactly(moment) if moment else _("no time"))])]

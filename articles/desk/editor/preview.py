@@ -22,15 +22,14 @@ from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from articles.audit import CHANGE, allows
 from articles.desk.articles.forms import ArticleForm
 from articles.exceptions import ArticleError
 from articles.models import Article, Autosave, PreviewLink, Text
 from articles.pages import newest_text, page_of_text, preview
+from articles.permissions import CHANGE, allows
 from articles.publishing import is_creator_authorised, make_preview_link, revoke_preview_link
 from scheduling.services import read_database_clock
 
-BLANK = Text(title="", slug="", summary="", body="", byline="", channel_id=None, tags=())
 FOLLOWING = 0
 """Form value for "no fixed revision"."""
 
@@ -75,7 +74,7 @@ class PreviewScreens(ModelAdmin):
     def preview(self, request: HttpRequest, pk: int | None = None) -> HttpResponse:
         """The newest text as readers would see it; with `?copy=`, the autosaved content of that window."""
         article = self._readable(request, pk) if pk else Article(author_id=request.user.pk)
-        text, correction = newest_text(article) if pk else (BLANK, "")
+        text, correction = newest_text(article) if pk else (Text.of(article, ()), "")
         if window := request.GET.get("copy"):
             text, correction = _typed(request, article if pk else None, window, text) or (text, correction)
         return preview(request, page_of_text(article, text, correction))

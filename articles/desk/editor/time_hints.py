@@ -20,7 +20,7 @@ from articles.desk.parse_int import whole_number
 from articles.desk.time_field import ZonedTimeField, two_times
 from articles.models import Article
 from articles.publishing import PAST
-from articles.text import spoken_exactly, zone_label
+from articles.text import format_time_exactly, zone_label
 from scheduling.services import read_database_clock
 
 FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
@@ -114,7 +114,7 @@ def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, li
         found["publish_at"] = [*_late(live, now), *_neighbours(request, live)]
     if live and times.get("embargo_until", live) > live:
         text = _("The embargo ends later: the article cannot go live before %(time)s.")
-        found["embargo_until"] = [text % {"time": spoken_exactly(times["embargo_until"])}]
+        found["embargo_until"] = [text % {"time": format_time_exactly(times["embargo_until"])}]
     goes_live = max((times[name] for name in ("publish_at", "embargo_until") if name in times), default=None)
     if goes_live and "unpublish_at" in times and times["unpublish_at"] <= goes_live:
         found["unpublish_at"] = [_("The article would be unpublished before it goes live.")]

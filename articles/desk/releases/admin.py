@@ -19,15 +19,15 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
 from articles import releases
-from articles.audit import allows
 from articles.desk.parse_int import whole_number
 from articles.desk.releases.forms import NameForm, TimeForm
 from articles.desk.releases.members import report, take_in
-from articles.desk.releases.page import BADGES, TRANSITIONS, page_of, question, state
+from articles.desk.releases.page import BADGES, FUNCTIONS, page_of, question, state
 from articles.exceptions import ArticleError
 from articles.models import Article, Release, ReleaseMember, named
+from articles.permissions import allows
 from articles.releases import RIGHT
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from articles.workflow import ReleaseTransition
 from scheduling.services import read_database_clock
 
@@ -59,7 +59,7 @@ class ReleaseAdmin(ModelAdmin):
     def goes_out(self, release: Release) -> str | None:
         """Publish time with its zone."""
         moment = release.published_at or release.publish_at
-        return spoken_exactly(moment) if moment else None
+        return format_time_exactly(moment) if moment else None
 
     @admin.display(description=_("articles"), ordering="number")
     def size(self, release: Any) -> int:
@@ -164,14 +164,14 @@ class ReleaseAdmin(ModelAdmin):
     def ask(self, request: HttpRequest, pk: int, transition: str) -> HttpResponse:
         """Confirmation page of a transition; POST makes it."""
         release = self._release(request, pk)
-        if transition not in TRANSITIONS:
+        if transition not in FUNCTIONS:
             raise Http404
         taken = ReleaseTransition(transition)
         if request.method != "POST":
             return self._shown(
                 request, "confirm", {"original": release, "release": release, **question(taken, release)}
             )
-        answer = self._do(request, release, lambda: TRANSITIONS[taken](release, by=request.user))
+        answer = self._do(request, release, lambda: FUNCTIONS[taken](release, by=request.user))
         return redirect("admin:articles_release_changelist") if release.pk is None else answer
 
     def has_add_permission(self, request: HttpRequest) -> bool:

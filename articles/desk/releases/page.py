@@ -17,7 +17,7 @@ from articles.desk.audit.admin import history
 from articles.desk.releases.forms import FITTING, NameForm, TimeForm
 from articles.models import Article, Release, ReleaseMember
 from articles.releases import Problem, members_without_texts
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, ReleaseTransition
 from scheduling.services import read_database_clock
 
@@ -37,26 +37,14 @@ BADGES = {
 }
 """Badge colour by status."""
 
-TRANSITIONS: Mapping[str, Callable[..., None]] = {
+FUNCTIONS: Mapping[str, Callable[..., None]] = {
     ReleaseTransition.PUBLISH: releases.publish_release_now,
     ReleaseTransition.CANCEL: releases.cancel_release,
     ReleaseTransition.REOPEN: releases.reopen_release,
     ReleaseTransition.ROLL_BACK: releases.roll_back_release,
     ReleaseTransition.DELETE: releases.delete_release,
 }
-"""Transitions that are confirmed first."""
-
-_QUESTIONS: Mapping[ReleaseTransition, Promise] = {
-    ReleaseTransition.PUBLISH: _("All of these go live as soon as you confirm:"),
-    ReleaseTransition.CANCEL: _(
-        "The release is not published. Its articles stay approved and unscheduled, and can join other releases:"
-    ),
-    ReleaseTransition.REOPEN: _("Its articles lose any time set since, and belong to this release again:"),
-    ReleaseTransition.ROLL_BACK: _("All its articles return to their earlier state at once:"),
-    ReleaseTransition.DELETE: _(
-        "The release is deleted. Only its audit log entries stay. Its articles stay, unscheduled:"
-    ),
-}
+"""The functions of the transitions with a confirmation."""
 
 _UNDONE: Mapping[str, Promise] = {
     Action.PUBLISH: _("Readers no longer see it. It is approved and not scheduled."),
@@ -98,7 +86,7 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
 def state(release: Release, now: Any) -> str:
     """One sentence: state of the release and what happens next."""
     moment = release.published_at or release.publish_at
-    values = {"time": spoken_exactly(moment) if moment else "—"}
+    values = {"time": format_time_exactly(moment) if moment else "—"}
     if release.status == Status.SCHEDULED and moment is not None and moment <= now:
         return gettext("It was due on %(time)s. No worker has started it yet.") % values
     return _SENTENCES[release.status]() % values
@@ -119,14 +107,15 @@ _SENTENCES: Mapping[str, Callable[[], str]] = {
 def question(transition: ReleaseTransition, release: Release) -> dict[str, Any]:
     """Context of the confirmation page, with the effect on each article."""
     problems = releases.preflight(release) if transition is ReleaseTransition.PUBLISH else []
-    is_possible = release.status in RELEASE_TRANSITIONS[transition].sources
+    rule = RELEASE_TRANSITIONS[transition]
+    is_possible = release.status in rule.sources
     return {
-        "title": RELEASE_TRANSITIONS[transition].label,
-        "question": _QUESTIONS[transition],
+        "title": rule.label,
+        "question": rule.confirmation,
         "problems": problems,
         "may_confirm": is_possible and not problems,
         "standing": state(release, read_database_clock()),
-        "is_dangerous": transition in (ReleaseTransition.ROLL_BACK, ReleaseTransition.DELETE, ReleaseTransition.CANCEL),
+        "is_dangerous": rule.is_removal,
         "lines": [(member, _consequence(transition, member)) for member in members_without_texts(release)],
     }
 
@@ -148,7 +137,7 @@ def _labelled(transitions: Iterable[ReleaseTransition]) -> list[tuple[ReleaseTra
 def _possible_transitions(release: Release) -> Iterable[ReleaseTransition]:
     return [
         transition
-        for transition in map(ReleaseTransition, TRANSITIONS)
+        for transition in map(ReleaseTransition, FUNCTIONS)
         if release.status in RELEASE_TRANSITIONS[transition].sources
     ]
 

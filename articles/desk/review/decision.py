@@ -17,11 +17,11 @@ from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from articles import publishing
-from articles.audit import REVIEW, refusal
 from articles.desk.parse_int import whole_number
 from articles.desk.transitions import may_take, state, state_of_update
 from articles.exceptions import ArticleError, ReasonMissing
 from articles.models import Article, SoftLock
+from articles.permissions import REVIEW, refusal
 from articles.publishing import Actor, approval_blocker, compare, for_review, last_approved
 from articles.review import findings_of
 from articles.workflow import Transition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -17,11 +17,9 @@ from articles.desk.transitions import may_take
 from articles.exceptions import ArticleError
 from articles.models import Article, QueuedArticle, named
 from articles.publishing import release_soft_lock, soft_lock
-from articles.text import spoken
+from articles.text import format_time
 from articles.workflow import Transition
 from scheduling.services import read_database_clock
-
-Status = Article.Status
 
 SINCE = Coalesce(F("update__updated_at"), F("updated_at"))
 """Time of the last change or submission."""
@@ -46,12 +44,8 @@ class ReviewQueueAdmin(DecidingScreen):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Articles and updates that need review, with headline and time."""
-        pending_update = Q(update__draft__isnull=False, update__status=Status.MANUAL_REVIEW)
-        own = Q(status=Status.MANUAL_REVIEW)
-        articles: QuerySet[Any] = super().get_queryset(request)
-        waiting: QuerySet[Any] = (
-            articles.filter(own | pending_update).defer("body").annotate(since=SINCE, headline=HEADLINE)
-        )
+        articles: Any = super().get_queryset(request)
+        waiting: QuerySet[Any] = articles.needing_review().defer("body").annotate(since=SINCE, headline=HEADLINE)
         return waiting
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -87,7 +81,7 @@ class ReviewQueueAdmin(DecidingScreen):
     @admin.display(description=gettext_lazy("waiting since"), ordering="since")
     def waiting_since(self, article: QueuedArticle) -> str:
         """Time of the last change or submission."""
-        return spoken(article.since)  # type: ignore[attr-defined]
+        return format_time(article.since)  # type: ignore[attr-defined]
 
     @admin.display(description=gettext_lazy("reviewer"), ordering="soft_lock__user", empty_value="—")
     def reviewer(self, article: QueuedArticle) -> str | None:

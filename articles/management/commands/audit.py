@@ -18,7 +18,7 @@ from django.forms.models import model_to_dict
 
 from articles.management.arguments import TERMINAL, moment, whole_number
 from articles.models import AuditEntry, AuditQuerySet
-from articles.text import spoken_exactly
+from articles.text import format_time_exactly
 
 LISTED = 50
 FIELDS = [field.name for field in AuditEntry._meta.concrete_fields]
@@ -67,7 +67,7 @@ class Command(BaseCommand):
 
     def _list(self, entries: Iterable[AuditEntry]) -> None:
         for entry in entries:
-            cells = [spoken_exactly(entry.at), entry.source, entry.user_name or "—", entry.action]
+            cells = [format_time_exactly(entry.at), entry.source, entry.user_name or "—", entry.action]
             subject = f"{entry.article_title} ({entry.article_id})" if entry.article_id else ""
             self.stdout.write("  ".join(filter(None, [*cells, subject, *entry.differences(), entry.reason])))
 

@@ -65,8 +65,8 @@ class Command(NewsroomCommand):
         now = timezone.now()
         zone = timezone.localtime(now).tzname()
         rows = [
-            *((_spoken(one.goes_live_at), one.channel.name, one.title) for one in going_live(now) if one.channel),
-            *((_spoken(release.publish_at), _("Release"), release.name) for release in going_out(now)),
+            *((_time_text(one.goes_live_at), one.channel.name, one.title) for one in going_live(now) if one.channel),
+            *((_time_text(release.publish_at), _("Release"), release.name) for release in going_out(now)),
         ]
         if rows:
             self.stdout.write(_("Goes live by itself (%(zone)s)") % {"zone": zone})
@@ -79,7 +79,7 @@ class Command(NewsroomCommand):
             self.stdout.write("  " + "  ".join(cells).rstrip())
 
 
-def _spoken(moment: datetime | None) -> str:
+def _time_text(moment: datetime | None) -> str:
     return f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S}"
 
 

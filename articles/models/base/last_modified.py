@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.bulk_signals import SignallingQuerySet
 from articles.models.base.dirty_fields import SavesOnlyChanges
-from articles.models.revision import Text
+from articles.models.text import Text
 from scheduling.services import database_now
 
 M = TypeVar("M", bound="Dated")
@@ -29,15 +29,22 @@ without a byline.
 STAMP_TOLERANCE = timedelta(minutes=1)
 """The most time between storing an article and its stamp."""
 
-_WRITTEN = frozenset({*Text.COLUMNS, "channel"}) - {"cover_mode"} | TIMES | {"author", "author_id"}
-"""The same for a statement. Not the status: storing that articles are live changes nothing for readers."""
+_TEXT = frozenset({*Text.COLUMNS, "channel"})
+_WRITTEN = _TEXT - {"cover_mode"} | TIMES | {"author", "author_id"}
+"""The same as `SHOWN` for a statement. Not the status: storing that articles are live changes nothing for readers."""
 
 
 class DatedQuerySet(SignallingQuerySet[M]):
-    """Querysets that set `text_changed_at` in every statement."""
+    """Querysets that set the times of changes in every statement.
+
+    Services sync tasks, index and audit log of these rows at once. For other code, `reconcile_tasks` and
+    `reconcile_index` repair tasks and index; the audit log has entries of services and saves only.
+    """
 
     def update(self, **values: Any) -> int:
-        """Update the rows and, for new text, `text_changed_at` unless it is given."""
+        """Update the rows and, for new text, `updated_at` and `text_changed_at` unless they are given."""
+        if _TEXT & values.keys():
+            values.setdefault("updated_at", database_now())
         if _WRITTEN & values.keys():
             values.setdefault("text_changed_at", database_now())
         return super().update(**values)

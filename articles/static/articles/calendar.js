@@ -14,7 +14,7 @@
     const question = document.querySelector("[data-question]");
     const texts = document.querySelector("[data-texts]").dataset;
     const language = document.documentElement.lang;
-    const spoken = new Intl.DateTimeFormat(language, {
+    const timeFormat = new Intl.DateTimeFormat(language, {
         weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC",
     });
 
@@ -41,7 +41,7 @@
         picked = { key: entry.dataset.key, seen: entry.dataset.seen, title, from, to: from };
         entry.classList.add("picked");
         root.classList.add("moving");
-        say(fill(texts.picked, { title, time: spoken.format(from) }));
+        say(fill(texts.picked, { title, time: timeFormat.format(from) }));
     };
 
     const letGo = () => {
@@ -67,7 +67,7 @@
         picked.to = moment;
         root.querySelectorAll(".aimed").forEach((part) => part.classList.remove("aimed"));
         slot?.classList.add("aimed");
-        return `${spoken.format(moment)} · ${picked.title}`;
+        return `${timeFormat.format(moment)} · ${picked.title}`;
     };
 
     const drop = async () => {

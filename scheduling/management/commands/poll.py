@@ -23,6 +23,7 @@ from scheduling.worker import Worker, runnable
 class Command(BaseCommand):
     """Parses the arguments and runs a `Worker`."""
 
+    requires_system_checks = []  # they would load the admin and all URLs; `check` and `migrate` run them
     help = "Run due tasks until there are none, or keep working with --for or --forever."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

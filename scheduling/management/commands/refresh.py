@@ -18,6 +18,7 @@ from scheduling.shutdown import stop_on_signals
 class Command(BaseCommand):
     """Runs `services.refresh` once, or repeatedly with `--for`."""
 
+    requires_system_checks = []  # they would load the admin and all URLs; `check` and `migrate` run them
     help = "Load the tasks of the coming minutes into the queue, requeue lost ones, and reconcile."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

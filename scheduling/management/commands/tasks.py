@@ -5,14 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 from django.db.models import Max, QuerySet
 
-from scheduling.conf import conf
 from scheduling.exceptions import SchedulingError
 from scheduling.management import output
 from scheduling.models import TaskInfo, TaskInfoLog
@@ -35,6 +33,7 @@ class Outcome(NamedTuple):
 class Command(BaseCommand):
     """Parses the arguments and calls a service for each verb."""
 
+    requires_system_checks = []  # they would load the admin and all URLs; `check` and `migrate` run them
     help = "List and show tasks, retry failed ones, cancel pending ones, prune old records, print figures."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -87,9 +86,7 @@ class Command(BaseCommand):
             self._print_count("cancelled", sum(map(cancel_tasks, _pages(TaskInfo.objects.all(), task_type))), options)
 
     def _prune(self, options: dict[str, Any]) -> None:
-        days = conf.LOG_RETENTION_DAYS if options["older_than"] is None else options["older_than"]
-        cutoff = read_database_clock() - timedelta(days=days)
-        self._print_count("pruned", sum(prune(cutoff)), options)
+        self._print_count("pruned", sum(prune(days=options["older_than"])), options)
 
     def _stats(self, options: dict[str, Any]) -> None:
         now = read_database_clock()

@@ -20,9 +20,10 @@ from django.utils import timezone
 
 from articles import images, publishing
 from articles.cache import backend, store
+from articles.cache.next_change import next_change
 from articles.cache.response import CachedResponse
 from articles.cache.tags import NEWS, tagged
-from articles.cache.ttl import MAX_TTL, next_change
+from articles.cache.ttl import MAX_TTL
 from articles.cache.versions import invalidate
 from articles.cache.views import cached
 from articles.models import Article, Channel, Tag, Update
@@ -95,6 +96,7 @@ def test_unknown_parameters_create_no_entries_and_are_in_no_page() -> None:
     assert again.content == first.content and "utm_source" not in again.text
 
 
+@pytest.mark.slow
 def test_every_change_by_a_user_is_visible_at_once_everywhere() -> None:
     """R5.5"""
     alice, article = make_editor(), live()
@@ -198,6 +200,7 @@ def test_inside_a_transaction_nothing_is_stored() -> None:
     assert "Never committed" not in get("/").text
 
 
+@pytest.mark.slow
 def test_the_clock_shows_and_hides_without_any_purge() -> None:
     """R0.2"""
     moment = soon(seconds=3)
@@ -254,7 +257,7 @@ def test_the_date_in_the_page_header_changes_at_midnight_in_the_sites_time_zone(
         return (local + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
 
     before = midnight()
-    with mock.patch("articles.cache.ttl.MAX_TTL", timedelta(hours=3)):
+    with mock.patch("articles.cache.next_change.MAX_TTL", timedelta(hours=3)):
         assert next_change().at in (before, midnight())
 
 
@@ -487,6 +490,7 @@ def test_readers_see_changes_from_every_source() -> None:
     assert _gone(article)
 
 
+@pytest.mark.slow
 def test_a_time_set_just_before_it_is_due_is_met() -> None:
     article, editor = make_article(status=APPROVED, channel=make_channel("Politics")), make_editor()
     assert _gone(article)

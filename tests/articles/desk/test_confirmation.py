@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from articles.models import Article, AuditEntry, Autosave, Update
 from articles.workflow import Transition
+from tests.articles.browsers import sign_in
 from tests.articles.desk.articles.test_admin import (
     LIST,
     confirmed,
@@ -24,10 +25,9 @@ from tests.articles.desk.articles.test_admin import (
     wall,
 )
 from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, make_user, soon
-from tests.articles.publishing.test_end_to_end import log_in
 from tests.conftest import Site
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 Status = Article.Status
 OUT: dict[str, Any] = {"status": Status.PUBLISHED, "publish_at": datetime.fromisoformat("2026-01-01T07:00:00+00:00")}
@@ -210,7 +210,7 @@ def test_a_question_is_answered_by_keyboard_with_and_without_scripts(
     article = make_article("Bridge", **OUT)
     with browser.new_context(base_url=site.url, java_script_enabled=has_scripts) as context:
         page = context.new_page()
-        log_in(page)
+        sign_in(page)
         page.goto(form_address(article))
         page.get_by_role("button", name="Unpublish…").click()
         expect(page.get_by_role("heading", name="Unpublish: “Bridge”?")).to_be_focused()

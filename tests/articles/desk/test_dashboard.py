@@ -65,7 +65,7 @@ def test_what_goes_out_next_comes_in_the_order_of_its_time() -> None:
     make_article("Second", status=APPROVED, publish_at=soon(hours=5))
     make_article("First", status=Status.PUBLISHED, publish_at=soon(hours=-1), unpublish_at=soon(hours=2))
     make_article("Not approved", publish_at=soon(hours=3))
-    coming = opened_by(make_editor()).get(START).context["coming"]
+    coming = opened_by(make_editor()).get(START).context["up_next"]
     assert [str(one.subject) for one in coming] == ["First", "Second", "Third"]
     assert str(coming[0].kind) == "Unpublish"
 

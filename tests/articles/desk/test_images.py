@@ -13,10 +13,10 @@ from playwright.sync_api import Page, expect
 
 from articles.models import Article, CoverMode, Image
 from articles.roles import Role
+from tests.articles.browsers import sign_in
 from tests.articles.desk.editor.test_body import open_form, save
 from tests.articles.factories import make_article, make_editor, make_member
 from tests.articles.image_files import image_bytes, make_image, sent, shown
-from tests.articles.publishing.test_end_to_end import log_in
 from tests.conftest import Site
 from tests.harness import eventually
 
@@ -46,7 +46,7 @@ def files(folder: Path, count: int) -> list[Path]:
 
 def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: Path) -> None:
     """R5.7"""
-    log_in(page)
+    sign_in(page)
     page.goto(LIBRARY)
     bad = tmp_path / "letter.jpg"
     bad.write_bytes(b"Dear all")
@@ -66,7 +66,7 @@ def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: P
 
 
 def test_files_are_dropped_on_the_library(page: Page, editor: User) -> None:
-    log_in(page)
+    sign_in(page)
     page.goto(LIBRARY)
     page.get_by_role("region", name="Upload images").evaluate(
         """(zone, bytes) => {
@@ -82,7 +82,7 @@ def test_files_are_dropped_on_the_library(page: Page, editor: User) -> None:
 
 def test_the_focal_point_is_set_by_click_and_by_keyboard(page: Page, editor: User) -> None:
     image = make_image(editor)
-    log_in(page)
+    sign_in(page)
     page.goto(f"{LIBRARY}{image.pk}/change/")
     box = page.locator("[data-focus] img").bounding_box()
     assert box is not None
@@ -169,7 +169,7 @@ def test_a_favourite_is_marked_and_found(page: Page, editor: User) -> None:
     """R5.7"""
     make_image(editor, "A ship", title="Ship")
     make_image(editor, "A crane", title="Crane")
-    log_in(page)
+    sign_in(page)
     page.goto(LIBRARY)
     page.get_by_role("button", name="Favourite: Crane").press("Enter")
     expect(page.get_by_role("button", name="Favourite: Crane")).to_have_attribute("aria-pressed", "true")

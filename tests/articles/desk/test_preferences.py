@@ -18,9 +18,9 @@ from articles.notifications.mail import send_mail as send
 from articles.publishing import rescan
 from articles.releases.run import release_due
 from scheduling.services import read_database_clock
+from tests.articles.browsers import sign_in
 from tests.articles.desk.articles.test_admin import form_address, press
 from tests.articles.factories import APPROVED, make_article, make_editor, make_release, make_user, soon
-from tests.articles.publishing.test_end_to_end import log_in
 from tests.conftest import Site
 
 pytestmark = pytest.mark.django_db
@@ -92,7 +92,7 @@ def test_the_zone_of_the_device_is_offered(browser: Browser, site: Site) -> None
     make_editor()
     with browser.new_context(base_url=site.url, locale="en-US", timezone_id="Asia/Shanghai") as context:
         page = context.new_page()
-        log_in(page)
+        sign_in(page)
         page.goto(MINE)
         page.get_by_role("button", name="Use the time zone of this device: Asia/Shanghai").press("Enter")
         page.get_by_role("button", name="Save").click()

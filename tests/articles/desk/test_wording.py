@@ -27,10 +27,10 @@ def test_the_foot_of_a_list_counts_what_is_in_it(client: Client) -> None:
     client.force_login(make_user("ada", is_superuser=True))
     for title in ("Bridge", "Ferry"):
         make_article(title, status=Article.Status.MANUAL_REVIEW)
-    assert "2 articles to review" in _spoken(client, "/admin/articles/queuedarticle/")
-    assert "2 audit entries" in _spoken(client, "/admin/articles/auditentry/")
-    assert "2 articles" in _spoken(client, "/admin/articles/article/")
-    assert "1 article" in _spoken(client, "/admin/articles/article/?q=ferry")
+    assert "2 articles to review" in _visible_text(client, "/admin/articles/queuedarticle/")
+    assert "2 audit entries" in _visible_text(client, "/admin/articles/auditentry/")
+    assert "2 articles" in _visible_text(client, "/admin/articles/article/")
+    assert "1 article" in _visible_text(client, "/admin/articles/article/?q=ferry")
 
 
 def test_chinese_lists_have_no_western_commas() -> None:
@@ -56,6 +56,6 @@ def test_signs_come_from_the_icon_font(folder: str) -> None:
     assert [str(path) for path in files if SIGN.search(path.read_text("utf-8"))] == []
 
 
-def _spoken(client: Client, address: str) -> str:
+def _visible_text(client: Client, address: str) -> str:
     text = re.sub(r"<[^>]*>", " ", client.get(address).content.decode())
     return " ".join(text.split())

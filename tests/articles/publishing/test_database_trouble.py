@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from itertools import cycle
 
 import pytest
 from django.contrib.auth.models import User
@@ -32,8 +33,7 @@ Status = Article.Status
 HASTE = json.dumps({"SCHEDULING_BACKOFF": 0.05, "SCHEDULING_MAX_BACKOFF": 0.1})
 
 
-@pytest.mark.parametrize("trouble", ways())
-@pytest.mark.parametrize("queue", ["redis", "database"])
+@pytest.mark.parametrize(("queue", "trouble"), [*zip(cycle(["redis", "database"]), ways(), strict=False)])
 def test_work_due_in_an_outage_is_done_by_itself_after_it(
     start_manage: StartManage, queue: str, trouble: Trouble
 ) -> None:

@@ -78,9 +78,9 @@ def test_an_image_of_absurd_size_is_not_decoded() -> None:
 def test_the_images_in_a_text_are_reviewed() -> None:
     """R5.1"""
     good, bad = (base64.b64encode(data).decode() for data in (image(), b"no picture"))
-    assert review_images(Subject("x", body=f'<img src="data:image/png;base64,{good}">')).verdict is Verdict.PASSED
+    assert review_images(Subject({}, body=f'<img src="data:image/png;base64,{good}">')).verdict is Verdict.PASSED
     body = f'<img src="data:image/png;base64,{good}"><img src="data:image/png;base64,{bad}">'
-    opinion = review_images(Subject("x", body=body))
+    opinion = review_images(Subject({}, body=body))
     assert opinion.verdict is Verdict.BLOCKED
     assert opinion.findings[0].message == "The image cannot be decoded, or is none."
-    assert review_images(Subject("x", body="<p>Some data: 1, 2, 3</p>")).verdict is Verdict.PASSED
+    assert review_images(Subject({}, body="<p>Some data: 1, 2, 3</p>")).verdict is Verdict.PASSED

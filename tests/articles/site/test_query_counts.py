@@ -17,7 +17,8 @@ from articles.models import Article, Channel, SearchEntry, Tag, Tagging
 from articles.search import query
 from tests.articles.factories import make_channel
 
-pytestmark = pytest.mark.django_db(transaction=True)  # InnoDB finds a text by FULLTEXT once it is committed
+# InnoDB finds a text by FULLTEXT once it is committed.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 FEW, MANY = 800, 3_200
 

@@ -184,3 +184,14 @@ def test_an_article_is_unpublished_at_its_time_without_any_worker(client: Client
 )
 def test_unknown_urls_give_404(client: Client, address: str) -> None:
     assert client.get(address).status_code == 404
+
+
+def test_the_menu_begins_with_the_latest_articles(client: Client) -> None:
+    assert ">Latest</a>" in client.get("/").text
+
+
+def test_a_retracted_article_says_so_in_its_title(client: Client) -> None:
+    article = live(status=Status.RETRACTED, published_at=soon(hours=-1), retraction_notice="A source was forged.")
+    page = client.get(article.get_absolute_url())
+    assert page.status_code == 410
+    assert "<title>Retracted" in page.text

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone, translation
 
 from articles.desk.time_field import ZonedTimeField, ZonedTimeWidget
-from articles.text.times import AmbiguousTime, NonexistentTime, offset_name, resolve, spoken, spoken_exactly
+from articles.text.times import AmbiguousTime, NonexistentTime, format_time, format_time_exactly, offset_name, resolve
 
 BERLIN = ZoneInfo("Europe/Berlin")
 LORD_HOWE = ZoneInfo("Australia/Lord_Howe")
@@ -73,10 +73,10 @@ def test_an_offset_has_a_name(moment: datetime, name: str) -> None:
 def test_times_are_formatted_with_their_zone() -> None:
     moment = datetime(2026, 7, 1, 5, 0, 7, tzinfo=UTC)
     with timezone.override(BERLIN):
-        assert spoken(moment) == "1 Jul 2026, 07:00 UTC+2"
-        assert spoken_exactly(moment) == "1 Jul 2026, 07:00:07 Europe/Berlin (UTC+2)"
+        assert format_time(moment) == "1 Jul 2026, 07:00 UTC+2"
+        assert format_time_exactly(moment) == "1 Jul 2026, 07:00:07 Europe/Berlin (UTC+2)"
     with timezone.override(UTC):
-        assert spoken_exactly(moment) == "1 Jul 2026, 05:00:07 UTC"
+        assert format_time_exactly(moment) == "1 Jul 2026, 05:00:07 UTC"
 
 
 @timezone.override(BERLIN)
@@ -138,4 +138,4 @@ def test_a_time_finer_than_browsers_show_is_not_changed_by_saving_the_form() -> 
 
 def test_dates_are_written_in_the_readers_language() -> None:
     with translation.override("zh-hans"):
-        assert "2026" in spoken(datetime(2026, 7, 1, tzinfo=UTC))
+        assert "2026" in format_time(datetime(2026, 7, 1, tzinfo=UTC))

@@ -1,8 +1,7 @@
-// Autosave: sends the form to the server every few seconds and before each save. While the server is unreachable, the
-// browser stores it.
+// Autosave: sends the form to the server before each save and every AUTOSAVE_INTERVAL seconds, which
+// articles/desk/editor/autosave.py sets. While the server is unreachable, the browser stores it.
 import { announce, config, element, text as label } from "articles/editor/config";
 
-const INTERVAL = 3000;
 const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked"];
 
 const form = document.getElementById("article_form");
@@ -104,7 +103,7 @@ let timer = null;
 const run = async () => {
     clearTimeout(timer);
     if (!sending) await save();
-    timer = setTimeout(run, INTERVAL);
+    timer = setTimeout(run, config.autosaveInterval);
 };
 
 let isLeaving = false;
@@ -169,5 +168,5 @@ for (const banner of document.querySelectorAll("[data-unsaved]")) {
 
 if (config.urls.draft) {
     uploadStored().catch(() => {});
-    timer = setTimeout(run, INTERVAL);
+    timer = setTimeout(run, config.autosaveInterval);
 }

@@ -1,7 +1,7 @@
 // Presence heartbeat: reports that the article is open here and shows who else is editing or has saved it.
 import { config, element, text as label } from "articles/editor/config";
 
-const INTERVAL = 8000;
+const PRESENCE_INTERVAL = 8000; // milliseconds
 const banner = document.getElementById("presence");
 const form = document.getElementById("article_form");
 
@@ -33,7 +33,7 @@ let timer = null;
 const run = () => {
     clearTimeout(timer);
     ping().catch(() => {});
-    timer = setTimeout(run, INTERVAL);
+    timer = setTimeout(run, PRESENCE_INTERVAL);
 };
 
 document.getElementById("merging")?.focus();

@@ -18,8 +18,7 @@ from django.utils import timezone
 
 from articles import publishing
 from articles.desk.time_field import ZonedTimeWidget
-from articles.models import Article, AuditEntry, Channel
-from articles.models.article import BODY_LENGTH
+from articles.models import BODY_LENGTH, Article, AuditEntry, Channel
 from articles.roles import Role
 from articles.workflow import Transition
 from tests.articles.factories import (
@@ -562,6 +561,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_a_text_as_long_as_may_be_is_saved_and_one_too_long_comes_back(desk: Client) -> None:
     typed = {"title": "Novel", "slug": "novel", "_save": "1"}
     longest, too_long = "澜" * BODY_LENGTH, "x" * 10_000_000

@@ -161,7 +161,7 @@ def test_a_newer_text_is_called_by_the_headline_it_brings_and_found_by_both(desk
         page = desk.get(f"/admin/articles/article/?q={word}").text
         assert ">Old<br>" in page
         assert "pending update: “New”" in page
-    (coming,) = desk.get("/admin/").context["coming"]
+    (coming,) = desk.get("/admin/").context["up_next"]
     assert coming.title == "New"
 
 
@@ -225,6 +225,7 @@ def test_now_is_marked_in_its_place(desk: Client) -> None:
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_ten_thousand_articles_cost_no_more_statements_and_a_bounded_page(
     desk: Client, django_assert_max_num_queries: Any
 ) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from icalendar import Calendar
 
 from articles import publishing, releases
-from articles.models import Article, CalendarFeed
+from articles.models import Article, AuditEntry, CalendarFeed, Channel
 from tests.articles.factories import (
     APPROVED,
     approve,
@@ -202,6 +202,50 @@ def test_a_program_that_asks_again_is_shown_that_nothing_changed(feed: str, edit
     publishing.schedule(article, publish_at=soon(days=2), by=editor)
     assert program.get(feed, headers=same).status_code == 200
     assert "private" in first.headers["Cache-Control"]
+
+
+def test_a_file_is_made_once_for_each_version(feed: str, django_assert_max_num_queries: Any) -> None:
+    make_article(status=APPROVED, publish_at=soon(days=1), channel=make_channel())
+    program = Client()
+    first = program.get(feed)
+    with django_assert_max_num_queries(10):
+        again = program.get(feed)
+    assert again.content == first.content
+    Channel.objects.update(name="Renamed")
+    assert "CATEGORIES:Renamed" in program.get(feed).text
+    Article.objects.update(title="Written by a program", updated_at=soon())
+    assert "Written by a program" in program.get(feed).text
+
+
+def test_an_entry_that_is_committed_late_makes_a_new_version(feed: str) -> None:
+    entry = {"at": soon(), "action": "edit", "source": "python"}
+    AuditEntry.objects.create(id=2000, **entry)
+    program = Client()
+    same = {"if-none-match": program.get(feed).headers["ETag"]}
+    assert program.get(feed, headers=same).status_code == 304
+    AuditEntry.objects.create(id=1999, **entry)
+    assert program.get(feed, headers=same).status_code == 200
+
+
+def test_a_cached_file_is_shown_to_its_user_alone(desk: Client, feed: str, editor: User) -> None:
+    release = make_release(make_article(status=APPROVED), by=editor)
+    releases.schedule_release(release, publish_at=soon(days=1), by=editor)
+    assert f"release-{release.pk}" in events(feed)
+    bob = Client()
+    bob.force_login(make_user("bob", "view_article"))
+    bob.post(SCREEN, {"renew": "1"})
+    assert f"release-{release.pk}" not in events(address(bob))
+    editor.user_permissions.filter(codename="view_release").delete()
+    assert f"release-{release.pk}" not in events(feed)
+
+
+def test_lines_are_folded_between_characters(feed: str) -> None:
+    title = "新一年预算，" * 15 + r"; a\b, c" + "x" * 80
+    article = make_article(title, publish_at=soon(days=1))
+    file = Client().get(feed).content
+    assert max(map(len, file.split(b"\r\n"))) <= 75
+    assert events(feed)[f"publish_at-{article.pk}"]["SUMMARY"] == f"Goes live: {title}"
+    assert b"X-PUBLISHED-TTL:PT15M" in file
 
 
 def test_an_address_that_was_revoked_or_renewed_leads_nowhere(desk: Client, feed: str) -> None:

@@ -18,10 +18,10 @@ from articles.audit.log import source
 from articles.models import Article, AuditEntry, Autosave, Presence, Update
 from articles.publishing.autosave import MAX_AUTOSAVES
 from articles.workflow import Transition
+from tests.articles.browsers import sign_in
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press
 from tests.articles.desk.editor.test_body import open_form
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_user, soon
-from tests.articles.publishing.test_end_to_end import log_in
 from tests.conftest import Site
 from tests.harness import eventually
 
@@ -143,8 +143,8 @@ def test_two_editors_see_each_other_and_what_the_other_saved(browser: Browser, s
     with browser.new_context(base_url=site.url) as hers, browser.new_context(base_url=site.url) as his:
         alice, bob = hers.new_page(), his.new_page()
         alice.clock.install()
-        log_in(alice)
-        log_in(bob, "bob")
+        sign_in(alice)
+        sign_in(bob, "bob")
         alice.goto(form_address(article))
         bob.goto(form_address(article))
         expect(bob.locator("#presence")).to_contain_text("alice is also editing")

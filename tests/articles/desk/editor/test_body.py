@@ -7,9 +7,9 @@ from django.test import Client
 from playwright.sync_api import Locator, Page, expect
 
 from articles.models import Article
+from tests.articles.browsers import sign_in
 from tests.articles.desk.articles.test_admin import form_address, logged_in, press
 from tests.articles.factories import make_article, make_editor, soon
-from tests.articles.publishing.test_end_to_end import log_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,7 +23,7 @@ IMPORTED = (
 def open_form(page: Page, article: Article | None = None) -> Locator:
     """The editor of the body, ready to be typed in."""
     make_editor()
-    log_in(page)
+    sign_in(page)
     page.goto(form_address(article) if article else "/admin/articles/article/add/")
     expect(page.get_by_role("toolbar", name="Formatting")).to_be_visible()
     return page.get_by_role("textbox", name="Body")

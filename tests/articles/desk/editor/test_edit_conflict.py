@@ -12,10 +12,13 @@ from playwright.sync_api import Browser, expect
 
 from articles.models import Article
 from articles.text.merge import merged
+from tests.articles.browsers import sign_in
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press, wall
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
-from tests.articles.publishing.test_end_to_end import log_in
 from tests.conftest import Site
+
+pytestmark = pytest.mark.slow
+
 
 BODY = "<p>One</p><p>Two</p><p>Three</p>"
 
@@ -23,8 +26,8 @@ BODY = "<p>One</p><p>Two</p><p>Three</p>"
 class Second:
     """Alice, who opened the form before Bob saved, and saves after him."""
 
-    def __init__(self, article: Article, **typed: Any) -> None:
-        self.client, self.address = logged_in(make_editor()), form_address(article)
+    def __init__(self, article: Article, name: str = "alice", **typed: Any) -> None:
+        self.client, self.address = logged_in(make_editor(name)), form_address(article)
         self.sent = {**form_of(self.client, article), **typed, "_save": "1"}
 
     def save(self, **more: Any) -> Any:
@@ -55,8 +58,8 @@ def test_two_editors_on_one_article_lose_nothing(browser: Browser, site: Site) -
     article = make_article("Old", body=BODY)
     with browser.new_context(base_url=site.url) as hers, browser.new_context(base_url=site.url) as his:
         alice, other = hers.new_page(), his.new_page()
-        log_in(alice)
-        log_in(other, "bob")
+        sign_in(alice)
+        sign_in(other, "bob")
         for page in (alice, other):
             page.goto(form_address(article))
         other.get_by_label("Headline").fill("His")

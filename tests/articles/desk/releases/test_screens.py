@@ -16,8 +16,8 @@ from articles import publishing, releases
 from articles.models import Article, Notification, Release, ReleaseMember
 from articles.releases.reconcile import fail
 from articles.roles import Role
+from tests.articles.browsers import sign_in
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_release, make_user, soon
-from tests.articles.publishing.test_end_to_end import log_in
 
 pytestmark = pytest.mark.django_db
 
@@ -253,7 +253,7 @@ def test_a_release_of_20_is_repaired_and_published_in_a_browser(page: Page) -> N
     page.goto("/")
     reader, editor = page, page.context.new_page()
     editor.set_viewport_size({"width": 390, "height": 900})
-    log_in(editor)
+    sign_in(editor)
     editor.goto(address(release))
     expect(editor.get_by_text("1 article has blocking issues")).to_be_visible()
     assert editor.evaluate("document.documentElement.scrollWidth") <= 390

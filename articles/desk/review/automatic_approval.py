@@ -1,4 +1,4 @@
-"""Review policy: whether automatic review may approve."""
+"""Automatic approval: the form of the review policy."""
 
 from __future__ import annotations
 

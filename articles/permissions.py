@@ -11,8 +11,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit.contributors import contributors
-from articles.audit.log import Actor
+from articles.audit import Actor, contributor_ids
 from articles.exceptions import NotAllowed
 from articles.models import Article
 from articles.workflow import TRANSITIONS
@@ -87,7 +86,7 @@ def _written_by_another(article: Article, by: Actor) -> Refusal | None:
     """Contributors may not review their text, even if its author has changed."""
     if article.author_id == by.pk:
         return _("This is your own article; another user must review it.")
-    if by.pk in contributors(article):
+    if by.pk in contributor_ids(article):
         return _("Two-person rule: you have contributed to this text since its last approval.")
     return None
 

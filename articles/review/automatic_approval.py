@@ -1,10 +1,11 @@
-"""The review policy: whether the automatic review may approve."""
+"""Automatic approval: the review policy says whether the automatic review may approve."""
 
 from __future__ import annotations
 
-from articles.audit import Actor, record_beside, require
+from articles.audit import Actor, record_beside
 from articles.exceptions import WrongState
 from articles.models import ReviewPolicy
+from articles.permissions import require
 from scheduling.services import lock_by_ids, retried
 
 CHANGE_POLICY = "change_review_policy"

@@ -1,0 +1,59 @@
+"""The next instant at which the clock changes what readers see, when cached responses expire."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import QuerySet, Subquery
+from django.utils import timezone
+
+from articles.cache.ttl import MAX_TTL
+from articles.models import Article, Update
+from scheduling.services import database_now, read_database_clock
+
+
+@dataclass(frozen=True)
+class NextChange:
+    """The database's `now`, and the next instant `at` which the clock changes what readers see."""
+
+    now: datetime
+    at: datetime
+    read_at: float  #: an instant of `time.monotonic()` no later than `now`
+
+    @property
+    def expires_at(self) -> float:
+        """The instant of the change or slightly before it, by `time.monotonic()`."""
+        return self.read_at + (self.at - self.now).total_seconds()
+
+
+def next_change() -> NextChange:
+    """When the clock next changes what readers see anywhere on the site, at most `MAX_TTL` from now.
+
+    One statement with one index lookup for each kind of change. It is the same for all responses, so a TTL does not
+    reveal in which channel something is scheduled.
+    """
+    read_at, now = time.monotonic(), database_now()
+    visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
+    firsts = [
+        *(_first(articles, "publish_at", now) for articles in visible),
+        *(_first(articles, "unpublish_at", now) for articles in visible),
+        _first(Article.objects.filter(status__in=Article.Status.visible()), "embargo_until", now),
+        _first(Update.objects.filter(approved__isnull=False), "publish_at", now),
+    ]
+    row = Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *firsts).first()
+    present, *moments = row or (read_database_clock(),)
+    known = [moment for moment in moments if moment is not None]
+    return NextChange(present, min([*known, present + MAX_TTL, _midnight(present)]), read_at)
+
+
+def _midnight(now: datetime) -> datetime:
+    """When the date in the page header changes."""
+    day = timezone.localtime(now, timezone.get_default_timezone()) + timedelta(days=1)
+    return day.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _first(rows: QuerySet[Any], name: str, now: Any) -> Subquery:
+    return Subquery(rows.filter(**{f"{name}__gt": now}).order_by(name).values(name)[:1])
