@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from articles.models import Article, AuditEntry
+from articles.models import AuditEntry
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class DueRecorded:
     """The audit log has entries of `action`, which was due, for these articles."""
 
     action: str
-    articles: Mapping[int, Article]
+    article_ids: Collection[int]
 
 
 Event = ArticlesPublished | ArticlesUnpublished | EntriesRecorded | DueRecorded

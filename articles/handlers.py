@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from articles.audit import Actor, Source, source
 from articles.cache import CacheFailed, run_purge
 from articles.distribution import catch_up_completely, ping, topics
 from articles.models import Article, BulkAction, Release
-from articles.notifications import notify_of_trouble, remove_orphaned_notifications, send_mail
+from articles.notifications import notify_authors, notify_of_trouble, remove_orphaned_notifications, send_mail
 from articles.permissions import reads_articles
 from articles.publishing import (
     Outcome,
@@ -36,6 +36,7 @@ from articles.search import reconcile_index
 from articles.task_types import (
     BULK_ACTION,
     MAIL,
+    NOTIFY,
     PING,
     PUBLISH,
     PURGE,
@@ -47,7 +48,7 @@ from articles.task_types import (
 )
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.registry import Drop, Postpone, Verdict, handler, reconciler
-from scheduling.services import lock_by_ids, retried
+from scheduling.services import clock, lock_by_ids, retried
 
 if TYPE_CHECKING:
     from scheduling.models import TaskInfo
@@ -141,6 +142,14 @@ def bulk_action(tasks: Sequence[TaskInfo]) -> None:
         run_bulk_action(dict(task.parameters or {})["bulk_action_id"])
 
 
+@handler(NOTIFY, waits_for_locks=True, label=_("Notifications"))
+def notify(tasks: Sequence[TaskInfo]) -> None:
+    """Notify the authors of articles that went live together."""
+    for task in tasks:
+        given = dict(task.parameters or {})
+        notify_authors(given["action"], given["articles"])
+
+
 @handler(MAIL, max_attempts=8, at_least_once=True, label=_("Mail"))
 def mail_notification(tasks: Sequence[TaskInfo]) -> None:
     """Send notifications by mail."""
@@ -173,26 +182,20 @@ def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:
-    began = time.monotonic()
     subjects = {task.task_id: _subject(task) for task in tasks}
     with source(Source.WORKER):
         outcome = effect(set(subjects.values()))
     if outcome.early:
         transaction.on_commit(partial(_sync_tasks, outcome.early), robust=True)
-    _report(outcome, [task for task in tasks if subjects[task.task_id] in outcome.done], done, began)
+    if dues := [task.due for task in tasks if subjects[task.task_id] in outcome.done]:
+        transaction.on_commit(partial(_log_lateness, done, len(outcome.done), min(dues)), robust=True)
     verdicts = _verdicts(outcome)
     return {task_id: verdicts[pk] for task_id, pk in subjects.items() if pk in verdicts}
 
 
-def _report(outcome: Outcome, tasks: Sequence[TaskInfo], done: str, began: float) -> None:
-    """After the commit, log how late the latest task was, counting all waiting since `began`."""
-    if outcome.at is not None and tasks:
-        found_late = max(outcome.at - task.due for task in tasks)
-        transaction.on_commit(partial(_log_lateness, done, len(outcome.done), found_late, began), robust=True)
-
-
-def _log_lateness(done: str, count: int, found_late: timedelta, began: float) -> None:
-    late = found_late / timedelta(milliseconds=1) + (time.monotonic() - began) * 1000
+def _log_lateness(done: str, count: int, first_due: datetime) -> None:
+    """Log how late the latest article is after the commit, counting all waiting."""
+    late = (clock.now() - first_due) / timedelta(milliseconds=1)
     logger.info("%s %d %s, late %.0f ms at most", done, count, "article" if count == 1 else "articles", late)
 
 

@@ -35,7 +35,10 @@ _MAX_PROMOTE_LIMIT = 5000  # members; Lua's `unpack` ends at some 8000
 _OLDEST_MARIADB = (10, 6)  # SKIP LOCKED
 _OLDEST_MYSQL = (8, 0, 1)  # the same
 _OLDEST_REDIS = (6, 2)  # LPOP with a count
-_VARIABLES = ("tx_isolation", "transaction_isolation", "sql_mode", "character_set_connection", "character_set_database")
+_VARIABLES = (
+    *("tx_isolation", "transaction_isolation", "sql_mode", "character_set_connection", "character_set_database"),
+    "innodb_autoinc_lock_mode",
+)
 
 
 @register
@@ -117,7 +120,7 @@ def check_routing(app_configs: object, **options: Any) -> list[CheckMessage]:
 
 @register(Tags.database)
 def check_database(app_configs: object, databases: Collection[str] | None, **options: Any) -> list[CheckMessage]:
-    """The database supports SKIP LOCKED, READ COMMITTED, strict mode and utf8mb4."""
+    """The database supports SKIP LOCKED, READ COMMITTED, strict mode and utf8mb4; workers do not share locks."""
     if connection.alias not in (databases or ()):
         return []
     if connection.vendor == "sqlite":
@@ -152,6 +155,10 @@ def _check_variables() -> Iterator[CheckMessage]:
         if variables[name] != "utf8mb4":
             hint = 'Set OPTIONS["charset"], or the database\'s CHARACTER SET, to utf8mb4: emoji would be lost.'
             yield Error(f"{name} is {variables[name]}.", hint=hint, id="scheduling.E013")
+    if variables["innodb_autoinc_lock_mode"] != "2":
+        hint = "Start the server with innodb_autoinc_lock_mode = 2: workers wait for each other's INSERT ... SELECT."
+        message = f"innodb_autoinc_lock_mode is {variables['innodb_autoinc_lock_mode']}."
+        yield checks.Warning(message, hint=hint, id="scheduling.W016")
 
 
 def _check_tables() -> Iterator[CheckMessage]:

@@ -9,12 +9,13 @@ from typing import Any, Self
 
 from django.db import models, transaction
 from django.db.models import F, Q
+from django.db.models.base import ModelState
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from scheduling import json_rows
+from scheduling import json_rows, row_locks
 from scheduling.fields import ExactCharField
 
 TASK_TYPE_LENGTH = 64
@@ -100,6 +101,11 @@ class TaskInfoQuerySet(models.QuerySet["TaskInfo"]):
         ids = list(self.values_list("task_id", flat=True))
         return list(by_ids(ids).order_by("task_id").select_for_update())
 
+    def needed_to_run(self) -> Self:
+        """Load only the columns that running a task needs; handlers may read the others, each by a query."""
+        identity = "task_id", "task_type", "key", "parameters"
+        return self.only(*identity, "execute_time", "promised_at", "version", "attempts")
+
 
 class TaskInfo(TaskIdentity):
     """A pending task. Its row is deleted when it is executed, cancelled or dead."""
@@ -120,6 +126,15 @@ class TaskInfo(TaskIdentity):
             models.Index(fields=["attempts"], name="taskinfo_tried"),
         ]
 
+    @classmethod
+    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **options: Any) -> Self:
+        """A loaded row, without `__init__` and its signals, which take most of the time for hundreds of rows."""
+        task = cls.__new__(cls)
+        task._state = ModelState()
+        task._state.adding, task._state.db = False, db
+        task.__dict__.update(zip(field_names, values, strict=True))
+        return task
+
     @property
     def due(self) -> datetime:
         """The time from which lateness counts: not before the task was requested."""
@@ -134,16 +149,15 @@ class TaskInfo(TaskIdentity):
 class TaskInfoLogQuerySet(models.QuerySet["TaskInfoLog"]):
     """Bulk updates of records; each increments `version`, so that a lost update is detectable."""
 
-    def change(self, *, now: datetime, **changes: object) -> int:
+    def change(self, *, now: Instant, **changes: object) -> int:
         """Update records that are still open; returns their number."""
         return self.filter(status=TaskInfoLog.Status.SCHEDULED).update(
             version=F("version") + 1, updated_at=now, **changes
         )
 
-    def executed(self, *, now: datetime, attempts: int, worker: str) -> int:
+    def executed(self, *, now: Combinable, attempts: int, worker: str) -> int:
         """Close open records as executed at `now`, with their lateness."""
-        moment = models.Value(now, output_field=models.DateTimeField())
-        lateness = moment - Greatest("execute_time", "promised_at")
+        lateness = now - Greatest("execute_time", "promised_at")
         return self.change(
             now=now,
             status=TaskInfoLog.Status.EXECUTED,
@@ -243,7 +257,12 @@ def topics_with_tasks() -> list[tuple[str, int, datetime]]:
 
 def by_ids(ids: Collection[int]) -> TaskInfoQuerySet:
     """Pending tasks with these ids."""
-    return TaskInfo.objects.filter(task_id__in=ids)
+    return TaskInfo.objects.filter(task_id__in=row_locks.among(ids))
+
+
+def records_of(ids: Collection[int]) -> TaskInfoLogQuerySet:
+    """The records of tasks with these ids."""
+    return TaskInfoLog.objects.filter(task_id__in=row_locks.among(ids))
 
 
 def delete_by_ids(ids: Collection[int]) -> None:

@@ -6,10 +6,11 @@ for each locked row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 from django.db import models
+from django.db.models.expressions import RawSQL
 
 M = TypeVar("M", bound=models.Model)
 
@@ -20,5 +21,15 @@ def lock_by_ids(model: type[M], ids: Iterable[Any], *, skip_locked: bool = False
     Check further conditions afterwards, in Python: in SQL they could make the database choose another index. With
     `skip_locked`, rows that another transaction has locked are skipped.
     """
-    rows = model._default_manager.filter(pk__in=list(ids)).order_by("pk")
+    rows = model._default_manager.filter(pk__in=among(list(ids))).order_by("pk")
     return rows.select_for_update(skip_locked=skip_locked)
+
+
+def among(ids: Collection[Any]) -> Collection[Any] | RawSQL:
+    """The right side of `pk__in` for many ids.
+
+    Integers become part of the statement's text: as parameters, 500 of them take Django and the driver milliseconds.
+    """
+    if not ids or not all(type(one) is int for one in ids):
+        return ids
+    return RawSQL(", ".join(map(str, ids)), ())  # noqa: S611 (integers only)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 from django.db import connections
 
@@ -32,6 +33,8 @@ _MAX_PAUSE = 1.0  # seconds between two rounds while the database is away
 _IDLE_PAUSE = 0.01  # seconds after a round that handled nothing
 _PRECISE_SLEEP = 0.002  # seconds before a task is due when the worker stops listening for wake-ups
 _SWITCH_INTERVAL = 0.0005  # seconds the maintenance thread may keep the interpreter when the worker wants it
+_COLLECTING_TIME = 0.1  # seconds until the next task that allow for a collection
+_GARBAGE, _TOO_MUCH_GARBAGE = 2_000, 200_000  # new objects that are worth one, and that are not left any longer
 _MAX_IDLE_ROUNDS = 200  # idle rounds after which `drain` leaves the rest to the next run
 
 
@@ -51,6 +54,7 @@ class Worker:
         self.breakers = Breakers()
         self.beat: Callable[[], None] = lambda: None
         self.total = RunReport()
+        self.busy_since: datetime | None = None  # the end of the last round without hints
         self.idle_rounds = 0  # rounds in a row whose hints were all stale or whose rows were locked
 
     def run(
@@ -64,6 +68,7 @@ class Worker:
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.freeze()  # loaded modules stay, so no collection has to scan them (60 ms)
+        gc.disable()  # garbage is collected when there is time, see `_collect_garbage`
         maintenance = Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers)
         with maintenance, SideEffects(self.at_least_once_types), self._waiting_types_in_thread(stopping, deadline):
             self._loop(stopping, deadline, beat)
@@ -123,6 +128,7 @@ class Worker:
 
     def run_round(self) -> bool:
         """Run one round; True if hints were popped, so that there may be more."""
+        began = clock.now()
         report = run_once(
             self.batch,
             task_types=self.task_types,
@@ -130,8 +136,11 @@ class Worker:
             queue=self.queue,
             breakers=self.breakers,
             beat=self.beat,
+            busy_since=self.busy_since,
         )
+        self.busy_since = (self.busy_since or began) if report.popped else None
         self.total += report
+        self._collect_garbage()
         if report.handled:
             logger.info(
                 "executed=%d failed=%d dropped=%d late_max_ms=%.1f",
@@ -151,6 +160,13 @@ class Worker:
             self.queue.wait(seconds - _PRECISE_SLEEP, before_ms=due_ms)
         elif seconds > 0:
             time.sleep(seconds)
+
+    def _collect_garbage(self) -> None:
+        """Collect while there is nothing to run for a while, or after many rounds."""
+        due_ms = self.total.next_due_ms
+        has_time = due_ms is None or due_ms / 1000 - clock.timestamp() > _COLLECTING_TIME
+        if has_time and gc.get_count()[0] > _GARBAGE or gc.get_count()[0] > _TOO_MUCH_GARBAGE:
+            gc.collect()
 
 
 def runnable(task_types: Collection[str]) -> frozenset[str]:

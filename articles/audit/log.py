@@ -21,7 +21,7 @@ from django.db.models.expressions import Combinable
 
 from articles.events import DueRecorded, EntriesRecorded, emit
 from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, insert_for_each
-from scheduling.services import database_now, insert_rows
+from scheduling.services import among, database_now, insert_rows
 
 Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser
 """A user, of Django's model or a project's own with permissions."""
@@ -175,14 +175,14 @@ def record_beside(action: str, *, title: str, by: Actor | None = None, **details
     _store([stamped(action, by=by, article_title=title[:TITLE_LENGTH], details=details)])
 
 
-def record_due(action: str, articles: Mapping[int, Article], *, becoming: Article.Status | None = None) -> None:
+def record_due(action: str, article_ids: Collection[int], *, becoming: Article.Status | None = None) -> None:
     """Record that the system does the same to all of these locked articles, in one statement.
 
     Called before their status changes to `becoming`, or after their text has changed.
     """
     insert_for_each(
         AuditEntry,
-        Article.objects.filter(pk__in=articles).order_by("pk"),
+        Article.objects.filter(pk__in=among(article_ids)).order_by("pk"),
         at=database_now(),
         action=Value(action),
         source=Value(_context.get().source),
@@ -197,7 +197,7 @@ def record_due(action: str, articles: Mapping[int, Article], *, becoming: Articl
         reason=Value(""),
         details=Value("{}"),
     )
-    emit(DueRecorded(action, articles))
+    emit(DueRecorded(action, article_ids))
 
 
 def record_times(action: str, article_ids: Collection[int], *, new_time: Combinable, by: Actor) -> None:

@@ -158,6 +158,7 @@ class Article(TextLines, Covered, Dated):
         max_length=SLUG_LENGTH,
         allow_unicode=True,
         blank=True,
+        db_index=False,  # articles are found by their ids
         help_text=_("The last part of the URL. Leave empty to create it from the headline."),
     )
     body = models.TextField(_("body"), blank=True, max_length=BODY_LENGTH)

@@ -46,7 +46,11 @@ class Notification(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications", db_constraint=False
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="notifications",
+        db_constraint=False,
+        db_index=False,
     )
     kind = models.CharField(_("about"), max_length=20, choices=Kind.choices)
     article = models.ForeignKey(
@@ -56,6 +60,7 @@ class Notification(models.Model):
         related_name="+",
         verbose_name=_("article"),
         db_constraint=False,
+        db_index=False,
     )
     article_title = models.CharField(_("article"), max_length=TITLE_LENGTH)
     release = models.ForeignKey(
@@ -81,7 +86,7 @@ class Notification(models.Model):
         default_permissions = ()
         verbose_name = _("notification")
         verbose_name_plural = _("notifications")
-        indexes = [
+        indexes = [  # each begins with a foreign key, which needs no index of its own
             models.Index(fields=["user", "in_desk", "read_at", "at"], name="notification_inbox"),
             models.Index(fields=["article", "kind"], name="notification_article"),
         ]

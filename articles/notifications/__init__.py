@@ -4,6 +4,7 @@ from articles.notifications.alerts import notify_of_trouble
 from articles.notifications.mail import send_mail
 from articles.notifications.notify import (
     notify_authors,
+    notify_authors_of_due,
     notify_of_entries,
     notify_of_release,
     remove_orphaned_notifications,
@@ -13,6 +14,7 @@ from articles.notifications.preferences import choose_language, speaking_to
 __all__ = [
     "choose_language",
     "notify_authors",
+    "notify_authors_of_due",
     "notify_of_entries",
     "notify_of_release",
     "notify_of_trouble",

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db.models import F, QuerySet, Value
 
 from articles.models import Article, AuditEntry, NewId, Notification, NotificationPreference, Release, insert_for_each
-from articles.task_types import MAIL
-from scheduling.services import add_tasks, database_now, delete_by_ids, read_database_clock
+from articles.task_types import MAIL, NOTIFY
+from scheduling.services import add_task, add_tasks, among, clock, database_now, delete_by_ids, read_database_clock
 
 Kind = Notification.Kind
 Status = Article.Status
@@ -26,6 +26,9 @@ ALERTED = ("articles.schedule_article", "scheduling.operate_tasks")
 """Users with one of these permissions are notified of failed and overdue tasks."""
 
 _AT_ONCE = 1000  # rows in one statement
+_AT_THE_SAME_TIME = 20  # articles whose authors are notified in the transaction that changes them
+_SOON = timedelta(seconds=1)  # after which the authors of more articles are notified
+_CHOSEN = ("notification_preference__desk", "notification_preference__mail")
 
 _BY_ACTION: Mapping[str, Notification.Kind] = {
     "approve": Kind.APPROVED,
@@ -65,19 +68,36 @@ def notify_of_entries(entries: Sequence[AuditEntry]) -> None:
     send(_of_author(pk, author, *found[pk]) for pk, author in authors if author != found[pk][0].user_id)
 
 
-def notify_authors(action: str, articles: Mapping[int, Article]) -> None:
+def notify_authors_of_due(action: str, article_ids: Collection[int]) -> None:
     """Notify the authors of articles that the system changed, in the caller's transaction.
+
+    For many articles it adds a task that does it shortly after: at the full hour, publishing comes first.
+    """
+    if action not in _BY_ACTION:
+        return
+    if len(article_ids) <= _AT_THE_SAME_TIME:
+        notify_authors(action, article_ids)
+        return
+    ids, soon = sorted(article_ids), clock.now() + _SOON
+    for start in range(0, len(ids), _AT_ONCE):
+        parameters = {"action": action, "articles": ids[start : start + _AT_ONCE]}
+        add_task(NOTIFY, execute_time=soon, parameters=parameters)
+
+
+def notify_authors(action: str, article_ids: Collection[int]) -> None:
+    """Notify the authors of these articles, in the caller's transaction.
 
     One statement for all authors who do not want it by mail: at the full hour there are thousands.
     """
-    if not (kind := _BY_ACTION.get(action)):
-        return
-    authors = [(one, one.author_id) for one in articles.values() if one.author_id]
-    deliveries = _deliveries({author for _one, author in authors})
+    kind = _BY_ACTION[action]
+    articles = Article.objects.filter(pk__in=among(article_ids), author__isnull=False)
+    deliveries = _deliveries(articles.values("author"))
     mailed = {user for user, delivery in deliveries.items() if kind in delivery.mail}
-    send(Message(kind, one.pk, one.title, frozenset({author})) for one, author in authors if author in mailed)
+    if mailed:
+        found = articles.filter(author__in=mailed).values_list("pk", "title", "author")
+        send(Message(kind, pk, title, frozenset({author or 0})) for pk, title, author in found)
     if shown := {user for user, delivery in deliveries.items() if kind in delivery.desk} - mailed:
-        _show(kind, Article.objects.filter(pk__in=articles, author__in=shown))
+        _show(kind, articles.filter(author__in=shown))
 
 
 def _show(kind: Notification.Kind, articles: QuerySet[Article]) -> None:
@@ -169,16 +189,16 @@ class Delivery:
     mail: Collection[str]
 
 
-def _deliveries(ids: Collection[int]) -> Mapping[int, Delivery]:
+def _deliveries(ids: Collection[int] | QuerySet[Article, Any]) -> Mapping[int, Delivery]:
     """The preferences of active users, or else the default."""
-    if not ids:
-        return {}
     users = get_user_model()._default_manager.filter(pk__in=ids, is_active=True)
-    choices = {choice.pk: choice for choice in NotificationPreference.objects.filter(user__in=ids)}
+    default = NotificationPreference()
     deliveries = {}
-    for user, address in users.values_list("pk", "email"):
-        chosen = choices.get(user) or NotificationPreference()
-        deliveries[user] = Delivery(chosen.desk, chosen.mail if address else ())
+    for user, address, desk, mail in users.values_list("pk", "email", *_CHOSEN):
+        is_default = desk is None
+        deliveries[user] = Delivery(
+            default.desk if is_default else desk, (default.mail if is_default else mail) if address else ()
+        )
     return deliveries
 
 

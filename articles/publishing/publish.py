@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, Q
@@ -18,7 +17,7 @@ from articles.publishing.revisions import date_corrections, drop_update
 from articles.publishing.schedules import refuse_embargo
 from articles.publishing.transitions import Actor, move, performs, transition
 from articles.workflow import Transition
-from scheduling.services import database_now, lock_by_ids, retried
+from scheduling.services import among, database_now, lock_by_ids, retried
 
 Status = Article.Status
 RETRACTION_NOTICE_LENGTH = 500
@@ -107,10 +106,9 @@ def undo_retraction(article: Article, *, by: Actor) -> None:
 
 @dataclass
 class Outcome:
-    """The results of a task for several articles at the instant `at`, by the database's clock."""
+    """The results of a task for several articles, by their ids."""
 
-    at: datetime | None = None
-    done: dict[int, Any] = field(default_factory=dict)  #: articles, or rows with their `pk`, `title` and `author_id`
+    done: set[int] = field(default_factory=set)
     early: list[int] = field(default_factory=list)  #: in the right status, but its time has not come
     invalid: dict[int, str] = field(default_factory=dict)  #: nothing to do, and why
     busy: set[int] = field(default_factory=set)  #: locked by another transaction
@@ -126,7 +124,8 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
     outcome = _take(article_ids, Status.waiting(), due_at(now) & not_over_at(now))
     if outcome.done:
         record_due(PUBLISHED, outcome.done, becoming=Status.PUBLISHED)
-        Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.PUBLISHED, published_at=outcome.at)
+        published = Article.objects.filter(pk__in=among(outcome.done))
+        published.note(status=Status.PUBLISHED, published_at=database_now())
         emit(ArticlesPublished(outcome.done))
     return outcome
 
@@ -136,7 +135,7 @@ def unpublish_due(article_ids: Collection[int]) -> Outcome:
     outcome = _take(article_ids, Status.visible(), over_at(database_now()))
     if outcome.done:
         record_due(UNPUBLISHED, outcome.done, becoming=Status.UNPUBLISHED)
-        Article.objects.filter(pk__in=list(outcome.done)).note(status=Status.UNPUBLISHED)
+        Article.objects.filter(pk__in=among(outcome.done)).note(status=Status.UNPUBLISHED)
         emit(ArticlesUnpublished(outcome.done, at_set_time=True))
     return outcome
 
@@ -146,17 +145,15 @@ def _take(article_ids: Collection[int], statuses: Collection[Status], condition:
     outcome = Outcome()
     is_due = ExpressionWrapper(condition, output_field=BooleanField())
     free = lock_by_ids(Article, article_ids, skip_locked=True)
-    rows = free.annotate(is_due=is_due, now=database_now())
     missing = set(article_ids)
-    for article in rows.values_list("pk", "title", "author_id", "status", "is_due", "now", named=True):
-        missing.discard(article.pk)
-        outcome.at = article.now
-        if article.status not in statuses:
-            outcome.invalid[article.pk] = f"the article is {Status(article.status).name.lower()}"
-        elif article.is_due:
-            outcome.done[article.pk] = article
+    for pk, status, due in free.values_list("pk", "status", is_due):
+        missing.discard(pk)
+        if status not in statuses:
+            outcome.invalid[pk] = f"the article is {Status(status).name.lower()}"
+        elif due:
+            outcome.done.add(pk)
         else:
-            outcome.early.append(article.pk)
+            outcome.early.append(pk)
     sort_missing(missing, outcome)
     return outcome
 

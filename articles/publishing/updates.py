@@ -82,18 +82,18 @@ def update_due(article_ids: Collection[int]) -> Outcome:
         _busy.difference_update(again)
         wait_for_rows(again)
     now = read_database_clock()
-    outcome = Outcome(at=now)
+    outcome = Outcome()
     locked = {article.pk: article for article in lock_by_ids(Article, article_ids, skip_locked=True)}
     waiting = Update.objects.filter(article__in=locked, approved__isnull=False, publish_at__isnull=False)
     updates = {update.article_id: update for update in waiting.select_related("approved")}
     due = [update for update in updates.values() if update.publish_at and update.publish_at <= now]
-    outcome.done = {update.article_id: locked[update.article_id] for update in due}
-    outcome.early = sorted(updates.keys() - outcome.done.keys())
+    outcome.done = {update.article_id for update in due}
+    outcome.early = sorted(updates.keys() - outcome.done)
     outcome.invalid = dict.fromkeys(locked.keys() - updates.keys(), "no approved update waits")
     sort_missing(set(article_ids) - locked.keys(), outcome)
     _busy.update(outcome.busy)
     if due:
-        adopt_all(due, outcome.done, now)
+        adopt_all(due, {pk: locked[pk] for pk in outcome.done}, now)
         index(outcome.done)
         update_uses(outcome.done)
         record_due(UPDATED, outcome.done)

@@ -36,6 +36,7 @@ from scheduling.identity import key_prefix
 from scheduling.queues import installations, topics, wake
 from scheduling.queues.addresses import parse
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
+from scheduling.queues.topics import decode_id
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +120,7 @@ class RedisQueue(DelayQueue):
         with _translate_errors():
             pipeline = self._client(conf.PUSH_TIMEOUT).pipeline(transaction=False)
             for hint in hints:
-                pipeline.zrem(self._future(hint.topic), hint.task_id)
+                pipeline.zrem(self._future(hint.topic), topics.encode_id(hint.task_id))
             pipeline.execute()
 
     def pop(self, task_types: Collection[str], limit: int, *, now_ms: int) -> Popped:
@@ -166,13 +167,16 @@ class RedisQueue(DelayQueue):
                 pipeline.lrange(self._ready(topic), 0, limit - 1)
             replies = pipeline.execute(raise_on_error=False)
         lists = {topic: reply for topic, reply in zip(topic_list, replies, strict=True) if isinstance(reply, list)}
-        return {topic: [int(member) for member in members if member.isdigit()] for topic, members in lists.items()}
+        return {
+            topic: [task_id for task_id in map(decode_id, members) if task_id is not None]
+            for topic, members in lists.items()
+        }
 
     def requeue(self, topic: Topic, task_ids: Sequence[int]) -> None:
         with _translate_errors():
             client = self._client(conf.POP_TIMEOUT)
             client.sadd(self._key("topics"), topics.encode(topic))
-            client.lpush(self._ready(topic), *reversed(task_ids))
+            client.lpush(self._ready(topic), *map(topics.encode_id, reversed(task_ids)))
             client.publish(self._key("wake"), wake.message(topic, 0))
 
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
@@ -254,7 +258,7 @@ class RedisQueue(DelayQueue):
         pipeline.sadd(self._key("topics"), *map(topics.encode, by_topic))
         for topic, hints in by_topic.items():
             for start in range(0, len(hints), _ZADD_CHUNK):
-                members = {str(hint.task_id): hint.due_ms for hint in hints[start : start + _ZADD_CHUNK]}
+                members = {topics.encode_id(hint.task_id): hint.due_ms for hint in hints[start : start + _ZADD_CHUNK]}
                 pipeline.zadd(self._future(topic), members)
         for topic, hints in by_topic.items():
             earliest = min(hint.due_ms for hint in hints)

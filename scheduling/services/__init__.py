@@ -3,9 +3,9 @@
 Each runs in the caller's transaction or opens one; the queue is updated after the commit.
 """
 
-from scheduling.clock import database_now, read_database_clock
+from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
-from scheduling.row_locks import lock_by_ids
+from scheduling.row_locks import among, lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
 from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
@@ -43,10 +43,12 @@ __all__ = [
     "Workers",
     "add_task",
     "add_tasks",
+    "among",
     "cancel_key",
     "cancel_keys",
     "cancel_task",
     "cancel_tasks",
+    "clock",
     "complete_task",
     "database_now",
     "delete_by_ids",

@@ -76,9 +76,7 @@ def renew_lease(task: TaskInfo) -> bool:
 def complete_task(task_id: int, *, lease_token: str) -> None:
     """Close a leased task as executed. Raises `LeaseLost` if it was leased again, rescheduled, cancelled or closed."""
     task = _leased(task_id, lease_token)
-    TaskInfoLog.objects.filter(task_id=task_id).executed(
-        now=read_database_clock(), attempts=task.attempts, worker="outside"
-    )
+    TaskInfoLog.objects.filter(task_id=task_id).executed(now=database_now(), attempts=task.attempts, worker="outside")
     by_ids([task_id]).delete()
 
 

@@ -1,7 +1,8 @@
 """Run due tasks: pop hints, then lock the rows, run the handlers and close the tasks in one transaction.
 
 The row lock is the lease. A worker that dies loses its locks with its connection, and the sweep requeues the tasks.
-A task that is well overdue, or has been tried before, is a suspect: it may have killed its worker. Then the attempt is
+A task that is well overdue, or has been tried before, is a suspect: it may have killed its worker. One that only waited
+while this worker ran others is none. Then the attempt is
 committed before it runs, and from the second attempt on it runs alone (quarantine).
 
 `scheduling.failures` defines what counts as a failure. A batch in which a task fails by its own fault is halved until
@@ -18,7 +19,7 @@ import traceback
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import DatabaseError
 from django.db.models import F
@@ -29,7 +30,7 @@ from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.failures import Trouble, trouble_of
-from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids
+from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids, records_of
 from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services.retry import max_attempts, record_failure
@@ -84,11 +85,13 @@ def run_once(
     now_ms: int | None = None,
     breakers: Breakers | None = None,
     beat: Callable[[], None] = lambda: None,
+    busy_since: datetime | None = None,
 ) -> RunReport:
     """Run one round and return its report. `task_types` limits it to some of the types that have a handler.
 
     `now_ms` is the database's time; the default is this process's corrected clock, which needs no query. Types whose
-    breaker is open are left out. `beat` is called before each transaction. Raises when the connection is lost.
+    breaker is open are left out. `beat` is called before each transaction. `busy_since` is when this worker was last
+    idle, if it has run tasks ever since. Raises when the connection is lost.
     """
     queue, breakers = queue or get_queue(), breakers or Breakers()
     _uncount_attempts(breakers)
@@ -99,7 +102,8 @@ def run_once(
         report.popped += len(ids)
         for start in range(0, len(ids), conf.BATCH_SIZE):
             if breakers.closed([task_type]):
-                report += Round(worker, queue, breakers, task_type, beat).run(ids[start : start + conf.BATCH_SIZE])
+                batch = ids[start : start + conf.BATCH_SIZE]
+                report += Round(worker, queue, breakers, task_type, beat, busy_since).run(batch)
     report.next_due_ms = popped.next_due_ms
     return report
 
@@ -119,8 +123,10 @@ class Round:
         breakers: Breakers | None = None,
         task_type: str = "",
         beat: Callable[[], None] = lambda: None,
+        busy_since: datetime | None = None,
     ) -> None:
         self.worker = worker
+        self.busy_since = busy_since
         self.queue = queue
         self.breakers = breakers or Breakers()
         self.task_type = task_type
@@ -230,7 +236,7 @@ class Round:
             logger.error("the refused tasks could not be deferred: %s", refusal)
 
     def _attempt(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
-        outcome = _run_transaction(ids, trusted, self.worker, self.versions)
+        outcome = _run_transaction(ids, trusted, self.worker, self.versions, self.busy_since)
         self.report += outcome.report
         for _ in range(0 if trusted else _LOCK_CHECKS):  # others lock a claimed row only briefly
             if not outcome.missing:
@@ -259,17 +265,19 @@ class Outcome:
 
 
 @retried
-def _run_transaction(ids: Sequence[int], trusted: bool, worker: str, versions: dict[int, int]) -> Outcome:
+def _run_transaction(
+    ids: Sequence[int], trusted: bool, worker: str, versions: dict[int, int], busy_since: datetime | None = None
+) -> Outcome:
     """Lock the rows that are due, run the handlers, close the records and delete the rows: all or nothing.
 
     `versions` receives the versions of the locked tasks, also when a handler raises.
     """
     due = by_ids(ids).due(database_now())
-    tasks = list((due.free(database_now()) if trusted else due).locked())
+    tasks = list((due.free(database_now()) if trusted else due).locked().needed_to_run())
     versions.update((task.task_id, task.version) for task in tasks)
     outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
     if trusted:
-        outcome.suspects = _quarantine_suspects(tasks, outcome.report, worker)
+        outcome.suspects = _quarantine_suspects(tasks, outcome.report, worker, busy_since or clock.now())
         tasks = [task for task in tasks if task.task_id not in outcome.suspects]
     by_type: defaultdict[str, list[TaskInfo]] = defaultdict(list)
     for task in tasks:
@@ -280,15 +288,16 @@ def _run_transaction(ids: Sequence[int], trusted: bool, worker: str, versions: d
     return outcome
 
 
-def _quarantine_suspects(tasks: Sequence[TaskInfo], report: RunReport, worker: str) -> dict[int, bool]:
+def _quarantine_suspects(
+    tasks: Sequence[TaskInfo], report: RunReport, worker: str, busy_since: datetime
+) -> dict[int, bool]:
     """Count an attempt of each suspect, and record a failure of those that killed too many workers.
 
     A short lease keeps other workers from counting the same attempt, which would look like another crash. A task that
     was counted before is counted again only when it is alone, immediately before it runs.
     """
-    now = clock.now()
-    suspect_after = timedelta(seconds=conf.SUSPECT_AFTER)
-    suspects = [task for task in tasks if task.attempts or now - task.due > suspect_after]
+    suspect_before = busy_since - timedelta(seconds=conf.SUSPECT_AFTER)
+    suspects = [task for task in tasks if task.attempts or task.due < suspect_before]
     crashes = _crash_counts([task for task in suspects if task.attempts >= max_attempts(task.task_type)])
     counted: set[int] = set()
     for task in suspects:
@@ -298,14 +307,14 @@ def _quarantine_suspects(tasks: Sequence[TaskInfo], report: RunReport, worker: s
             report.failed += 1
         elif not task.attempts or len(tasks) == 1:
             counted.add(task.task_id)
-    by_ids(counted).update(attempts=F("attempts") + 1, leased_until=now + _STARTS_WITHIN)
+    by_ids(counted).update(attempts=F("attempts") + 1, leased_until=clock.now() + _STARTS_WITHIN)
     return {task.task_id: task.task_id in counted for task in suspects}
 
 
 def _crash_counts(tasks: Sequence[TaskInfo]) -> dict[int, int]:
     """How many attempts of each task were counted after the last recorded one: those were crashes."""
     ids = [task.task_id for task in tasks]
-    recorded = dict(TaskInfoLog.objects.filter(task_id__in=ids).values_list("task_id", "attempts")) if ids else {}
+    recorded = dict(records_of(ids).values_list("task_id", "attempts"))
     return {task.task_id: task.attempts - recorded.get(task.task_id, 0) for task in tasks}
 
 
@@ -313,24 +322,23 @@ def _close_tasks(
     tasks: Sequence[TaskInfo], verdicts: Mapping[int, Verdict], report: RunReport, worker: str, *, counted: bool
 ) -> None:
     """Close executed and dropped tasks; postponed ones stay pending."""
-    now = read_database_clock()
+    now = database_now()
     done = [task for task in tasks if task.task_id not in verdicts]
     for attempts in {task.attempts for task in done}:
         ids = [task.task_id for task in done if task.attempts == attempts]
-        total = attempts if counted else attempts + 1
-        TaskInfoLog.objects.filter(task_id__in=ids).executed(now=now, attempts=total, worker=worker)
+        records_of(ids).executed(now=now, attempts=attempts if counted else attempts + 1, worker=worker)
     dropped = {task_id: verdict for task_id, verdict in verdicts.items() if isinstance(verdict, Drop)}
     for reason in {verdict.reason for verdict in dropped.values()}:
         ids = [task_id for task_id, verdict in dropped.items() if verdict.reason == reason]
-        logs = TaskInfoLog.objects.filter(task_id__in=ids)
-        logs.change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker)
+        records_of(ids).change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker)
     delete_by_ids([task.task_id for task in done] + list(dropped))
     if counted:  # before it ran; a postponed task has not begun
         postponed = [task_id for task_id, verdict in verdicts.items() if isinstance(verdict, Postpone)]
         by_ids(postponed).update(attempts=F("attempts") - 1, leased_until=None)
     report.executed += len(done)
     report.dropped += len(dropped)
-    report.late_max = max([report.late_max, *(now - task.due for task in done)])
+    if done:
+        report.late_max = max(report.late_max, clock.now() - min(task.due for task in done))
 
 
 @retried

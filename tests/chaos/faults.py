@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from redis import Redis, RedisError
 
+from scheduling.queues.topics import encode_id
 from tests.harness import Server, eventually
 
 if TYPE_CHECKING:
@@ -152,14 +153,14 @@ def write_garbage(trial: Trial) -> None:
     redis = trial.stand.queue()
     with suppress(RedisError):
         redis.zadd("sched:future:{probe.note:0}", {"not a task": 0, "": 1})
-        redis.rpush("sched:ready:{probe.note:0}", "99", "nonsense")
+        redis.rpush("sched:ready:{probe.note:0}", encode_id(99), "nonsense")
         redis.sadd("sched:topics", "::", "nonsense")
 
 
 def _offer(trial: Trial, task_type: str, ids: Sequence[int]) -> None:
     """Make hints ready, and wait until workers have popped them."""
     redis, key = trial.stand.queue(), f"sched:ready:{{{task_type}:0}}"
-    hints = {str(task_id).encode() for task_id in ids}
+    hints = {encode_id(task_id) for task_id in ids}
     redis.sadd("sched:topics", f"{task_type}:0")  # a Redis that came back empty may not know it
     redis.lpush(key, *hints)
     eventually(lambda: hints.isdisjoint(redis.lrange(key, 0, -1)), 30, "no worker pops hints")

@@ -90,6 +90,7 @@ _MARIADB_OPTIONS = (
     f"--bind-address={HOST}",
     "--character-set-server=utf8mb4",
     "--innodb-flush-log-at-trx-commit=1",
+    "--innodb-autoinc-lock-mode=2",
     "--innodb-buffer-pool-size=128M",
     "--innodb-log-file-size=64M",
     "--performance-schema=OFF",

@@ -17,6 +17,7 @@ from scheduling import registry
 from scheduling.clock import clock, read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.queues import DelayQueue, get_queue
+from scheduling.queues.topics import decode_id
 from scheduling.services import add_task
 
 TYPE = "test.note"
@@ -119,6 +120,12 @@ def add(transactional_db: None) -> Add:
     return add_in
 
 
+def decoded(member: Any) -> int:
+    task_id = decode_id(member)
+    assert task_id is not None, member
+    return task_id
+
+
 class Keys:
     """The queue's keys in Redis, read as an operator would."""
 
@@ -127,10 +134,10 @@ class Keys:
 
     def future(self, topic: str = f"{TYPE}:0") -> dict[int, float]:
         members: Any = self.client.zrange(f"sched:future:{{{topic}}}", 0, -1, withscores=True)
-        return {int(member): score for member, score in members}
+        return {decoded(member): score for member, score in members}
 
     def ready(self, topic: str = f"{TYPE}:0") -> list[int]:
-        return [int(member) for member in self.client.lrange(f"sched:ready:{{{topic}}}", 0, -1)]
+        return [decoded(member) for member in self.client.lrange(f"sched:ready:{{{topic}}}", 0, -1)]
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from django.db import connection, transaction
 
 from scheduling import identity
 from scheduling.models import Installation, TaskInfo
+from scheduling.queues.topics import encode_id
 from scheduling.services import add_task, read_database_clock
 from tests.conftest import Manage, database_environment
 from tests.harness import Server, start_redis
@@ -86,7 +87,7 @@ def test_a_copy_pops_no_hint_of_the_original(manage: Manage, copied: str, shared
     assert "loaded=3" in manage("refresh", env=here).stdout
     waiting = list(TaskInfo.objects.values_list("pk", flat=True))
     future = next(key for key in keys(client) if ":future:" in key)
-    client.zadd(future, {str(number): 1 for number in waiting}, xx=True)  # due
+    client.zadd(future, {encode_id(number): 1 for number in waiting}, xx=True)  # due
     before = client.zcard(future)
     done = manage("poll", env=there)
     assert done.returncode == 0, done.stderr

@@ -17,6 +17,7 @@ from scheduling.conf import conf
 from scheduling.maintenance import Maintenance
 from scheduling.models import TaskInfo, by_ids
 from scheduling.queues import DelayQueue, get_queue, make_queue
+from scheduling.queues.topics import encode_id
 from scheduling.services import add_task, add_tasks, read_database_clock, refresh, run_due, run_once, sweep
 from tests.harness import eventually, start_redis
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
@@ -279,10 +280,10 @@ def test_a_stale_ready_hint_hides_no_lost_hint(keys: Keys, add: Add, travel: Tra
     keys.client.delete("sched:ready:{test.note:0}")
     travel(5)
     next_one = add(0).task_id
-    keys.client.lpush("sched:ready:{test.note:0}", "nonsense", "99", "-1")
+    keys.client.lpush("sched:ready:{test.note:0}", "nonsense", encode_id(99), "-1")
     assert sweep() == 1
     ready = keys.client.lrange("sched:ready:{test.note:0}", 0, -1)
-    assert (ready[0], ready[-1]) == (str(lost).encode(), str(next_one).encode())
+    assert (ready[0], ready[-1]) == (encode_id(lost), encode_id(next_one))
 
 
 def test_the_sweep_leaves_running_and_leased_tasks_alone(keys: Keys, add: Add, travel: Travel) -> None:

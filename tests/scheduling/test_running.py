@@ -12,9 +12,11 @@ from django.contrib.auth.models import Group
 from django.db import OperationalError, connection
 
 from scheduling import registry
+from scheduling.clock import clock
 from scheduling.exceptions import ImproperHandler
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue, Hint
+from scheduling.queues.topics import encode_id
 from scheduling.registry import Drop, Postpone
 from scheduling.services import add_tasks, cancel_task, read_database_clock, run_due, run_once, sweep
 from scheduling.services.retry import backoff
@@ -51,7 +53,7 @@ def test_a_hint_that_is_popped_too_early_does_nothing_and_is_pushed_back(keys: K
     """R2.4"""
     task = add(60)
     keys.client.delete("sched:future:{test.note:0}")
-    keys.client.rpush("sched:ready:{test.note:0}", task.task_id)
+    keys.client.rpush("sched:ready:{test.note:0}", encode_id(task.task_id))
     assert run_due(10) == 0
     assert keys.ready() == []
     assert list(keys.future()) == [task.task_id]
@@ -59,7 +61,7 @@ def test_a_hint_that_is_popped_too_early_does_nothing_and_is_pushed_back(keys: K
 
 def test_a_hint_popped_twice_has_one_effect(keys: Keys, add: Add, notes: Notes) -> None:
     task = add(0)
-    keys.client.rpush("sched:ready:{test.note:0}", task.task_id, task.task_id)
+    keys.client.rpush("sched:ready:{test.note:0}", *[encode_id(task.task_id)] * 2)
     assert run_due(10) == 1
     assert run_due(10) == 0
     assert notes.flat == [None]
@@ -68,7 +70,7 @@ def test_a_hint_popped_twice_has_one_effect(keys: Keys, add: Add, notes: Notes) 
 def test_malformed_members_of_the_ready_list_are_skipped(keys: Keys, add: Add, notes: Notes) -> None:
     """R1.20"""
     keys.client.sadd("sched:topics", "test.note:0", b"\xff\xfe", "nonsense", ":", "x:y")
-    keys.client.rpush("sched:ready:{test.note:0}", "nonsense", b"\xff", "-1", "9" * 30, "4711")
+    keys.client.rpush("sched:ready:{test.note:0}", "nonsense", b"\xff", "-1", "+" * 11, "z" * 11, encode_id(4711))
     add(0, parameters="news")
     run_due(10)
     assert notes.flat == ["news"]
@@ -302,6 +304,18 @@ def test_suspects_run_alone_in_quarantine(queue: DelayQueue, add: Add, notes: No
     TaskInfo.objects.update(attempts=1)
     run_due(10)
     assert [len(batch) for batch in notes.batches] == [1, 1, 1]
+
+
+def test_a_task_that_waited_behind_others_is_no_suspect(
+    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
+) -> None:
+    for number in range(3):
+        add(0, parameters=number)
+    idle = clock.now()
+    travel(60)
+    sweep()
+    assert run_once(10, queue=queue, busy_since=idle).executed == 3
+    assert [len(batch) for batch in notes.batches] == [3]
 
 
 def test_a_type_has_one_handler(notes: Notes) -> None:

@@ -1,6 +1,6 @@
 -- Promote due hints of one topic, then pop the oldest ready ones.
 --
--- KEYS[1]  future: ZSET, member = task id, score = due in epoch milliseconds
+-- KEYS[1]  future: ZSET, member = task id in 11 characters, score = due in epoch milliseconds
 -- KEYS[2]  ready: LIST of task ids, head = next
 -- ARGV[1]  now in epoch milliseconds
 -- ARGV[2]  how many are promoted at most: bounds the time Redis is blocked, and the stack of unpack
@@ -9,12 +9,12 @@
 --          hint is due before ARGV[5]
 --
 -- Returns {moved, next_due, id, id, ...}: how many were promoted, the score of the next hint as a string ('' without
--- one) and the popped ids as strings, because numbers are exact to 2^53 only.
+-- one) and the popped ids as they are stored.
 -- A member that is no id stays in the set, behind all others.
 
 local ids = {}
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])) do
-  if string.find(member, '^%d+$') then
+  if string.find(member, '^[%w_-]+$') and #member == 11 then
     ids[#ids + 1] = member
   else
     redis.call('ZADD', KEYS[1], '+inf', member)

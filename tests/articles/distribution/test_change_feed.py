@@ -94,6 +94,20 @@ def test_an_article_that_is_approved_now_with_an_earlier_time_is_heard_of(follow
     follower.check()
 
 
+def test_a_worker_that_stores_that_an_article_is_live_adds_nothing_to_check(follower: Follower) -> None:
+    """Readers see it by the clock; but what a program changes with the same statement is heard of."""
+    coming = make_article("Coming", status=APPROVED, publish_at=soon(days=1))
+    follower.poll()
+    move_times(coming, publish_at=soon())
+    assert publishing.publish_due([coming.pk]).done == {coming.pk}
+    assert not PendingChange.objects.exists()
+    assert follower.poll() == [(coming.pk, "live")]
+    other = make_article("Other", status=APPROVED, publish_at=soon(seconds=-1))
+    follower.poll()
+    Article.objects.filter(pk=other.pk).update(status=Status.PUBLISHED, title="New", published_at=soon())
+    assert follower.poll() == [(other.pk, "live")]
+
+
 def test_what_goes_live_and_leaves_by_the_clock_is_heard_of(follower: Follower) -> None:
     """A2"""
     coming = make_article("Coming", status=APPROVED, publish_at=soon(days=1))

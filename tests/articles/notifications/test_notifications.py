@@ -20,7 +20,7 @@ from articles.models.notification import by_default_mailed
 from articles.notifications.alerts import notify_of_trouble
 from articles.notifications.mail import send_mail
 from articles.roles import Role
-from articles.task_types import MAIL, PUBLISH
+from articles.task_types import MAIL, NOTIFY, PUBLISH
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import refresh
 from scheduling.worker import Worker
@@ -91,6 +91,18 @@ def test_authors_of_articles_published_together_are_each_notified_as_they_chose(
     shown = Notification.objects.in_desk_of(author).unread()
     assert {notification.article_id for notification in shown} == {articles[0].pk, articles[4].pk}
     assert TaskInfo.objects.get(task_type=MAIL).key == str(Notification.objects.get(user=mailed).pk)
+
+
+def test_authors_of_many_articles_published_together_are_notified_once_by_a_task(author: User) -> None:
+    for number in range(21):
+        make_article(f"Story {number:02}", author=author, status=APPROVED, publish_at=soon(seconds=-1))
+    publish([make_task(number, article) for number, article in enumerate(Article.objects.order_by("pk"))])
+    assert notified(author) == []
+    task = TaskInfo.objects.get(task_type=NOTIFY)
+    TaskInfo.objects.filter(pk=task.pk).update(execute_time=soon(seconds=-1))
+    Worker(task_types=[NOTIFY]).drain()
+    assert sorted(notified(author)) == [(Kind.PUBLISHED, f"Story {number:02}") for number in range(21)]
+    assert TaskInfoLog.objects.get(pk=task.pk).status == TaskInfoLog.Status.EXECUTED
 
 
 def make_task(number: int, article: Article) -> TaskInfo:
