@@ -31,6 +31,9 @@ PROCESSES = {"manage", "site", "stand", "start_manage"}
 STARTERS = {"Process", "Server", "Stand", "serving", "start_mariadb", "start_redis", "start_varnish", "subprocess"}
 """Names by which a test module starts processes or servers itself."""
 
+SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
+"""Tests that take longer than a fifth of a second, as `pytest --durations=0 --durations-min=0.2` names them."""
+
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 StartManage = Callable[..., Process]
 
@@ -55,6 +58,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _is_slow(item: pytest.Item) -> bool:
+    if item.nodeid.partition("[")[0] in SLOW:
+        return True
     if {"browser", *PROCESSES} & _fixtures(item) or any(map(item.get_closest_marker, ("long", "chaos", "screens"))):
         return True
     return isinstance(item, pytest.Function) and not STARTERS.isdisjoint(vars(item.module))
@@ -65,8 +70,9 @@ def _asks_database(item: pytest.Item) -> bool:
 
 
 def _place(item: pytest.Item) -> int:
-    """First the marked ones, then those with browsers, then those with processes, so that no worker ends with one."""
-    kinds = [item.get_closest_marker("long"), "browser" in _fixtures(item), PROCESSES & _fixtures(item), True]
+    """First the marked ones, then those with browsers, processes or much to do, so that no worker ends with one."""
+    is_slow = item.get_closest_marker("slow")
+    kinds = [item.get_closest_marker("long"), "browser" in _fixtures(item), PROCESSES & _fixtures(item), is_slow, True]
     return [bool(kind) for kind in kinds].index(True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
@@ -58,6 +59,9 @@ class Tally:
         return f"created={self.created} updated={self.updated} skipped={self.skipped} failed={self.failed}"
 
 
+_COLLISIONS = 4  # with other imports of the same articles, after which the error is reported
+
+
 def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
     """Store all articles of `chunk` in one transaction, with channels, tags and tasks, or none.
 
@@ -67,10 +71,10 @@ def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
     unchanged since the last import, the article is not live and no release contains it. A text that is not approved in
     the file never replaces one that was approved here; it becomes a pending update. `dry_run` rolls everything back.
     """
-    try:
-        return _store(chunk, dry_run=dry_run)
-    except IntegrityError:  # another import has just stored some of them: they are found on the second try
-        return _store(chunk, dry_run=dry_run)
+    for _attempt in range(_COLLISIONS):
+        with suppress(IntegrityError):  # another import has just stored some of them: they are found on the next try
+            return _store(chunk, dry_run=dry_run)
+    return _store(chunk, dry_run=dry_run)
 
 
 @retried

@@ -116,6 +116,8 @@ def _retime(
         refuse_embargo(row, max(row.publish_at or now, now))
         refuse_empty_span(row)
     ids = [row.pk for row in rows]
+    if not ids:
+        return 0
     record_times(transition, ids, new_time=expression, by=by)
     Article.objects.filter(pk__in=ids).update(publish_at=expression, updated_at=now)
     sync_tasks(ids, now=now)

@@ -159,7 +159,6 @@ def expected(role: Role, status: Status, action: str) -> str:
     return DONE if status in SOURCES[action] else "wrong_state"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("role", Role)
 @pytest.mark.parametrize("source", BY_SOURCE)
 def test_each_right_from_each_source(source: str, role: Role) -> None:

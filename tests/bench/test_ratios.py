@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from articles.models import Article, AuditEntry, Notification
+from articles.task_types import NOTIFY, PUBLISH
 from bench.rates import rate
 from bench.raw_sql import publish_batch
 from bench.rows import copy_tasks, multiply
@@ -55,6 +56,7 @@ def test_a_burst_is_published_at_a_fair_part_of_the_rate_of_raw_sql_and_as_fast_
 def measured(count: int, author: User, publish: Callable[[], object]) -> float:
     """Articles a second, of some that are due at one instant."""
     run_due(LARGE)  # drops the hints of tasks that raw SQL has run
+    TaskInfo.objects.all().delete()
     later = read_database_clock() + timedelta(hours=1)
     first = make_article("One", author=author, status=Article.Status.APPROVED, publish_at=later)
     with connection.cursor() as cursor:
@@ -67,6 +69,14 @@ def measured(count: int, author: User, publish: Callable[[], object]) -> float:
 
 
 def by_headline() -> None:
+    run_all()
+    waiting = TaskInfo.objects.filter(task_type=NOTIFY)  # the authors of a large batch are notified a second later
+    waiting.update(execute_time=read_database_clock())
+    sweep(grace=0.0)
+    run_all()
+
+
+def run_all() -> None:
     while run_due(BATCH):
         pass
 
@@ -82,7 +92,8 @@ def expect_the_rows_of(articles: int) -> None:
     published = Article.objects.filter(status=Article.Status.PUBLISHED, published_at__isnull=False)
     entries = AuditEntry.objects.filter(action="published", new_status=Article.Status.PUBLISHED)
     notifications = Notification.objects.filter(kind=Notification.Kind.PUBLISHED)
-    logs = TaskInfoLog.objects.filter(status=TaskInfoLog.Status.EXECUTED, executed_at__isnull=False)
+    done = TaskInfoLog.objects.filter(status=TaskInfoLog.Status.EXECUTED, executed_at__isnull=False)
+    logs = done.filter(task_type=PUBLISH)
     assert [rows.count() for rows in (published, entries, notifications, logs)] == [articles] * 4
 
 
@@ -93,7 +104,7 @@ def median_ratio(ones: list[float], others: list[float]) -> float:
 def test_a_batch_of_any_size_takes_the_same_number_of_statements() -> None:
     editor = make_editor()
     make_article("Copied", author=editor)
-    assert statements_for(10, editor) == statements_for(BATCH, editor)
+    assert statements_for(BATCH // 10, editor) == statements_for(BATCH, editor)
 
 
 def statements_for(count: int, author: User) -> int:

@@ -16,7 +16,7 @@ from scheduling.services import add_task, read_database_clock
 from tests.articles.factories import make_article, make_channel
 from tests.headline.test_api_schema import operations
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 
 SIGNALLING = st.sampled_from(
     [0, -1, 2**63, 10**400, 1e308, True, "", " ", "\0", "\ud800", "𝓗", "nan", "2100-01-01T00:00:00", "x" * 70_000]

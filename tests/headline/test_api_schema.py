@@ -30,7 +30,7 @@ REVIEWS = {
 UPLOADS = {"desk_images_create"}  # their bodies are forms with a file
 OPEN_COMPONENTS = {"Error"}  # may hold more than is listed: the fields in question
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

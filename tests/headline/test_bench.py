@@ -9,8 +9,6 @@ from articles.models import Article
 from bench.rows import multiply
 from tests.articles.factories import make_article
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.django_db
 def test_rows_are_copied_whatever_columns_their_table_has() -> None:

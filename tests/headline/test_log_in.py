@@ -125,7 +125,6 @@ def test_a_forged_device_cookie_is_ignored() -> None:
     assert log_in(at("192.0.2.1")).status_code == 429
 
 
-@pytest.mark.slow
 def test_many_addresses_together_are_slowed_down_and_one_alone_uses_up_little() -> None:
     for number in range(ACCOUNT.burst // PAIR.burst):
         for _ in range(PAIR.burst * 2):

@@ -38,7 +38,7 @@ from tests.articles.factories import (
 )
 from tests.articles.image_files import make_image
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 
 MARK = "Zebraquartz"
 SEES_ARTICLES = {

@@ -216,7 +216,6 @@ def refuse(error: BaseException, *bad: Any) -> Any:
 @pytest.mark.parametrize(
     "error", [FULL, LOCKED, OperationalError(1054, "Unknown column"), OSError(errno.ENOSPC, "full")]
 )
-@pytest.mark.slow
 def test_trouble_counts_no_attempt_however_long_it_lasts(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel, error: Exception
 ) -> None:

@@ -28,9 +28,6 @@ from scheduling.services import (
 )
 from tests.scheduling.conftest import TYPE, Notes, Travel
 
-pytestmark = pytest.mark.slow
-
-
 OUTSIDE = "outside.print"
 Status = TaskInfoLog.Status
 

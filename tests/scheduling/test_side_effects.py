@@ -19,7 +19,7 @@ from tests.conftest import StartManage
 from tests.harness import eventually
 from tests.probe.models import Effect
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 Status = TaskInfoLog.Status
 

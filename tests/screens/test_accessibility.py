@@ -167,6 +167,7 @@ def test_axe_finds_nothing_serious_in_answers_to_forms(context: BrowserContext, 
     found |= faults_here(page, "override-refused", looks)
     page.goto(screens["token-new"])
     page.get_by_label("Name").fill("Probe")
+    page.get_by_role("checkbox").first.check()
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Copy the token now").wait_for()
     found |= faults_here(page, "token-issued", looks)

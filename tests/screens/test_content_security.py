@@ -22,7 +22,7 @@ from tests.screens import addresses
 from tests.screens.newsroom import fill
 from tests.screens.test_accessibility import let_in
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 VIDEO = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
 

@@ -94,7 +94,7 @@ def _read(request: HttpRequest, now: datetime) -> tuple[dict[str, dict[str, Any]
     answers, times = {}, {}
     for name in FIELDS:
         wall, which = request.GET.get(name, ""), request.GET.get(f"{name}_which", "")
-        answer: dict[str, Any] = {"sentence": "", "zone": zone_label(), "problems": [], "twice": two_times(wall)}
+        answer: dict[str, Any] = {"sentence": "", "zone": zone_label(), "problems": [], "occurrences": two_times(wall)}
         try:
             moment = ZonedTimeField(required=False).clean([wall, which])
         except ValidationError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connections, models, router
 from django.db.models.expressions import Combinable
 
@@ -14,7 +15,10 @@ def insert_for_each(model: type[models.Model], rows: models.QuerySet[Any], **col
     `columns` are expressions over one of them, by the names of the table's columns; nothing fills in defaults.
     """
     connection = connections[router.db_for_write(model)]
-    select, parameters = rows.values_list(*columns.values()).query.get_compiler(connection.alias).as_sql()
+    try:
+        select, parameters = rows.values_list(*columns.values()).query.get_compiler(connection.alias).as_sql()
+    except EmptyResultSet:  # the condition is never true, such as `pk__in` without ids
+        return
     names = ", ".join(map(connection.ops.quote_name, columns))
     with connection.cursor() as cursor:
         # The statement is the ORM's and the names are the model's: no input is interpolated.

@@ -96,7 +96,6 @@ def test_unknown_parameters_create_no_entries_and_are_in_no_page() -> None:
     assert again.content == first.content and "utm_source" not in again.text
 
 
-@pytest.mark.slow
 def test_every_change_by_a_user_is_visible_at_once_everywhere() -> None:
     """R5.5"""
     alice, article = make_editor(), live()
@@ -231,7 +230,6 @@ def test_inside_a_transaction_nothing_is_stored() -> None:
     assert "Never committed" not in get("/").text
 
 
-@pytest.mark.slow
 def test_the_clock_shows_and_hides_without_any_purge() -> None:
     """R0.2"""
     moment = soon(seconds=3)
@@ -521,7 +519,6 @@ def test_readers_see_changes_from_every_source() -> None:
     assert _gone(article)
 
 
-@pytest.mark.slow
 def test_a_time_set_just_before_it_is_due_is_met() -> None:
     article, editor = make_article(status=APPROVED, channel=make_channel("Politics")), make_editor()
     assert _gone(article)

@@ -41,7 +41,7 @@ from tests.articles.image_files import make_image
 from tests.articles.import_files import run_import, write_lines
 from tests.harness import eventually
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 Status = Article.Status
 Deed = Callable[[Article, User], object]

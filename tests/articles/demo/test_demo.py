@@ -25,7 +25,7 @@ from tests.articles.image_files import image_bytes
 from tests.conftest import Manage
 from tests.harness import base_dir
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 Status = Article.Status
 BULLETINS = 10
 

@@ -27,7 +27,7 @@ from tests.articles.desk.articles.test_admin import (
 from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, make_user, soon
 from tests.conftest import Site
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 
 Status = Article.Status
 OUT: dict[str, Any] = {"status": Status.PUBLISHED, "publish_at": datetime.fromisoformat("2026-01-01T07:00:00+00:00")}

@@ -323,7 +323,6 @@ def test_a_transaction_that_ends_late_is_not_missed() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.slow
 def test_simultaneous_requests_get_the_same_response(alice: User) -> None:
     articles = [make_article(f"No. {number}", status=APPROVED, publish_at=soon(seconds=0.2)) for number in range(20)]
     followers = [Follower() for _ in range(4)]
@@ -426,7 +425,6 @@ class History:
             move_times(article, **coming)
 
 
-@pytest.mark.slow
 def test_whatever_happens_a_follower_ends_with_what_readers_see(alice: User) -> None:
     """A2"""
     bob = make_editor("bob")

@@ -26,9 +26,6 @@ from tests.articles.factories import make_article, make_editor, make_user
 from tests.scheduling.conftest import Travel
 from tests.scheduling.conftest import travel as travel  # a fixture
 
-pytestmark = pytest.mark.slow
-
-
 Status = Article.Status
 
 STATUSES: Mapping[str, Collection[Article.Status]] = {

@@ -23,7 +23,7 @@ from tests.articles.factories import APPROVED, make_article, make_editor, make_m
 from tests.articles.image_files import make_image
 from tests.harness import eventually
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 Status = Article.Status
 

@@ -323,7 +323,6 @@ def test_live_needs_approval_its_time_no_embargo_and_no_end() -> None:
     assert set(Article.objects.live(now)) == set(shown)
 
 
-@pytest.mark.slow
 def test_users_perform_the_transitions_of_the_table_and_no_others() -> None:
     """R5.1 R5.3 R5.5"""
     moves = {

@@ -23,9 +23,6 @@ from tests.articles.factories import APPROVED, approve, make_article, make_edito
 from tests.scheduling.conftest import Travel
 from tests.scheduling.conftest import travel as travel  # a fixture
 
-pytestmark = pytest.mark.slow
-
-
 Action = ReleaseMember.Action
 
 articles = st.sampled_from(["a", "b", "c"])

@@ -22,7 +22,7 @@ from tests.articles.publishing.test_races import hold, together
 from tests.conftest import StartManage
 from tests.harness import eventually
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 Status = Article.Status
 

@@ -86,7 +86,6 @@ def test_a_file_that_cannot_be_read_brings_nothing(tmp_path: Path) -> None:
     assert not SensitiveWord.objects.exists()
 
 
-@pytest.mark.slow
 def test_tens_of_thousands_come_in_at_once() -> None:
     report = add_words((f"palabra{number}x" for number in range(20_000)), level=Level.BLOCK)
     assert str(report) == "created=20000 skipped=0 failed=0"

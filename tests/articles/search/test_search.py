@@ -323,7 +323,6 @@ def test_a_cursor_filters_a_list_too_and_has_its_own_cache_entry() -> None:
     assert titles == [["Newer", "Older"], ["Older"], []]
 
 
-@pytest.mark.slow
 def test_the_longest_text_fits_into_a_packet_of_mariadb() -> None:
     body = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9000), k=BODY_LENGTH)))
     packet = 16 * 1024 * 1024  # the server's default

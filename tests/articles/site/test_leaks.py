@@ -12,7 +12,7 @@ from articles import publishing
 from articles.models import Article, Channel, Tag
 from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, soon
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 Status = Article.Status
 SECRET = "Zanzibar"

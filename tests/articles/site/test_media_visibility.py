@@ -126,7 +126,6 @@ def test_an_image_url_stops_when_no_live_article_shows_it(
     assert statuses(image, logged_in(alice)) == SEEN
 
 
-@pytest.mark.slow
 def test_an_image_appears_and_disappears_with_its_article_by_the_clock(image: Image) -> None:
     moment = soon(seconds=1)
     article = article_with(image, status=APPROVED, publish_at=moment, unpublish_at=moment + timedelta(seconds=1))

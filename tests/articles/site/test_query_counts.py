@@ -20,7 +20,7 @@ from tests.articles.factories import make_article, make_channel, make_editor
 from tests.articles.image_files import make_image
 
 # InnoDB finds a text by FULLTEXT once it is committed.
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 FEW, MANY = 800, 3_200
 

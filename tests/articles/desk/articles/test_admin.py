@@ -561,7 +561,6 @@ FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.mark.once
-@pytest.mark.slow
 def test_a_text_as_long_as_may_be_is_saved_and_one_too_long_comes_back(desk: Client) -> None:
     typed = {"title": "Novel", "slug": "novel", "_save": "1"}
     longest, too_long = "澜" * BODY_LENGTH, "x" * 10_000_000

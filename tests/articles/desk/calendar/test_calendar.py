@@ -225,7 +225,6 @@ def test_now_is_marked_in_its_place(desk: Client) -> None:
 
 
 @pytest.mark.once
-@pytest.mark.slow
 def test_ten_thousand_articles_cost_no_more_statements_and_a_bounded_page(
     desk: Client, django_assert_max_num_queries: Any
 ) -> None:

@@ -17,9 +17,6 @@ from tests.articles.desk.articles.test_admin import form_address, form_of, logge
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 from tests.conftest import Site
 
-pytestmark = pytest.mark.slow
-
-
 BODY = "<p>One</p><p>Two</p><p>Three</p>"
 
 

@@ -115,7 +115,7 @@ def test_what_speaks_against_the_times_is_said(desk: Client) -> None:
     assert shown["publish_at"]["problems"] == []
     assert "This time is past" in ask(desk, publish_at=wall(soon(hours=-1)))["publish_at"]["problems"][0]
     assert ask(desk, publish_at="nonsense")["publish_at"]["problems"] != []
-    assert ask(desk)["publish_at"] == {"sentence": "", "zone": "UTC", "problems": [], "twice": []}
+    assert ask(desk)["publish_at"] == {"sentence": "", "zone": "UTC", "problems": [], "occurrences": []}
 
 
 def test_neighbours_are_those_of_the_channel_within_five_minutes(desk: Client) -> None:
