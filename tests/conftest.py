@@ -121,7 +121,7 @@ def _empty_stores(queue_redis: redis.Redis | None) -> None:
 @pytest.fixture(autouse=True)
 def _patience(settings: Any) -> None:
     """A busy machine is no dead Redis; what is tested of patience itself uses the engine's own."""
-    settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 2.0, 5.0
+    settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 10.0, 10.0
 
 
 @pytest.fixture(autouse=True)

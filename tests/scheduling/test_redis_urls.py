@@ -104,7 +104,7 @@ def black_hole() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _own_patience(settings: Any, _patience: None) -> None:
     """Timeouts for an unresponsive Redis."""
     del settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT
@@ -123,6 +123,7 @@ USELESS_URLS = [
 ]
 
 
+@pytest.mark.usefixtures("_own_patience")
 @pytest.mark.parametrize("url", USELESS_URLS)
 def test_a_missing_redis_costs_a_short_timeout_and_no_task(
     url: str, black_hole: int, settings: Any, add: Add, notes: Notes
@@ -139,6 +140,7 @@ def test_a_missing_redis_costs_a_short_timeout_and_no_task(
     refresh()
 
 
+@pytest.mark.usefixtures("_own_patience")
 def test_a_worker_waits_for_a_silent_redis_once_and_then_only_pings_it(
     black_hole: int, settings: Any, transactional_db: None
 ) -> None:
@@ -154,6 +156,7 @@ def test_a_worker_waits_for_a_silent_redis_once_and_then_only_pings_it(
     assert seconds() < conf.POP_TIMEOUT
 
 
+@pytest.mark.usefixtures("_own_patience")
 def test_redis_is_used_again_as_soon_as_it_is_back(tmp_path: Path, settings: Any, add: Add, notes: Notes) -> None:
     settings.SCHEDULING_REDIS_RETRY_INTERVAL = 0.05
     server = start_redis(tmp_path)
@@ -201,6 +204,7 @@ def run_through(outage: Callable[[], None], url: str, start_manage: StartManage,
     return worker.output
 
 
+@pytest.mark.usefixtures("_own_patience")
 def test_the_queue_follows_a_failover_to_the_replica(
     own: Any, settings: Any, add: Add, start_manage: StartManage
 ) -> None:
@@ -219,6 +223,7 @@ def redis_of(server: Server) -> Any:
     return redis.Redis(HOST, server.port, 4, PASSWORD)
 
 
+@pytest.mark.usefixtures("_own_patience")
 def test_the_queue_survives_the_loss_of_a_cluster_node(
     own: Any, settings: Any, add: Add, start_manage: StartManage
 ) -> None:

@@ -7,7 +7,7 @@ from django.test import Client
 from playwright.sync_api import Locator, Page, expect
 
 from articles.models import Article
-from tests.articles.browsers import sign_in
+from tests.articles.browsers import press_in_body, sign_in
 from tests.articles.desk.articles.test_admin import form_address, logged_in, press
 from tests.articles.factories import make_article, make_editor, soon
 
@@ -82,7 +82,7 @@ def test_what_is_pasted_is_cleaned_and_a_player_becomes_its_address(page: Page) 
     odd = '<b>Fat<p onclick="x()">Text<script>window.ran = 1</script><img src=x onerror="window.ran = 1"></b><ul>Loose'
     paste(body, "text/html", f'{odd}<video src="x" onerror="window.ran = 1"></video>')
     expect(body).to_contain_text("Loose")
-    body.press("Control+End")
+    press_in_body(page, "Control+End")
     page.keyboard.press("Enter")
     paste(
         body,
@@ -202,7 +202,7 @@ def test_below_a_table_at_the_end_there_is_a_paragraph_that_is_stored_only_when_
     page.get_by_role("button", name="Table", exact=True).click()
     page.keyboard.type("Cell")
     assert save(page).body.endswith("</table>")
-    body.press("Control+End")
+    press_in_body(page, "Control+End")
     page.keyboard.type("After")
     assert save(page).body.endswith("</table><p>After</p>")
 
@@ -211,7 +211,7 @@ def test_looking_around_in_a_text_that_ends_with_a_table_changes_nothing(page: P
     stored = "<p>Before</p><table><tbody><tr><td><p>Cell</p></td></tr></tbody></table>"
     body = open_form(page, make_article(body=stored))
     body.get_by_text("Cell").click()
-    body.press("Control+End")
+    press_in_body(page, "Control+End")
     expect(body.locator("p").last).to_have_text("")
     assert save(page).body == stored
     assert Article.objects.get().revision == 1
