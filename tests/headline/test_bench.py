@@ -10,6 +10,7 @@ from bench.rows import multiply
 from tests.articles.factories import make_article
 
 
+@pytest.mark.slow  # the benchmarks' own SQL needs MariaDB
 @pytest.mark.django_db
 def test_rows_are_copied_whatever_columns_their_table_has() -> None:
     made = make_article("One", body="<p>Text</p>", status=Article.Status.APPROVED)
