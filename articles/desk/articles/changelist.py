@@ -15,9 +15,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
+from articles.desk.articles.duplicate import DuplicateScreens
 from articles.desk.articles.filters import DAYS, FILTERS
 from articles.desk.articles.saved_views import tabs
 from articles.desk.articles.search import matching
+from articles.desk.articles.templates import StartFromTemplate
 from articles.desk.bounded import BoundedAdmin
 from articles.desk.bulk.action import BULK_ACTIONS
 from articles.desk.bulk.screens import recent, title_of
@@ -47,7 +49,7 @@ BADGES = {
 """Badge colour by status."""
 
 
-class ArticleList(RetriedScreens, BoundedAdmin):  # type: ignore[misc]
+class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAdmin):  # type: ignore[misc]
     """Mixin with the article list."""
 
     nothing_yet = _("Write an article. It stays a draft until you submit it for review.")
