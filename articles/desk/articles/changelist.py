@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
@@ -9,6 +10,7 @@ from django.contrib.admin import ShowFacets
 from django.db.models import QuerySet
 from django.db.models.expressions import Combinable
 from django.http import HttpRequest
+from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -17,7 +19,7 @@ from unfold.decorators import display
 
 from articles.desk.articles.duplicate import DuplicateScreens
 from articles.desk.articles.filters import DAYS, FILTERS
-from articles.desk.articles.saved_views import tabs
+from articles.desk.articles.saved_views import plain_query, tabs
 from articles.desk.articles.search import matching
 from articles.desk.articles.templates import StartFromTemplate
 from articles.desk.bounded import BoundedAdmin
@@ -47,6 +49,21 @@ BADGES = {
     Status.RETRACTED: "danger",
 }
 """Badge colour by status."""
+
+
+EMPTY_VIEWS: Mapping[str, tuple[str | Promise, str | Promise]] = {
+    "whose=mine": (_("You have no articles yet"), _("Write one. It stays a draft until you submit it for review.")),
+    "stage=draft": (_("No drafts"), _("A new article stays a draft until it is submitted for review.")),
+    "stage=review": (_("Nothing to review"), _("Articles come here when they are submitted.")),
+    "stage=ready": (_("All approved articles have a time"), _("Approved articles without a time come here.")),
+    "stage=scheduled": (_("Nothing is scheduled"), _("Approve an article and give it a time.")),
+    "concern=at_risk": (
+        _("Nothing is at risk"),
+        _("Articles that go live within 24 hours and are not approved come here."),
+    ),
+    "concern=overdue": (_("Nothing is overdue"), _("Articles that have missed their time come here.")),
+}
+"""What an empty view says, by its query: a heading and a sentence."""
 
 
 class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAdmin):  # type: ignore[misc]
@@ -89,6 +106,7 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
         """The list with its saved views."""
         batch = recent(request)
         above = {**tabs(request), "recent_bulk_action": batch, "recent_title": batch and title_of(batch)}
+        above["nothing_found"] = EMPTY_VIEWS.get(plain_query(request.GET))
         return super().changelist_view(request, {**above, **(extra_context or {})})
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import formats, timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from articles.desk.calendar.reschedule import Moment
 from articles.desk.calendar.subjects import RELEASE
@@ -21,12 +21,11 @@ from articles.text import happens_twice, offset_name
 
 Status = Article.Status
 
-BADGES = {
-    Status.REJECTED: "danger",
-    Status.SUBMITTED: "info",
-    Status.MANUAL_REVIEW: "warning",
+BADGES: Mapping[Status, tuple[str | Promise, str]] = {
+    Status.REJECTED: (Status.REJECTED.label, "danger"),
+    Status.SUBMITTED: (gettext_lazy("Automatic review"), "info"),
 }
-"""The colour of the badge of those statuses that the column alone does not show."""
+"""Text and colour of the badge of those statuses that the column does not show."""
 
 
 class Card(ABC):
@@ -76,7 +75,7 @@ class Card(ABC):
     @property
     def changed_at(self) -> str:
         """The time of its last change."""
-        return short_time(self.changed)
+        return short_time(self.changed.replace(second=0))
 
     @property
     def cover(self) -> Image | None:
@@ -100,8 +99,7 @@ class Card(ABC):
             self.release, self.held_as = member.release, member.action
 
     def _show_status(self, status: int) -> None:
-        if status in BADGES:
-            self.badge, self.badge_colour = Status(status).label, BADGES[Status(status)]
+        self.badge, self.badge_colour = BADGES.get(Status(status), ("", ""))
         if status in Status.unapproved() and self.at is not None and self.at <= self.now + AT_RISK_WITHIN:
             self.mark = _("overdue") if self.at <= self.now else _("at risk")
 

@@ -142,6 +142,20 @@ def test_the_search_covers_bodies(desk: Client) -> None:
     assert titles(desk, "q=class") == set()  # markup is no text
 
 
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("", "Write an article."),
+        ("whose=mine", "You have no articles yet"),
+        ("stage=scheduled", "Approve an article and give it a time."),
+        ("concern=overdue", "Nothing is overdue"),
+        ("stage=scheduled&q=x", "Try another search, or clear the filters."),
+    ],
+)
+def test_an_empty_view_says_what_comes_there(desk: Client, query: str, text: str) -> None:
+    assert text in desk.get(f"{LIST}?{query}").text
+
+
 def test_the_list_reads_no_texts(desk: Client) -> None:
     make_article(body="x" * 1000)
     (article,) = desk.get(LIST).context["cl"].result_list
