@@ -232,7 +232,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
 
     form = UserForm
     add_form = InvitationForm
-    add_fieldsets = ((None, {"fields": ("name", "email")}), (_("Roles"), {"fields": ("groups", "is_superuser")}))  # type: ignore[assignment]
+    add_fieldsets = ((None, {"fields": ("name", "email", "groups", "is_superuser")}),)  # type: ignore[assignment]
     readonly_fields = ("password_state", "last_seen")
     actions_submit_line = ("resend",)  # type: ignore[assignment]
     add_form_template = None

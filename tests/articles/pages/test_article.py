@@ -220,6 +220,18 @@ def test_readers_see_when_an_article_was_updated() -> None:
     assert "Updated" not in Client().get(article.get_absolute_url()).text, "it was not out yet"
 
 
+@pytest.mark.parametrize("changes", [{"summary": "It is open."}, {}])
+def test_readers_see_that_an_article_was_corrected_even_at_once(changes: dict[str, str]) -> None:
+    article, editor = live(), make_editor()
+    publishing.edit(article, by=editor, changes=changes, correction="It was closed.")
+    update = Update.objects.get()
+    update.approved, update.draft = update.draft, None
+    update.save()
+    publishing.publish_update(article, by=editor)
+    page = Client().get(article.get_absolute_url()).text
+    assert "It was closed." in page and "Updated <time" in page
+
+
 def test_the_caption_of_an_embed_is_the_name_of_its_site() -> None:
     address = "https://www.youtube.com/watch?v=aqz-KE-bpKQ"
     page = Client().get(live(body=f"<p>{address}</p>").get_absolute_url()).text
