@@ -53,8 +53,9 @@ def approve(
 
     `revision` (or its number) is what was read. Raises `RevisionChanged` if the text, or what readers see with it, has
     changed since. At a review stage that is not the last one, the revision only passes on to the next; raises
-    `StageChanged` if it waits at another than `stage`, the kind of the one that was shown. Contributors may not approve their own text, nor anyone a text without a writer or at two stages, except an administrator who gives a
-    reason as `override`, which is recorded and replaces all stages.
+    `StageChanged` if it waits at another than `stage`, the kind of the one that was shown. Contributors may not approve
+    their own text, nor anyone a text without a writer or at two stages, except an administrator who gives a reason as
+    `override`, which is recorded and replaces all stages.
     """
     if override is not None:
         _refuse_override(by, override)
