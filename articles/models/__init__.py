@@ -20,7 +20,7 @@ from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
 from articles.models.review import QueuedArticle, Review, ReviewPolicy, SoftLock
-from articles.models.review_stage import ReviewProgress, ReviewStage, StageApproval, stage_under_review
+from articles.models.review_stage import ReviewProgress, ReviewStage, StageApproval, approved_by, stage_under_review
 from articles.models.revision import CONTEXT_TIMES, Revision, context_of
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
@@ -83,6 +83,7 @@ __all__ = [
     "Text",
     "Update",
     "WordListVersion",
+    "approved_by",
     "as_id",
     "context_of",
     "due_at",

@@ -97,7 +97,7 @@ class ReviewProgress:
     def stage(self) -> ReviewStage:
         """The stage that the revision waits at: the first that has not approved it.
 
-        The last one if all have: the stages were changed meanwhile, and that alone approves nothing.
+        The last one if all have: the stages were changed since, and that alone approves nothing.
         """
         return next((stage for stage in self.stages if stage.kind not in self.approvals), self.stages[-1])
 
@@ -122,6 +122,11 @@ def number_under_review(article: Article) -> int:
     pending_update = article.pending_update
     draft = pending_update.draft if pending_update and pending_update.draft_id else None
     return draft.number if draft else article.revision
+
+
+def approved_by(user_id: int | None) -> Exists:
+    """Whether the user has approved the text under review of an article at a stage, in SQL."""
+    return Exists(StageApproval.objects.filter(article=OuterRef("pk"), revision=_NUMBER, user=user_id))
 
 
 def stage_under_review(stages: Sequence[ReviewStage]) -> Case:

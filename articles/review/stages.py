@@ -1,9 +1,10 @@
-"""Choosing the review stages; texts that wait at one stay in review, whatever is chosen."""
+"""The review stages: choosing them, and the articles that wait at each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
@@ -11,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from articles.audit import Actor, record_beside
 from articles.exceptions import WrongState
-from articles.models import ReviewPolicy, ReviewStage
+from articles.models import ReviewPolicy, ReviewStage, approved_by, stage_under_review
 from articles.permissions import REVIEW, require
 from articles.review.automatic_approval import PERMISSION
 from scheduling.services import lock_by_ids, retried
@@ -74,6 +75,27 @@ def check_stages(stages: Sequence[StageChoice]) -> None:
                 _("“%(group)s” may not approve articles. Give the group this permission first.")
                 % {"group": stage.group}
             )
+
+
+def with_stage(articles: QuerySet[Any], stages: Sequence[ReviewStage]) -> QuerySet[Any]:
+    """Articles in review, with the kind of the stage that each waits at as `review_stage`."""
+    return articles.annotate(review_stage=stage_under_review(stages))
+
+
+def at_own_stage(articles: QuerySet[Any], by: Actor) -> QuerySet[Any]:
+    """Those articles in review that wait at a stage of this user, who has not approved them at another."""
+    stages = ReviewStage.in_order()
+    own = stages_of(by, stages)
+    if len(own) == len(stages) == 1:
+        return articles
+    chosen = with_stage(articles, stages).filter(review_stage__in=[stage.kind for stage in own])
+    return chosen.exclude(approved_by(by.pk))
+
+
+def stages_of(by: Actor, stages: Sequence[ReviewStage]) -> list[ReviewStage]:
+    """The stages at which this user may decide."""
+    groups = {*by.groups.values_list("pk", flat=True)}  # type: ignore[union-attr]
+    return [stage for stage in stages if stage.group_id is None or stage.group_id in groups]
 
 
 def _described(stages: Sequence[ReviewStage]) -> list[list[str]]:
