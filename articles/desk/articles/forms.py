@@ -103,6 +103,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         widgets = {
             "title": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": _("Headline")}),
             "summary": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": _("Summary")}),
+            "social_summary": UnfoldAdminTextareaWidget({"rows": 3}),
         }
 
     def __init__(self, *args: Any, **options: Any) -> None:
