@@ -112,3 +112,24 @@ def test_the_editor_loads_at_most_1_2_megabytes(clicks: Clicks) -> None:
         sizes[answer.url] = len(answer.body())
     assert any(address.endswith(".woff2") for address in sizes)
     assert sum(sizes.values()) <= 1_200_000, sizes
+
+
+def test_shortcuts_are_listed_and_lead_to_panel_and_palette(clicks: Clicks) -> None:
+    page = clicks.page
+    page.goto(form_address(make_article("Bridge")))
+    page.get_by_role("tab", name="Publish").focus()
+    page.keyboard.press("?")
+    shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(shortcuts).to_contain_text("Ctrl+S")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Alt+Shift+2")
+    expect(page.get_by_role("tab", name="Cover & search")).to_be_focused()
+    expect(page.get_by_label("Slug")).to_be_visible()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Search and commands")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.get_by_label("Headline").fill("Bridges")
+    with page.expect_navigation():
+        page.keyboard.press("Control+s")
+    assert Article.objects.get().title == "Bridges"
