@@ -106,8 +106,13 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
         """The list with its saved views."""
         batch = recent(request)
         above = {**tabs(request), "recent_bulk_action": batch, "recent_title": batch and title_of(batch)}
-        above["nothing_found"] = EMPTY_VIEWS.get(plain_query(request.GET))
         return super().changelist_view(request, {**above, **(extra_context or {})})
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """With what an empty view says."""
+        found = super().get_changelist_instance(request)
+        found.nothing_found = EMPTY_VIEWS.get(plain_query(request.GET))  # type: ignore[attr-defined]
+        return found
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Related objects shown on deletion: the articles only."""
