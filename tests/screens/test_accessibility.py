@@ -157,6 +157,7 @@ def test_axe_finds_nothing_serious_in_answers_to_forms(context: BrowserContext, 
     let_in(context, fill())
     page, screens = context.new_page(), addresses.desk()
     page.goto(screens["article-published"])
+    page.get_by_label("More", exact=True).click()
     page.get_by_role("button", name="Unpublish…").click()
     page.get_by_role("heading", name="Unpublish:").wait_for()
     found = faults_here(page, "confirmation", looks)
