@@ -19,7 +19,7 @@ def texts(model):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0025_stamps_and_unused_indexes'),
+        ('articles', '0026_article_templates'),
     ]
 
     operations = with_triggers(*texts("article"), *texts("revision"))
