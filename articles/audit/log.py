@@ -35,6 +35,7 @@ PASSED_STAGE = "passed_stage"
 ADD_WORDS, CHANGE_WORDS, DELETE_WORDS = "add_words", "change_words", "delete_words"
 LOGGED_IN, LOG_IN_FAILED, LOCKED_OUT = "logged_in", "log_in_failed", "locked_out"
 ADD_USER, CHANGE_USER, DELETE_USER, CHANGE_PASSWORD = (*("add_user", "change_user", "delete_user", "change_password"),)
+INVITE_USER = "invite_user"
 ADD_GROUP, CHANGE_GROUP, DELETE_GROUP = "add_group", "change_group", "delete_group"
 ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
 """The names of actions that are not transitions; a transition has its name in `articles.workflow`.

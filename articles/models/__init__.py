@@ -1,6 +1,7 @@
 """The models of the newsroom, one module each; `base` holds the mixins and query helpers they share."""
 
 from articles.models.article import AT_RISK_WITHIN, Article, ArticleQuerySet, due_at, not_over_at, over_at
+from articles.models.article_template import ArticleTemplate
 from articles.models.audit import AuditEntry, AuditQuerySet
 from articles.models.base.bulk_signals import rows_changed
 from articles.models.base.compiled_once import compiled_once
@@ -37,6 +38,7 @@ __all__ = [
     "AT_RISK_WITHIN",
     "Article",
     "ArticleQuerySet",
+    "ArticleTemplate",
     "AuditEntry",
     "AuditQuerySet",
     "Autosave",

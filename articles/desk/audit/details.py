@@ -106,6 +106,7 @@ _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "author": (_("author"), _users),
     "address": (_("IP address"), str),
     "changed": (_("changed"), _names),
+    "copy_of": (_("copy of article"), _article),
     "changes": (_("changed"), _changes),
     "given": (_("granted"), _listed),
     "owner": (_("acts as"), str),

@@ -70,6 +70,7 @@ class ReviewQueueAdmin(DecidingScreen):
     """The queue; a row links to the review page."""
 
     counted = gettext_lazy("articles to review")
+    nothing_yet = gettext_lazy("No articles need review. Those that are submitted for review appear here.")
     list_display = ["headline", "why", "writer", "channel", "waiting_since", "reviewer"]
     list_filter = [StageFilter, "channel"]
     list_before_template = "articles/desk/review/stages_before.html"  # type: ignore[assignment]
