@@ -42,7 +42,9 @@ class DecisionForm(forms.Form):
         label=gettext_lazy("Feedback to author, if you reject it"),
         required=False,
         max_length=500,
-        widget=UnfoldAdminTextareaWidget({"rows": 1, "class": "review-feedback"}),
+        widget=UnfoldAdminTextareaWidget(
+            {"rows": 1, "class": "review-feedback", "placeholder": gettext_lazy("Feedback to author, if you reject it")}
+        ),
     )
     override_reason = forms.CharField(
         label=gettext_lazy("Reason for the override"),

@@ -26,6 +26,7 @@ from tests.articles.factories import (
     make_user,
     soon,
 )
+from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db
 
@@ -317,7 +318,13 @@ def test_a_reviewer_on_a_phone_claims_reads_and_decides_by_keyboard(page: Page) 
     expect(page.locator(".diff-inline ins")).to_have_text("closes")
     expect(page.locator(".diff-sides ins")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.get_by_role("button", name="Claim").focus()
+    assert held() == [(article.pk, "nadia", True)]
+    page.goto(QUEUE)
+    eventually(lambda: held() == [])
+    page.goto(screen(article))
+    page.mouse.wheel(0, 2000)
+    expect(page.get_by_role("button", name="Approve")).to_be_in_viewport()
+    page.get_by_role("button", name="Keep claimed").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Claimed by you since")).to_be_visible()
     page.get_by_label("Feedback to author, if you reject it").focus()
