@@ -25,10 +25,12 @@ MODULES = (
 
 ENTRY_POINTS = (
     *("main", "counts", "presence", "preview", "time_hints"),
-    *("workspace", "choose", "checks", "sheet", "palette", "shown_as"),
+    *("workspace", "choose", "checks", "sheet", "palette", "shared_previews"),
 )
 """Scripts loaded by the page."""
 
+
+STYLES = ("django_prose_editor/editor", "articles/editor/editor", "articles/editor/shared_previews")
 
 PALETTE = ("alpine/alpine.persist", "app", "htmx/htmx", "alpine/alpine")
 """Scripts of unfold that the command palette needs, in their order."""
@@ -39,7 +41,7 @@ def writing_media() -> PlainMedia:
     modules = {f"articles/editor/{name}": f"articles/editor/{name}.js" for name in MODULES}
     media = Media(
         importmap=ImportMap({"django-prose-editor/editor": "django_prose_editor/editor.js", **modules}),
-        css={"all": ["django_prose_editor/editor.css", "articles/editor/editor.css"]},
+        css={"all": [f"{name}.css" for name in STYLES]},
         js=[
             Script("articles/editor/gettext.js"),
             *(Script(f"articles/editor/{name}.js", type="module") for name in ENTRY_POINTS),
