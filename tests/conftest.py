@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,14 +47,15 @@ class Site:
     process: Process
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Set the markers `once` and `slow`; long tests are started first."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Set the markers `once` and `slow`, by which tests are chosen; of the shuffled tests, start long ones first."""
     for item in items:
         if "browser" in _fixtures(item) or not _asks_database(item):
             item.add_marker("once")
         if _is_slow(item):
             item.add_marker("slow")
+    yield
     items.sort(key=_place)
 
 

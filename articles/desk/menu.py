@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.desk.calendar.base import may_look
 from articles.desk.notifications import unread_count
 from articles.models import Article
+from articles.review import at_own_stage
 
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notification"]),
@@ -50,8 +51,8 @@ ICONS = {
 
 
 def queue_length(request: HttpRequest) -> int:
-    """Number of articles that need review."""
-    return Article.objects.needing_review().count()
+    """Number of articles that need review at a stage of the user."""
+    return at_own_stage(Article.objects.needing_review(), request.user).count()
 
 
 COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notification": unread_count, "QueuedArticle": queue_length}

@@ -21,6 +21,7 @@ from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
 from articles.models.review import QueuedArticle, Review, ReviewPolicy, SoftLock
+from articles.models.review_stage import ReviewProgress, ReviewStage, StageApproval, approved_by, stage_under_review
 from articles.models.revision import CONTEXT_TIMES, Revision, context_of
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
@@ -71,16 +72,20 @@ __all__ = [
     "ReleaseMember",
     "Review",
     "ReviewPolicy",
+    "ReviewProgress",
+    "ReviewStage",
     "Revision",
     "SavedView",
     "SearchEntry",
     "SensitiveWord",
     "SoftLock",
+    "StageApproval",
     "Tag",
     "Tagging",
     "Text",
     "Update",
     "WordListVersion",
+    "approved_by",
     "as_id",
     "context_of",
     "due_at",
@@ -93,5 +98,6 @@ __all__ = [
     "not_over_at",
     "over_at",
     "rows_changed",
+    "stage_under_review",
     "words_changed",
 ]

@@ -97,7 +97,9 @@ def _changes(values: Mapping[str, Iterable[Any]]) -> str:
     )
 
 
-_LEFT_OUT = frozenset({"link", "limit", "scopes", "old", "new", "machine", "approved_by", "override"})
+_LEFT_OUT = frozenset(
+    ("link", "limit", "scopes", "old", "new", "machine", "approved_by", "override", "stage", "stage_name", "stages")
+)
 """Keys not displayed: link keys, and values shown as the entry's change."""
 
 _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {

@@ -59,7 +59,7 @@ def _moving(card: Card, by: Actor, back: str) -> Iterator[Item]:
     later = reverse("desk_monitoring_later", args=[card.key])
     yield Item(_("+1 hour"), "more_time", later, is_post=True, seen=card.seen.isoformat())
     asked = urlencode({"key": card.key, "back": back})
-    yield Item(f"{_('Reschedule')}…", "update", f"{reverse('calendar-move')}?{asked}")
+    yield Item(_("Reschedule…"), "update", f"{reverse('calendar-move')}?{asked}")
 
 
 def _may_move(card: Card, by: Actor) -> bool:
