@@ -114,12 +114,6 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
         above = {**tabs(request), "recent_bulk_action": batch, "recent_title": batch and title_of(batch)}
         return super().changelist_view(request, {**above, **(extra_context or {})})
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """With what an empty view says."""
-        found = super().get_changelist_instance(request)
-        found.nothing_found = EMPTY_VIEWS.get(plain_query(request.GET))  # type: ignore[attr-defined]
-        return found
-
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Related objects shown on deletion: the articles only."""
         _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
