@@ -52,4 +52,5 @@ def _address(notification: Notification) -> str:
     )
     if subject is None:
         return _("The article or release has been deleted.")
-    return f"{settings.SITE_URL}{reverse(f'admin:articles_{name}_change', args=[subject])}"
+    place = "#notes" if notification.is_about_note else ""
+    return f"{settings.SITE_URL}{reverse(f'admin:articles_{name}_change', args=[subject])}{place}"
