@@ -24,6 +24,7 @@ from articles.desk.editor.autosave import AutosaveAdmin, recovered_drafts, resto
 from articles.desk.editor.edit_conflict import merge_shown, taking_over
 from articles.desk.editor.preview import PreviewScreens
 from articles.desk.editor.time_hints import TimingScreens
+from articles.desk.notes.screens import NoteScreens, notes_context
 from articles.desk.parse_int import whole_number
 from articles.desk.readonly_form import READING, Row, author_shown
 from articles.desk.transitions import (
@@ -53,13 +54,16 @@ _OTHER_LINES = [name for name in LINES if name not in ("title", "summary")]
 
 
 @admin.register(Article)
-class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, AutosaveAdmin, PreviewScreens, TimingScreens):  # type: ignore[misc]
+class ArticleAdmin(  # type: ignore[misc]
+    ArticleList, ChoosingScreens, HistoryScreens, AutosaveAdmin, PreviewScreens, TimingScreens, NoteScreens
+):
     """The article list and form."""
 
     form = ArticleForm
     autocomplete_fields = ["tags", "author"]
     change_form_before_template = "articles/desk/status.html"  # type: ignore[assignment]
     change_form_after_template = "articles/desk/activity.html"  # type: ignore[assignment]
+    change_form_outer_after_template = "articles/desk/notes/section.html"  # type: ignore[assignment]
     view_on_site = False  # the form links to the page itself, once there is one
 
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
@@ -171,6 +175,7 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, AutosaveAdmin, 
             "script_config": script_config(request, context.get("original")),
             "media": with_nonce(context["media"], request),
             "recovered_drafts": recovered,
+            **(notes_context(request, article) if article.pk else {}),
         }
         return super().render_change_form(request, context, *args, **options)
 

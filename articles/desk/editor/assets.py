@@ -17,7 +17,7 @@ from articles.models import Article
 from headline.content_security import nonce_for
 from scheduling.services import read_database_clock
 
-MODULES = ("toolbar", "preserved", "embeds", "images", "config", "autosave")
+MODULES = ("toolbar", "preserved", "embeds", "images", "notes", "config", "autosave")
 """Modules in the import map, by file name."""
 
 ENTRY_POINTS = ("main", "counts", "presence", "preview", "time_hints")

@@ -8,9 +8,10 @@ import {
 import { Attributes, Heading, PreservedBlock, PreservedInline, Table } from "articles/editor/preserved";
 import { Embed } from "articles/editor/embeds";
 import { Figure } from "articles/editor/images";
+import { Notes } from "articles/editor/notes";
 import { Toolbar } from "articles/editor/toolbar";
 
-const GROUPS = ["text", "headings", "marks", "link", "lists", "quotes", "media", "table", "history"];
+const GROUPS = ["text", "headings", "marks", "link", "lists", "quotes", "media", "table", "notes", "history"];
 
 const extensions = ({ texts, embeds }) => [
     Document, Paragraph, Text, HardBreak, Heading.configure({ levels: [2, 3, 4] }),
@@ -23,7 +24,7 @@ const extensions = ({ texts, embeds }) => [
     PreservedBlock.configure({ texts }), PreservedInline, Attributes,
     Dropcursor, Gapcursor, TrailingNode, History,
     Menu.configure({ groups: GROUPS.map((group) => ({ group })) }),
-    Toolbar.configure({ texts }),
+    Toolbar.configure({ texts }), Notes,
 ];
 
 const name = (editor, textarea, texts) => {
