@@ -30,6 +30,7 @@ Kind = Notification.Kind
 F = TypeVar("F", bound=Callable[..., Any])
 
 BADGES = {
+    Kind.SUBMITTED: "info",
     Kind.REJECTED: "warning",
     Kind.APPROVED: "primary",
     Kind.PUBLISHED: "success",
@@ -165,7 +166,8 @@ class NotificationAdmin(ModelAdmin):
         if notification.article_id is None:
             self.message_user(request, gettext("The object of this notification has been deleted."), messages.WARNING)
             return redirect("admin:articles_notification_changelist")
-        address = reverse("admin:articles_article_change", args=[notification.article_id])
+        name = "queuedarticle" if notification.kind == Kind.SUBMITTED else "article"
+        address = reverse(f"admin:articles_{name}_change", args=[notification.article_id])
         return redirect(f"{address}#notes" if notification.is_about_note else address)
 
     def has_module_permission(self, request: HttpRequest) -> bool:

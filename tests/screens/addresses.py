@@ -19,6 +19,7 @@ Status = Article.Status
 
 LISTS = {
     "articles": "articles_article",
+    "templates": "articles_articletemplate",
     "review-queue": "articles_queuedarticle",
     "images": "articles_image",
     "releases": "articles_release",
@@ -140,6 +141,8 @@ def _of_images() -> dict[str, str]:
 def _of_the_desk() -> dict[str, str]:
     question, going, done, approving = BulkAction.objects.order_by("-pk")[:4]
     return {
+        "monitoring": reverse("desk_monitoring"),
+        "monitoring-none": f"{reverse('desk_monitoring')}?q=nothing-is-called-so",
         "my-views": reverse("desk_views"),
         "many": reverse("desk_bulk_actions"),
         "many-approved": reverse("desk_bulk_action", args=[approving.pk]),

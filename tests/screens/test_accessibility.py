@@ -18,7 +18,7 @@ from tests.conftest import Site
 from tests.screens import addresses
 from tests.screens.newsroom import fill
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 MARK_ALIKE = Path(__file__).with_name("alike.js").read_text(encoding="utf-8")

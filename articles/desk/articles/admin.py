@@ -50,7 +50,8 @@ Status = Article.Status
 _SETTING = {"publish_at": Transition.SCHEDULE, "update_at": Transition.SCHEDULE_UPDATE}
 """The transition that setting each time stands for."""
 
-_OTHER_LINES = [name for name in LINES if name not in ("title", "summary")]
+_SHARED = ["search_title", "social_title", "social_summary"]
+_OTHER_LINES = [name for name in LINES if name not in ("title", "summary", *_SHARED)]
 
 
 @admin.register(Article)
@@ -95,6 +96,7 @@ class ArticleAdmin(  # type: ignore[misc]
             (_("Cover"), ["cover_mode", *(["cover"] if has_cover else [])]),
             (_("Times"), _settable_times(obj, request.user)),
             (_("Placement"), ["channel", "tags", "author", *_OTHER_LINES, "slug"]),
+            (_("Search and social"), _SHARED),
             (_("This revision"), ["note", "correction"] if obj and may_write else []),
         ]
         rows = _only_read(obj, request.user)

@@ -100,7 +100,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Article
         fields = "__all__"  # noqa: DJ007 (the screen names its fields; status and stamps are never among them)
-        widgets = {"summary": UnfoldAdminTextareaWidget({"rows": 3})}
+        widgets = {name: UnfoldAdminTextareaWidget({"rows": 3}) for name in ("summary", "social_summary")}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         if (article := options.get("instance")) is not None:

@@ -97,7 +97,12 @@ def _changes(values: Mapping[str, Iterable[Any]]) -> str:
     )
 
 
-_LEFT_OUT = frozenset({"link", "note", "limit", "scopes", "old", "new", "machine", "approved_by", "override"})
+_LEFT_OUT = frozenset(
+    (
+        *("link", "limit", "note", "scopes", "old", "new", "machine", "approved_by", "override"),
+        *("stage", "stage_name", "stages"),
+    )
+)
 """Keys not displayed: link keys, and values shown as the entry's change."""
 
 _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
@@ -105,6 +110,7 @@ _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "author": (_("author"), _users),
     "address": (_("IP address"), str),
     "changed": (_("changed"), _names),
+    "copy_of": (_("copy of article"), _article),
     "changes": (_("changed"), _changes),
     "due_at": (_("due"), _times),
     "given": (_("granted"), _listed),

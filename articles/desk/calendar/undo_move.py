@@ -85,7 +85,7 @@ def response_to(form: RescheduleForm, request: HttpRequest) -> Answer:
     try:
         if "now" in request.POST:
             return _do_now(subject, asked["seen"], request)
-        return _move(subject, asked["at"], asked["seen"], request)
+        return move_subject(subject, asked["at"], asked["seen"], request)
     except TimePast as refusal:
         return _past(subject, refusal, request.user)
     except ArticleError as refusal:
@@ -99,14 +99,15 @@ def undo(request: HttpRequest) -> Answer:
         return Answer(_("There is nothing to undo."), "nothing")
     old, new = datetime.fromisoformat(last["old"]), datetime.fromisoformat(last["new"])
     try:
-        return _move(subject_named(last["key"]), old, new, request)
+        return move_subject(subject_named(last["key"]), old, new, request)
     except ValidationError as error:
         return Answer(str(error.messages[0]), "gone")
     except ArticleError as refusal:
         return Answer(str(refusal), refusal.code)
 
 
-def _move(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
+def move_subject(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
+    """Move it, and remember that as the user's last move, for `undo`."""
     subject.move(to, seen=seen, by=request.user)
     request.session[LAST_MOVE] = {"key": subject.key, "old": seen.isoformat(), "new": to.isoformat()}
     words = {"title": subject.title, "time": format_time_exactly(to)}

@@ -28,7 +28,7 @@ def remove_kinds(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0025_stamps_and_unused_indexes'),
+        ('articles', '0028_review_stages'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='notification',
             name='kind',
-            field=models.CharField(choices=[('rejected', 'Rejected'), ('approved', 'Approved'), ('published', 'Published'), ('failed', 'Failed'), ('overdue', 'Overdue'), ('pulled_back', 'Approval revoked'), ('rolled_back', 'Rolled back'), ('mentioned', 'Mentioned'), ('noted', 'New note'), ('assigned', 'Assigned')], max_length=20, verbose_name='about'),
+            field=models.CharField(choices=[('submitted', 'Waiting for review'), ('rejected', 'Rejected'), ('approved', 'Approved'), ('published', 'Published'), ('failed', 'Failed'), ('overdue', 'Overdue'), ('pulled_back', 'Approval revoked'), ('rolled_back', 'Rolled back'), ('mentioned', 'Mentioned'), ('noted', 'New note'), ('assigned', 'Assigned')], max_length=20, verbose_name='about'),
         ),
         migrations.CreateModel(
             name='Note',
