@@ -85,7 +85,7 @@ const showPassages = () => {
 const drafts = () => Object.fromEntries(
     [...root.querySelectorAll("[data-note-draft]")]
         .filter((box) => box.querySelector("textarea").value.trim())
-        .flatMap((box) => [...box.querySelectorAll("[name]")].map(({ name, value }) => [name, value])),
+        .flatMap((box) => [...box.querySelectorAll("input, textarea")].map(({ name, value }) => [name, value])),
 );
 
 const storeDrafts = () => {
