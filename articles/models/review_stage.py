@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import Case, Exists, OuterRef, Value, When
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from articles.models.article import Article
 
@@ -27,10 +28,10 @@ class ReviewStage(models.Model):
     class Kind(models.TextChoices):
         """The stages that there may be, with their default names."""
 
-        FIRST = "first", _("First review")
-        SECOND = "second", _("Second review")
-        FINAL = "final", _("Final review")
-        PROOFREADING = "proofreading", _("Proofreading")
+        FIRST = "first", pgettext_lazy("review stage", "First review")
+        SECOND = "second", pgettext_lazy("review stage", "Second review")
+        FINAL = "final", pgettext_lazy("review stage", "Final review")
+        PROOFREADING = "proofreading", pgettext_lazy("review stage", "Proofreading")
 
     kind = models.CharField(_("stage"), max_length=12, choices=Kind.choices, primary_key=True)
     position = models.PositiveSmallIntegerField(_("position"), default=1)

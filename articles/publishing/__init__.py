@@ -47,7 +47,7 @@ from articles.publishing.publish import (
 from articles.publishing.reconcile import RECONCILE_WINDOW, cancel_all_tasks, reconcile_tasks, sync_tasks, sync_tasks_of
 from articles.publishing.rescan import reconcile_reviews, review_again, review_again_soon, review_submitted
 from articles.publishing.resolve import channels_named, tag_all, tags_named, users_named
-from articles.publishing.review_locks import release_soft_lock, soft_lock
+from articles.publishing.review_locks import leave_review, release_soft_lock, soft_lock
 from articles.publishing.revisions import (
     add_revisions,
     date_corrections,
@@ -133,6 +133,7 @@ __all__ = [
     "store_rejected_edit",
     "last_approved",
     "leave",
+    "leave_review",
     "lock",
     "make_preview_link",
     "mark_present",
