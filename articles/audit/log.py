@@ -38,11 +38,18 @@ ADD_USER, CHANGE_USER, DELETE_USER, CHANGE_PASSWORD = (*("add_user", "change_use
 INVITE_USER = "invite_user"
 ADD_GROUP, CHANGE_GROUP, DELETE_GROUP = "add_group", "change_group", "delete_group"
 ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
+ADD_NOTE, REPLY, EDIT_NOTE, DELETE_NOTE = "add_note", "reply", "edit_note", "delete_note"
+RESOLVE_NOTE, REOPEN_NOTE = "resolve_note", "reopen_note"
+ASSIGN = "assign"
 """The names of actions that are not transitions; a transition has its name in `articles.workflow`.
 
 `REVIEWED` is the end of a background review, `PASSED_STAGE` the approval at a review stage that is not the last,
 `PULLED_BACK` the revocation of an approval by changed words, `UNDONE` the undo of a transition.
 """
+
+
+ANNOTATING = (ADD_NOTE, REPLY, EDIT_NOTE, DELETE_NOTE, RESOLVE_NOTE, REOPEN_NOTE, ASSIGN)
+"""The actions that change neither the text nor the state of an article."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +171,12 @@ def record_many(
 ) -> None:
     """Write an entry for each article, given with its earlier state, in one statement for hundreds."""
     _store([entry(action, article, by=by, before=before, release=release) for article, before in changes])
+
+
+def record_annotation(action: str, article: Article, *, by: Actor | None, reason: str = "", **details: Any) -> None:
+    """Write an entry about one of `ANNOTATING`; it shows neither status nor time of the article."""
+    values = {"article_id": article.pk, "article_title": article.title, "reason": reason[:500], "details": details}
+    _store([stamped(action, by=by, **values)])
 
 
 def record_release(

@@ -16,6 +16,7 @@ from articles.models.cover import CoverMode
 from articles.models.drafts import Autosave, Presence
 from articles.models.image import MODERN, Image, ImageUse, as_id
 from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
+from articles.models.note import Note
 from articles.models.notification import Notification, NotificationPreference
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
@@ -61,6 +62,7 @@ __all__ = [
     "MAX_MEMBERS",
     "MODERN",
     "NewId",
+    "Note",
     "Notification",
     "NotificationPreference",
     "PendingChange",

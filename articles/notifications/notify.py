@@ -134,6 +134,14 @@ def notify_of_release(kind: Notification.Kind, release: Release, *, by: Any = No
     send([Message(kind, None, release.name, frozenset(concerned), release.reason, release_id=release.pk)])
 
 
+def notify_users(
+    kind: Notification.Kind, article: Article, users: Collection[int], *, by: Any, reason: str = ""
+) -> None:
+    """Notify these users, given by their ids, about an article, in the caller's transaction; `by` is left out."""
+    if others := frozenset(users) - {by.pk}:
+        send([Message(kind, article.pk, article.title, others, reason)])
+
+
 def send(messages: Iterable[Message]) -> None:
     """Write notifications and add their mail tasks by the users' preferences, in a few statements."""
     items = list(messages)

@@ -33,6 +33,7 @@ PAST: Mapping[str, str | Promise] = {
     "publish_at": gettext_lazy("This time is past; choose a later one, or publish now."),
     "unpublish_at": gettext_lazy("This time is past; to remove the article from the site now, unpublish it."),
     "embargo_until": gettext_lazy("This time is past; to end the embargo now, lift it."),
+    "due_at": gettext_lazy("This time is past; choose a later one for the owner."),
 }
 """The error for each time of an article that is past."""
 

@@ -19,7 +19,7 @@ from scheduling.services import read_database_clock
 
 MODULES = (
     *("config", "autosave", "workspace", "floating"),
-    *("toolbar", "bubble", "slash", "links", "preserved", "embeds", "images", "paste", "office"),
+    *("toolbar", "bubble", "slash", "links", "preserved", "embeds", "images", "notes", "paste", "office"),
 )
 """Modules that others import, by file name."""
 

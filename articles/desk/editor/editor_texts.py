@@ -25,6 +25,7 @@ EDITOR_TEXTS = {
     "horizontalRule": _("Horizontal line"),
     "figure": _("Image"),
     "link": _("Link"),
+    "note": _("Add note"),
     "unlink": _("Remove link"),
     "embed": _("Embed video"),
     "table": _("Table"),
