@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 _MAX_PAUSE = 1.0  # seconds between two rounds while the database is away
 _IDLE_PAUSE = 0.01  # seconds after a round that handled nothing
-_PRECISE_SLEEP = 0.002  # seconds before a task is due when the worker stops listening for wake-ups
+_AHEAD = 0.002  # seconds before a task is due when the worker stops listening for wake-ups and pops its hint
 _SWITCH_INTERVAL = 0.0005  # seconds the maintenance thread may keep the interpreter when the worker wants it
 _COLLECTING_TIME = 0.1  # seconds until the next task that allow for a collection
 _GARBAGE, _TOO_MUCH_GARBAGE = 2_000, 200_000  # new objects that are worth one, and that are not left any longer
@@ -75,13 +75,13 @@ class Worker:
         return self.total
 
     def _loop(self, stopping: threading.Event, deadline: float, beat: Callable[[], None] = lambda: None) -> None:
-        failures = 0
+        failures, due_ms = 0, None
         while not stopping.is_set() and time.monotonic() < deadline:
             beat()
             try:
-                clock.measure_if_stale()  # also detects in time that an idle connection has died
-                if not self.run_round():
-                    self.sleep_until_due(deadline)
+                if due_ms is None:
+                    clock.measure_if_stale()  # also detects in time that an idle connection has died
+                due_ms = None if self.run_round(due_ms) else self.sleep_until_due(deadline)
                 failures = 0
             except Exception as error:
                 log_failure(logger, "a round failed; its tasks are still pending, the worker continues", error)
@@ -126,8 +126,8 @@ class Worker:
         run_side_effects(self.at_least_once_types)
         return self.total
 
-    def run_round(self) -> bool:
-        """Run one round; True if hints were popped, so that there may be more."""
+    def run_round(self, due_ms: int | None = None) -> bool:
+        """Run one round; True if hints were popped, so that there may be more. `due_ms` is as in `run_once`."""
         began = clock.now()
         report = run_once(
             self.batch,
@@ -137,6 +137,7 @@ class Worker:
             breakers=self.breakers,
             beat=self.beat,
             busy_since=self.busy_since,
+            due_ms=due_ms,
         )
         self.busy_since = (self.busy_since or began) if report.popped else None
         self.total += report
@@ -151,22 +152,27 @@ class Worker:
             time.sleep(_IDLE_PAUSE)
         return report.popped > 0
 
-    def sleep_until_due(self, deadline: float = float("inf")) -> None:
-        """Sleep until the next due time that the queue knows of, `MAX_SLEEP` at most."""
+    def sleep_until_due(self, deadline: float = float("inf")) -> int | None:
+        """Sleep until shortly before the next due time that the queue knows of, `MAX_SLEEP` at most.
+
+        Returns the due time if it comes next.
+        """
         due_ms = self.total.next_due_ms
-        until_due = conf.MAX_SLEEP if due_ms is None else due_ms / 1000 - clock.timestamp()
-        seconds = min(until_due, conf.MAX_SLEEP, deadline - time.monotonic())
-        if seconds > _PRECISE_SLEEP:
-            self.queue.wait(seconds - _PRECISE_SLEEP, before_ms=due_ms)
-        elif seconds > 0:
-            time.sleep(seconds)
+        seconds = min(_until(due_ms) - _AHEAD, conf.MAX_SLEEP, deadline - time.monotonic())
+        if seconds > 0:
+            self.queue.wait(seconds, before_ms=due_ms)
+        return due_ms if 0 < _until(due_ms) < 2 * _AHEAD else None
 
     def _collect_garbage(self) -> None:
         """Collect while there is nothing to run for a while, or after many rounds."""
-        due_ms = self.total.next_due_ms
-        has_time = due_ms is None or due_ms / 1000 - clock.timestamp() > _COLLECTING_TIME
+        has_time = _until(self.total.next_due_ms) > _COLLECTING_TIME
         if has_time and gc.get_count()[0] > _GARBAGE or gc.get_count()[0] > _TOO_MUCH_GARBAGE:
             gc.collect()
+
+
+def _until(due_ms: int | None) -> float:
+    """Seconds until a due time, if there is one."""
+    return float("inf") if due_ms is None else due_ms / 1000 - clock.timestamp()
 
 
 def runnable(task_types: Collection[str]) -> frozenset[str]:

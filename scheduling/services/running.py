@@ -87,17 +87,23 @@ def run_once(
     breakers: Breakers | None = None,
     beat: Callable[[], None] = lambda: None,
     busy_since: datetime | None = None,
+    due_ms: int | None = None,
 ) -> RunReport:
     """Run one round and return its report. `task_types` limits it to some of the types that have a handler.
 
     `now_ms` is the database's time; the default is this process's corrected clock, which needs no query. Types whose
     breaker is open are left out. `beat` is called before each transaction. `busy_since` is when this worker was last
-    idle, if it has run tasks ever since. Raises when the connection is lost.
+    idle, if it has run tasks ever since. `due_ms` is a due time that comes within milliseconds: what is due until
+    then is popped now, and run then. Raises when the connection is lost.
     """
     queue, breakers = queue or get_queue(), breakers or Breakers()
     _uncount_attempts(breakers)
     types = registry.task_types() if task_types is None else registry.task_types() & set(task_types)
-    popped = queue.pop(breakers.closed(types), limit, now_ms=now_ms or int(clock.timestamp() * 1000))
+    popped = queue.pop(breakers.closed(types), limit, now_ms=due_ms or now_ms or int(clock.timestamp() * 1000))
+    if due_ms is not None:
+        clock.sleep_until(due_ms / 1000)
+        if not popped:
+            popped.next_due_ms = due_ms  # the database queue pops nothing before it is due
     report = RunReport(next_due_ms=popped.next_due_ms)
     for (task_type, _priority), ids in sorted(popped.ids.items(), key=_urgent_and_short_first):
         report.popped += len(ids)

@@ -30,7 +30,12 @@ def sent() -> Iterator[list[bytes]]:
     packets: list[bytes] = []
     connection.ensure_connection()
     query = connection.connection.query
-    connection.connection.query = lambda text: (packets.append(bytes(text)), query(text))[1]
+
+    def noted(text: bytes) -> None:
+        packets.append(bytes(text))
+        query(text)
+
+    connection.connection.query = noted
     yield packets
     connection.close()
 
@@ -38,7 +43,7 @@ def sent() -> Iterator[list[bytes]]:
 def run(sql: str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql)
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
 
 def write(sql: str) -> None:
