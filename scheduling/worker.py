@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 
 from django.db import connections
@@ -55,6 +55,7 @@ class Worker:
         self.beat: Callable[[], None] = lambda: None
         self.total = RunReport()
         self.busy_since: datetime | None = None  # the end of the last round without hints
+        self.has_backlog = threading.Event()  # the last round popped as many hints as it may
         self.idle_rounds = 0  # rounds in a row whose hints were all stale or whose rows were locked
 
     def run(
@@ -69,8 +70,11 @@ class Worker:
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.freeze()  # loaded modules stay, so no collection has to scan them (60 ms)
         gc.disable()  # garbage is collected when there is time, see `_collect_garbage`
-        maintenance = Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers)
-        with maintenance, SideEffects(self.at_least_once_types), self._waiting_types_in_thread(stopping, deadline):
+        with ExitStack() as stack:
+            stack.enter_context(Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers))
+            stack.enter_context(SideEffects(self.at_least_once_types))
+            for other in self._others():
+                stack.enter_context(self.in_thread(other, stopping, deadline))
             self._loop(stopping, deadline, beat)
         return self.total
 
@@ -89,21 +93,26 @@ class Worker:
                 failures += 1
                 stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))
 
-    @contextmanager
-    def _waiting_types_in_thread(self, stopping: threading.Event, deadline: float) -> Iterator[None]:
-        """Run the types that may wait for row locks in a thread of their own."""
+    def _others(self) -> Iterator[Worker]:
+        """Those in further threads: one for the types that may wait for row locks, one that helps with the rest."""
         waiting = self.task_types & registry.types_that_wait_for_locks()
-        if not waiting or waiting == self.task_types:
-            yield
-            return
-        other = Worker(task_types=waiting, batch=self.batch, queue=make_queue(conf.REDIS_URL))
+        if waiting and waiting != self.task_types:
+            self.task_types -= waiting
+            yield Worker(task_types=waiting, batch=self.batch, queue=make_queue(conf.REDIS_URL))
+        if self.task_types:
+            yield Helper(self)
+
+    @contextmanager
+    def in_thread(self, other: Worker, stopping: threading.Event, deadline: float = float("inf")) -> Iterator[None]:
+        """Let another worker run beside this one while the block lasts, which ends with `stopping` or the deadline."""
         other.breakers = self.breakers.for_thread()
-        self.task_types -= waiting
-        thread = threading.Thread(target=other._run_in_thread, args=[stopping, deadline], name="waiting", daemon=True)
+        name = "helper" if isinstance(other, Helper) else "waiting"
+        thread = threading.Thread(target=other._run_in_thread, args=[stopping, deadline], name=name, daemon=True)
         thread.start()
         try:
             yield
         finally:
+            self.has_backlog.set()  # wakes the helper, so that it ends
             thread.join()
             self.total += other.total
 
@@ -140,6 +149,8 @@ class Worker:
             due_ms=due_ms,
         )
         self.busy_since = (self.busy_since or began) if report.popped else None
+        if report.popped >= self.batch:
+            self.has_backlog.set()
         self.total += report
         self._collect_garbage()
         if report.handled:
@@ -168,6 +179,25 @@ class Worker:
         has_time = _until(self.total.next_due_ms) > _COLLECTING_TIME
         if has_time and gc.get_count()[0] > _GARBAGE or gc.get_count()[0] > _TOO_MUCH_GARBAGE:
             gc.collect()
+
+
+class Helper(Worker):
+    """Takes part in a worker's bursts, in another thread: while the database works for one, the other prepares."""
+
+    def __init__(self, worker: Worker) -> None:
+        super().__init__(task_types=worker.task_types, batch=worker.batch, queue=make_queue(conf.REDIS_URL))
+        self.has_backlog = worker.has_backlog
+        self._worker = worker
+
+    def run_round(self, due_ms: int | None = None) -> bool:
+        """Run one round if there is a backlog."""
+        self.busy_since = self.busy_since or self._worker.busy_since
+        return self.has_backlog.is_set() and super().run_round()
+
+    def sleep_until_due(self, deadline: float = float("inf")) -> None:
+        """Sleep until there is a backlog."""
+        self.has_backlog.clear()
+        self.has_backlog.wait(min(conf.MAX_SLEEP, max(deadline - time.monotonic(), 0.0)))
 
 
 def _until(due_ms: int | None) -> float:

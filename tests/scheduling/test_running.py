@@ -21,6 +21,7 @@ from scheduling.registry import Drop, Postpone
 from scheduling.services import add_tasks, cancel_task, read_database_clock, run_due, run_once, sweep
 from scheduling.services.retry import backoff
 from scheduling.services.running import Round
+from scheduling.worker import Helper, Worker
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
 Status = TaskInfoLog.Status
@@ -57,6 +58,19 @@ def test_a_hint_may_be_popped_shortly_before_its_task_runs_on_time(queue: DelayQ
     lateness = TaskInfoLog.objects.get().lateness
     assert lateness is not None
     assert lateness >= timedelta()
+
+
+def test_a_second_thread_takes_part_in_a_burst(mariadb: None, queue: DelayQueue, add: Add, notes: Notes) -> None:
+    for _ in range(3):
+        add(0)
+    stopping, both = threading.Event(), threading.Barrier(2, timeout=20)
+    worker = Worker(task_types=[TYPE], batch=1, queue=queue)
+    assert worker.run_round()
+    notes.fault = lambda tasks: (both.wait(), None)[1]
+    with worker.in_thread(Helper(worker), stopping):
+        assert worker.run_round()
+        stopping.set()
+    assert (worker.total.executed, TaskInfo.objects.count()) == (3, 0)
 
 
 def test_a_hint_that_is_popped_too_early_does_nothing_and_is_pushed_back(keys: Keys, add: Add, notes: Notes) -> None:
