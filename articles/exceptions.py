@@ -121,6 +121,13 @@ class RevisionChanged(ArticleError):
     message = _("This has been changed since you read it: read the newest revision before you decide.")
 
 
+class StageChanged(RevisionChanged):
+    """The text waits at another review stage than the one that was shown."""
+
+    code = "stage_changed"
+    message = _("The text waits at another review stage now.")
+
+
 class RevisionMissing(ArticleError):
     """An approval must name the revision that was read."""
 

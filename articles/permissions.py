@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Actor, contributor_ids
 from articles.exceptions import NotAllowed
-from articles.models import Article
+from articles.models import Article, ReviewProgress
 from articles.workflow import TRANSITIONS
 
 ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articles.review_article"
@@ -91,4 +91,24 @@ def _written_by_another(article: Article, by: Actor) -> Refusal | None:
     return None
 
 
-_RULES: Mapping[str, Rule] = {CHANGE: _own_draft, REVIEW: _written_by_another}
+def stage_refusal(progress: ReviewProgress, by: Actor) -> Refusal | None:
+    """Why `by` may not decide at the stage that a text waits at: its group, and a different person at each stage."""
+    stage = progress.stage
+    if by.pk in progress.approvals.values():
+        return _("You have approved this text already; a different person decides at “%(stage)s”.") % {
+            "stage": stage.label
+        }
+    if stage.group_id is not None and not by.groups.filter(pk=stage.group_id).exists():  # type: ignore[union-attr]
+        return _("It waits at “%(stage)s”, where only “%(group)s” decides.") % {
+            "stage": stage.label,
+            "group": stage.group,
+        }
+    return None
+
+
+def _may_decide(article: Article, by: Actor) -> Refusal | None:
+    """Why `by` may neither approve nor reject the text under review."""
+    return _written_by_another(article, by) or stage_refusal(ReviewProgress.of(article), by)
+
+
+_RULES: Mapping[str, Rule] = {CHANGE: _own_draft, REVIEW: _may_decide}

@@ -31,15 +31,17 @@ Source = AuditEntry.Source
 CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
 PUBLISHED, UNPUBLISHED, UPDATED = "published", "unpublished", "updated"
 REVIEWED, PULLED_BACK, UNDONE = "reviewed", "pulled_back", "undone"
+PASSED_STAGE = "passed_stage"
 ADD_WORDS, CHANGE_WORDS, DELETE_WORDS = "add_words", "change_words", "delete_words"
 LOGGED_IN, LOG_IN_FAILED, LOCKED_OUT = "logged_in", "log_in_failed", "locked_out"
 ADD_USER, CHANGE_USER, DELETE_USER, CHANGE_PASSWORD = (*("add_user", "change_user", "delete_user", "change_password"),)
+INVITE_USER = "invite_user"
 ADD_GROUP, CHANGE_GROUP, DELETE_GROUP = "add_group", "change_group", "delete_group"
 ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
 """The names of actions that are not transitions; a transition has its name in `articles.workflow`.
 
-`REVIEWED` is the end of a background review, `PULLED_BACK` the revocation of an approval by changed words, `UNDONE` the
-undo of a transition.
+`REVIEWED` is the end of a background review, `PASSED_STAGE` the approval at a review stage that is not the last,
+`PULLED_BACK` the revocation of an approval by changed words, `UNDONE` the undo of a transition.
 """
 
 
@@ -104,9 +106,10 @@ class StateSnapshot:
 
 @dataclass
 class Notes:
-    """What a service adds to its audit entry."""
+    """What a service adds to its audit entry; an `action` replaces the one it began with."""
 
     revision: int | None = None
+    action: str = ""
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -119,7 +122,8 @@ def recorded(action: str, article: Article, *, by: Actor | None, release: Releas
     before, notes = StateSnapshot.of(article), Notes()
     with unrecorded():
         yield notes
-    record(action, article=article, by=by, before=before, revision=notes.revision, release=release, **notes.details)
+    done, about = notes.action or action, {"revision": notes.revision, "release": release}
+    record(done, article=article, by=by, before=before, **about, **notes.details)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ Kind = Notification.Kind
 F = TypeVar("F", bound=Callable[..., Any])
 
 BADGES = {
+    Kind.SUBMITTED: "info",
     Kind.REJECTED: "warning",
     Kind.APPROVED: "primary",
     Kind.PUBLISHED: "success",
@@ -162,7 +163,8 @@ class NotificationAdmin(ModelAdmin):
         if notification.article_id is None:
             self.message_user(request, gettext("The object of this notification has been deleted."), messages.WARNING)
             return redirect("admin:articles_notification_changelist")
-        return redirect("admin:articles_article_change", notification.article_id)
+        name = "queuedarticle" if notification.kind == Kind.SUBMITTED else "article"
+        return redirect(f"admin:articles_{name}_change", notification.article_id)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_staff)

@@ -1,6 +1,7 @@
 """The models of the newsroom, one module each; `base` holds the mixins and query helpers they share."""
 
 from articles.models.article import AT_RISK_WITHIN, Article, ArticleQuerySet, due_at, not_over_at, over_at
+from articles.models.article_template import ArticleTemplate
 from articles.models.audit import AuditEntry, AuditQuerySet
 from articles.models.base.bulk_signals import rows_changed
 from articles.models.base.insert_select import NewId, insert_for_each, insert_statement
@@ -19,6 +20,7 @@ from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
 from articles.models.review import QueuedArticle, Review, ReviewPolicy, SoftLock
+from articles.models.review_stage import ReviewProgress, ReviewStage, StageApproval, approved_by, stage_under_review
 from articles.models.revision import CONTEXT_TIMES, Revision, context_of
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
@@ -35,6 +37,7 @@ __all__ = [
     "AT_RISK_WITHIN",
     "Article",
     "ArticleQuerySet",
+    "ArticleTemplate",
     "AuditEntry",
     "AuditQuerySet",
     "Autosave",
@@ -68,16 +71,20 @@ __all__ = [
     "ReleaseMember",
     "Review",
     "ReviewPolicy",
+    "ReviewProgress",
+    "ReviewStage",
     "Revision",
     "SavedView",
     "SearchEntry",
     "SensitiveWord",
     "SoftLock",
+    "StageApproval",
     "Tag",
     "Tagging",
     "Text",
     "Update",
     "WordListVersion",
+    "approved_by",
     "as_id",
     "context_of",
     "due_at",
@@ -90,5 +97,6 @@ __all__ = [
     "not_over_at",
     "over_at",
     "rows_changed",
+    "stage_under_review",
     "words_changed",
 ]

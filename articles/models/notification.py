@@ -36,6 +36,7 @@ class Notification(models.Model):
     class Kind(models.TextChoices):
         """The kinds of notifications."""
 
+        SUBMITTED = "submitted", _("Waiting for review")
         REJECTED = "rejected", _("Rejected")
         APPROVED = "approved", _("Approved")
         PUBLISHED = "published", _("Published")

@@ -10,6 +10,7 @@ from articles.notifications.notify import (
     remove_orphaned_notifications,
 )
 from articles.notifications.preferences import choose_language, speaking_to
+from articles.notifications.reviewers import notify_reviewers
 
 __all__ = [
     "choose_language",
@@ -18,6 +19,7 @@ __all__ = [
     "notify_of_entries",
     "notify_of_release",
     "notify_of_trouble",
+    "notify_reviewers",
     "remove_orphaned_notifications",
     "send_mail",
     "speaking_to",

@@ -28,9 +28,17 @@ IN_REVIEW = Article.Status.in_review()
 
 
 @retried
-def create(article: Article, *, by: Actor, tags: Collection[Tag] = ()) -> None:
+def create(
+    article: Article,
+    *,
+    by: Actor,
+    tags: Collection[Tag] = (),
+    written_by: Collection[int] = (),
+    copy_of: int | None = None,
+) -> None:
     """Store a new draft and its first revision.
 
+    `written_by` are the writers of its text besides `by`, and `copy_of` is the id of the article it is a copy of.
     Raises `NotAllowed`, `TooLong`, `InvalidSchedule`, and what `check_images` raises.
     """
     require("articles.add_article", by)
@@ -48,7 +56,9 @@ def create(article: Article, *, by: Actor, tags: Collection[Tag] = ()) -> None:
     text = Text.of(article)
     check_images(text)
     article.holds(Revision.objects.add(article, text, author=by))
-    record(CREATE, article=article, by=by, before=StateSnapshot(), revision=article.revision)
+    details = {"written_by": sorted(written_by), "copy_of": copy_of}
+    given: dict[str, Any] = {name: value for name, value in details.items() if value}
+    record(CREATE, article=article, by=by, before=StateSnapshot(), revision=article.revision, **given)
 
 
 def edit(

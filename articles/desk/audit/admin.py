@@ -31,9 +31,11 @@ from articles.audit import (
     DELETE_WORDS,
     EDIT,
     IMPORT,
+    INVITE_USER,
     LOCKED_OUT,
     LOG_IN_FAILED,
     LOGGED_IN,
+    PASSED_STAGE,
     PUBLISHED,
     PULLED_BACK,
     REVIEWED,
@@ -50,7 +52,7 @@ from articles.models import Article, AuditEntry, Release
 from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
 from articles.releases import CREATED, JOINED, LEFT, RELEASED, TAKEN_BACK
 from articles.releases import FAILED as RELEASE_FAILED
-from articles.review import CHANGE_POLICY
+from articles.review import CHANGE_POLICY, CHANGE_STAGES
 from articles.text import format_time_briefly, format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
 
@@ -64,6 +66,7 @@ NAMES: Mapping[str, str | Promise] = {
     UNPUBLISHED: _("Unpublished on schedule"),
     UPDATED: _("Update published"),
     REVIEWED: _("Automatic review"),
+    PASSED_STAGE: _("Review stage passed"),
     PULLED_BACK: _("Approval revoked"),
     UNDONE: _("Undone"),
     LINK: _("Preview link created"),
@@ -78,6 +81,7 @@ NAMES: Mapping[str, str | Promise] = {
     LOG_IN_FAILED: _("Log-in failed"),
     LOCKED_OUT: _("Log-in locked"),
     ADD_USER: _("User added"),
+    INVITE_USER: _("Invitation sent"),
     CHANGE_USER: _("User changed"),
     DELETE_USER: _("User deleted"),
     CHANGE_PASSWORD: _("Password changed"),
@@ -87,6 +91,7 @@ NAMES: Mapping[str, str | Promise] = {
     ADD_TOKEN: _("API token added"),
     REVOKE_TOKEN: _("API token revoked"),
     CHANGE_POLICY: _("Review policy changed"),
+    CHANGE_STAGES: _("Review stages changed"),
     RENAME_TAG: _("Tag renamed"),
     DELETE_TAG: _("Tag deleted"),
     **{transition.value: TRANSITIONS[transition].label for transition in Transition},

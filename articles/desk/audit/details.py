@@ -97,13 +97,16 @@ def _changes(values: Mapping[str, Iterable[Any]]) -> str:
     )
 
 
-_LEFT_OUT = frozenset({"link", "limit", "scopes", "old", "new", "machine", "approved_by", "override"})
+_LEFT_OUT = frozenset(
+    ("link", "limit", "scopes", "old", "new", "machine", "approved_by", "override", "stage", "stage_name", "stages")
+)
 """Keys not displayed: link keys, and values shown as the entry's change."""
 
 _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "author": (_("author"), _users),
     "address": (_("IP address"), str),
     "changed": (_("changed"), _names),
+    "copy_of": (_("copy of article"), _article),
     "changes": (_("changed"), _changes),
     "given": (_("granted"), _listed),
     "owner": (_("acts as"), str),

@@ -1,16 +1,24 @@
-// Refreshes the dashboard every few seconds and when an item is due; counts down on the server clock. Replaces only
-// changed sections, and preserves focus, scroll and open tables.
+// Refreshes the dashboard or the board every few seconds and when an item is due; counts down on the server clock.
+// Replaces only changed sections, and preserves focus, scroll and open details. The content may have a version, which
+// the next request repeats: the response is 204 if nothing has changed.
 (() => {
     const INTERVAL = 5000;
     const AFTER_DUE = 400; // workers publish within milliseconds
-    const root = document.getElementById("dashboard");
+    const root = document.querySelector("[data-source]");
+    const region = document.querySelector("[data-live-region]");
+    const line = document.querySelector("[data-live-offline]");
     const text = root.dataset;
     const served = new Map();
     let offset = 0;
     let timer = null;
     let newest = null;
+    let version = "";
+    let isDueNow = false; // the clock changes what is shown, too
 
-    const setClock = (page) => { offset = Number(page.dataset.now) - Date.now(); };
+    const setClock = (page) => {
+        offset = Number(page.dataset.now) - Date.now();
+        version = page.dataset.version;
+    };
     const now = () => Date.now() + offset;
     const sections = (page) => [...page.querySelectorAll("[data-section]")];
     const two = (number) => String(number).padStart(2, "0");
@@ -33,12 +41,17 @@
                 clock.textContent = label;
                 isDue ||= left <= 0;
             }
-            clock.classList.toggle("dashboard-soon", left < 60000);
+            clock.classList.toggle("live-soon", left < 60000);
         }
-        if (isDue) schedule(AFTER_DUE);
+        if (!isDue) return;
+        isDueNow = true;
+        schedule(AFTER_DUE);
     };
 
-    const identity = (element) => element.getAttribute("href") || element.getAttribute("aria-label") || element.textContent;
+    const identity = (element) => {
+        const name = element.getAttribute("href") || element.getAttribute("aria-label") || element.textContent;
+        return `${element.closest("[data-key]")?.dataset.key} ${name}`;
+    };
 
     const replace = (old, next) => {
         const focused = old.contains(document.activeElement) ? document.activeElement : null;
@@ -55,7 +68,7 @@
     const announce = () => {
         const latest = root.querySelector("[data-published]");
         if (latest && newest !== null && latest.dataset.published !== newest) {
-            document.getElementById("dashboard-live-region").textContent = `${text.live} ${latest.querySelector("a").textContent}`;
+            region.textContent = `${text.live} ${latest.querySelector("a").textContent}`;
         }
         newest = latest ? latest.dataset.published : "";
     };
@@ -71,7 +84,7 @@
         served.clear();
         remember(page);
         if (!same) {
-            replace(root.querySelector(".dashboard"), page);
+            replace(root.firstElementChild, page);
         } else {
             for (const section of sections(page)) {
                 if (markup(section) !== before.get(section.id)) replace(here.get(section.id), section);
@@ -79,9 +92,17 @@
         }
     };
 
+    const source = () => {
+        const address = new URL(text.source, location.href);
+        if (version && !isDueNow) address.searchParams.set("seen", version);
+        return address;
+    };
+
     const refresh = async () => {
-        const response = await fetch(text.source, { cache: "no-store", redirect: "error" });
+        const response = await fetch(source(), { cache: "no-store", redirect: "error" });
         if (!response.ok) throw new Error(response.status);
+        isDueNow = false;
+        if (response.status === 204) return;
         const template = document.createElement("template");
         template.innerHTML = await response.text();
         setClock(template.content.firstElementChild);
@@ -91,7 +112,6 @@
     };
 
     const setOffline = (isOffline) => {
-        const line = document.getElementById("dashboard-offline");
         line.hidden = !isOffline;
         line.textContent = isOffline ? text.lost : "";
     };
@@ -113,7 +133,7 @@
         timer = setTimeout(run, pause);
     };
 
-    setClock(root.querySelector(".dashboard"));
+    setClock(root.firstElementChild);
     remember(root);
     updateClocks();
     announce();
