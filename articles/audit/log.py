@@ -20,8 +20,8 @@ from django.db.models import F, Value
 from django.db.models.expressions import Combinable
 
 from articles.events import DueRecorded, EntriesRecorded, emit
-from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, insert_for_each
-from scheduling.services import among, database_now, insert_rows
+from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, insert_for_each, insert_statement
+from scheduling.services import Statement, among, database_now, insert_rows, write_for
 
 Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser
 """A user, of Django's model or a project's own with permissions."""
@@ -197,12 +197,17 @@ def record_due(action: str, article_ids: Collection[int], *, becoming: Article.S
 
     Called before their status changes to `becoming`, or after their text has changed.
     """
-    insert_for_each(
+    write_for(_entries_of_due, article_ids, action, _context.get().source, becoming)
+    emit(DueRecorded(action, article_ids))
+
+
+def _entries_of_due(ids: Collection[int], action: str, source: Source, becoming: Article.Status | None) -> Statement:
+    return insert_statement(
         AuditEntry,
-        Article.objects.filter(pk__in=among(article_ids)).order_by("pk"),
+        Article.objects.filter(pk__in=among(ids)).order_by("pk"),
         at=database_now(),
         action=Value(action),
-        source=Value(_context.get().source),
+        source=Value(source),
         user_name=Value(""),
         article_id=F("pk"),
         article_title=F("title"),
@@ -214,7 +219,6 @@ def record_due(action: str, article_ids: Collection[int], *, becoming: Article.S
         reason=Value(""),
         details=Value("{}"),
     )
-    emit(DueRecorded(action, article_ids))
 
 
 def record_times(action: str, article_ids: Collection[int], *, new_time: Combinable, by: Actor) -> None:
@@ -224,7 +228,7 @@ def record_times(action: str, article_ids: Collection[int], *, new_time: Combina
     """
     insert_for_each(
         AuditEntry,
-        Article.objects.filter(pk__in=article_ids).order_by("pk"),
+        Article.objects.filter(pk__in=among(article_ids)).order_by("pk"),
         at=database_now(),
         action=Value(action),
         source=Value(_context.get().source),

@@ -88,6 +88,7 @@ SCREEN_TEXTS = {
     "key_save": _("Save"),
     "key_primary": _("The main action above the text"),
     "key_preview": _("Preview"),
+    "key_palette": _("Search and commands; in the text, a link"),
     "key_toolbar": _("From the text to the formatting buttons"),
     "key_help": _("This list, outside of text fields"),
     "removeChoice": _("Remove {name}"),
