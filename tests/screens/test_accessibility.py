@@ -39,7 +39,7 @@ NO_ADVANCE = """
         String(address).includes("/advance/") ? Promise.reject(new TypeError("not here")) : send(address, ...rest);
 """
 
-WEIGHT, EDITOR_WEIGHT = 1_200_000, 3_500_000
+WEIGHT = 1_200_000
 """The most bytes of a page with all that it loads, uncompressed."""
 
 PARTS = 3
@@ -107,8 +107,7 @@ def weight_error(page: Page) -> list[str]:
     """That the page and what it has loaded is too large, uncompressed, if it is."""
     weight = page.evaluate("""() => performance.getEntriesByType("navigation")
         .concat(performance.getEntriesByType("resource")).reduce((sum, entry) => sum + entry.decodedBodySize, 0)""")
-    most = EDITOR_WEIGHT if page.locator("#article_form").count() else WEIGHT
-    return [f"weighs {weight:,} bytes"] if weight > most else []
+    return [f"weighs {weight:,} bytes"] if weight > WEIGHT else []
 
 
 def all_faults(

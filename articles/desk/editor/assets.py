@@ -22,7 +22,10 @@ MODULES = (
 )
 """Modules that others import, by file name."""
 
-ENTRY_POINTS = ("main", "counts", "presence", "preview", "time_hints", "workspace", "choose", "checks", "sheet")
+ENTRY_POINTS = (
+    *("main", "counts", "presence", "preview", "time_hints", "workspace", "choose", "checks", "sheet"),
+    "shared_previews",
+)
 """Scripts loaded by the page."""
 
 
