@@ -108,6 +108,7 @@ def _of_an_article() -> dict[str, str]:
         "article-revision": reverse("admin:articles_article_revision", args=[newer.pk, number]),
         "article-history": reverse("admin:articles_article_history", args=[newer.pk]),
         "article-links": reverse("admin:articles_article_links", args=[newer.pk]),
+        "article-notes": reverse("admin:articles_article_notes", args=[waiting.pk]),
         "article-preview": reverse("admin:articles_article_preview", args=[newer.pk]),
         "article-delete": reverse("admin:articles_article_delete", args=[waiting.pk]),
         "articles-none": f"{reverse('admin:articles_article_changelist')}?q=nothing-is-called-so",

@@ -27,6 +27,7 @@ from articles.desk.editor.panel import COVER_FIELDS, PUBLISH_FIELDS, Screen, sec
 from articles.desk.editor.preview import PreviewScreens
 from articles.desk.editor.sheet import PublishSheet
 from articles.desk.editor.time_hints import TimingScreens
+from articles.desk.notes.screens import NoteScreens
 from articles.desk.parse_int import whole_number
 from articles.desk.readonly_form import READING, Row, author_shown
 from articles.desk.transitions import (
@@ -64,6 +65,7 @@ class ArticleAdmin(
     TimingScreens,
     ChecksScreens,
     PublishSheet,
+    NoteScreens,
 ):  # type: ignore[misc]
     """The article list and form."""
 

@@ -109,3 +109,6 @@ def _copying(card: Card, by: Actor) -> Iterator[Item]:
     if card.article is not None and allows(ADD, by):
         address = reverse("admin:articles_article_duplicate", args=[card.article.pk])
         yield Item(_("Duplicate"), "content_copy", address, is_post=True)
+    if card.article is not None and allows("articles.add_articletemplate", by):
+        address = f"{reverse('admin:articles_articletemplate_add')}?article={card.article.pk}"
+        yield Item(_("Save as template"), "draft", address)

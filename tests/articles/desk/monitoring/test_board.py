@@ -180,6 +180,15 @@ def test_writes_are_checked_on_the_server() -> None:
         assert author.post(address).status_code == HTTPStatus.NOT_FOUND
 
 
+def test_a_release_is_not_named_to_users_who_may_not_see_it() -> None:
+    release = make_release(make_article(status=APPROVED), by=make_editor(), name="Secret")
+    releases.schedule_release(release, publish_at=soon(hours=1), by=User.objects.get())
+    reader = opened_by(make_user("reader", "view_article"))
+    assert "Secret" not in reader.get(BOARD).text
+    page = reader.post(f"{BOARD}release:{release.pk}/later/", {"seen": soon().isoformat()}, follow=True)
+    assert "Secret" not in page.text
+
+
 def test_an_unchanged_board_is_not_sent_again(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     make_article("Draft")
     monkeypatch.setattr("articles.desk.monitoring.lanes.CLOCK_STEP", 10**9)
@@ -211,3 +220,15 @@ def test_the_board_costs_the_same_statements_for_any_number_of_articles(
         desk.get(BOARD)
     with django_assert_max_num_queries(20):
         desk.get(f"{BOARD}content/")
+
+
+def test_the_board_shows_who_has_to_finish_an_article_and_by_when(desk: Client) -> None:
+    rita = make_member(Role.AUTHOR, "rita")
+    make_article("Owned", owner=rita, due_at=soon(hours=-1))
+    make_article("Other", due_at=soon(hours=1))
+    make_article("Approved", owner=rita, due_at=soon(hours=-1), status=APPROVED)
+    cards = {card.title: card for lane in desk.get(BOARD).context["lanes"] for card, _menu in lane["cards"]}
+    assert {title: (card.assignment.partition("due")[0], card.is_late) for title, card in cards.items()} == {
+        "Owned": ("Owner: rita · ", True), "Other": ("", False), "Approved": ("", False),
+    }  # fmt: skip
+    assert columns(opened_by(rita), "?author=me")["drafts"] == ["Owned"]
