@@ -16,7 +16,7 @@ from django.utils.dateparse import parse_duration
 
 from articles import images, releases
 from articles.demo.images import painted
-from articles.models import Article, Channel, CoverMode, Image, Release
+from articles.models import Article, ArticleTemplate, Channel, CoverMode, Image, Release
 from articles.publishing import pin_all, tags_named
 from scheduling.services import lock_by_ids, retried
 
@@ -72,6 +72,8 @@ def found(*, now: datetime, password: str) -> None:
     start = now.replace(microsecond=0)
     for text in source["articles"]:
         _article(text, channels[text["channel"]], users[text["author"]], images, start)
+    for template in source["templates"]:
+        _template(channels[template.pop("channel")], **template)
     for release in source["releases"]:
         _release(release, users[release["by"]], start)
 
@@ -109,6 +111,11 @@ def _source() -> dict[str, Any]:
 def _channel(position: int, *, name: str, slug: str, description: str) -> Channel:
     values = {"slug": slug, "description": description, "position": position}
     return Channel.objects.get_or_create(name=name, defaults=values)[0]
+
+
+def _template(channel: Channel, *, name: str, tags: list[str], **text: str) -> None:
+    template, _is_new = ArticleTemplate.objects.get_or_create(channel=channel, name=name, defaults=text)
+    template.tags.set(tags_named(tags).values())
 
 
 def _user(member: Member, hashed: str) -> User:

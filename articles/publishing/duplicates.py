@@ -28,8 +28,8 @@ def duplicate(article: Article, *, by: Actor) -> Article:
         lock(article)
         revision = newest(article)
         values = {**revision.text.columns, "slug": "", "title": _title_of_copy(revision.title)}
-        if not Channel.objects.enabled().filter(pk=revision.text.channel_id).exists():
-            values["channel_id"] = None
+        channel = Channel.objects.enabled().filter(pk=revision.text.channel_id or 0).first()
+        values["channel_id"] = channel and channel.pk
         copy = Article(**values, author_id=by.pk)
         tags = tags_named(revision.tags).values()
         create(copy, by=by, tags=list(tags), written_by=writers(article, revision), copy_of=article.pk)

@@ -57,7 +57,7 @@ def create(
     check_images(text)
     article.holds(Revision.objects.add(article, text, author=by))
     details = {"written_by": sorted(written_by), "copy_of": copy_of}
-    given = {name: value for name, value in details.items() if value}
+    given: dict[str, Any] = {name: value for name, value in details.items() if value}
     record(CREATE, article=article, by=by, before=StateSnapshot(), revision=article.revision, **given)
 
 

@@ -182,6 +182,7 @@ def _forms() -> dict[str, str]:
         "task": _change("scheduling_taskinfo", TaskInfo.objects.order_by("pk")[0].pk),
         "task-record": _change("scheduling_taskinfolog", TaskInfoLog.objects.order_by("-pk")[0].pk),
         "user": _change("auth_user", user),
+        "user-invited": _change("auth_user", User.objects.get(username="wren@example.org").pk),
         "user-new": reverse("admin:auth_user_add"),
         "user-password": reverse("admin:auth_user_password_change", args=[user]),
         "user-delete": reverse("admin:auth_user_delete", args=[user]),

@@ -39,6 +39,9 @@ NO_ADVANCE = """
         String(address).includes("/advance/") ? Promise.reject(new TypeError("not here")) : send(address, ...rest);
 """
 
+WEIGHT, EDITOR_WEIGHT = 1_200_000, 3_500_000
+"""The most bytes of a page with all that it loads, uncompressed."""
+
 PARTS = 3
 """In which the screens of the desk are looked at, beside each other."""
 
@@ -100,6 +103,14 @@ def record_errors(page: Page) -> list[str]:
     return errors
 
 
+def weight_error(page: Page) -> list[str]:
+    """That the page and what it has loaded is too large, uncompressed, if it is."""
+    weight = page.evaluate("""() => performance.getEntriesByType("navigation")
+        .concat(performance.getEntriesByType("resource")).reduce((sum, entry) => sum + entry.decodedBodySize, 0)""")
+    most = EDITOR_WEIGHT if page.locator("#article_form").count() else WEIGHT
+    return [f"weighs {weight:,} bytes"] if weight > most else []
+
+
 def all_faults(
     context: BrowserContext, screens: Mapping[str, str], looks: Looks, *, gone: Container[str] = ()
 ) -> dict[str, list[str]]:
@@ -117,8 +128,8 @@ def all_faults(
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         if page.get_by_role("main").count() != 1:
             errors.append("there is not one main landmark")
-        if errors and name not in gone:
-            found[name] = [*errors]
+        if faulty := [*([] if name in gone else errors), *weight_error(page)]:
+            found[name] = faulty
     page.close()
     return found
 
@@ -157,6 +168,7 @@ def test_axe_finds_nothing_serious_in_answers_to_forms(context: BrowserContext, 
     let_in(context, fill())
     page, screens = context.new_page(), addresses.desk()
     page.goto(screens["article-published"])
+    page.get_by_label("More", exact=True).click()
     page.get_by_role("button", name="Unpublish…").click()
     page.get_by_role("heading", name="Unpublish:").wait_for()
     found = faults_here(page, "confirmation", looks)

@@ -102,11 +102,16 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
         shown: QuerySet[Any] = rows.defer("body", *texts).annotate(asked_at=database_now())
         return shown
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """With what an empty view says, if it is one of `EMPTY_VIEWS`."""
+        changelist = super().get_changelist_instance(request)
+        changelist.nothing_found = EMPTY_VIEWS.get(plain_query(request.GET))  # type: ignore[attr-defined]
+        return changelist
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """The list with its saved views."""
         batch = recent(request)
         above = {**tabs(request), "recent_bulk_action": batch, "recent_title": batch and title_of(batch)}
-        above["nothing_found"] = EMPTY_VIEWS.get(plain_query(request.GET))
         return super().changelist_view(request, {**above, **(extra_context or {})})
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:

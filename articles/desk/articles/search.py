@@ -19,7 +19,7 @@ from articles.text import plain_text
 SEARCHED = 20_000
 """Most recently changed articles in which each search looks for any part of a word."""
 
-BODIES = 2_000
+BODIES = 1_000
 """Most recently changed texts that are not indexed, whose bodies are searched for any part of a word."""
 
 MOST_FOUND = 200

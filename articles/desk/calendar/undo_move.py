@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from articles.desk.articles.forms import VersionField
 from articles.desk.calendar.subjects import Subject, subject_named
 from articles.desk.time_field import ZonedTimeField, two_times
-from articles.exceptions import ArticleError, TimePast
+from articles.exceptions import ArticleError, NotAllowed, TimePast
 from articles.publishing import Actor
 from articles.text import format_time_exactly
 
@@ -108,13 +108,21 @@ def undo(request: HttpRequest) -> Answer:
 
 def move_subject(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
     """Move it, and remember that as the user's last move, for `undo`."""
+    _require_sight(subject, request)
     subject.move(to, seen=seen, by=request.user)
     request.session[LAST_MOVE] = {"key": subject.key, "old": seen.isoformat(), "new": to.isoformat()}
     words = {"title": subject.title, "time": format_time_exactly(to)}
     return Answer(_("“%(title)s” is rescheduled to %(time)s.") % words)
 
 
+def _require_sight(subject: Subject, request: HttpRequest) -> None:
+    """Raise `NotAllowed` before an error names what the user may not see."""
+    if not subject.may_be_seen(request.user):
+        raise NotAllowed
+
+
 def _do_now(subject: Subject, seen: datetime, request: HttpRequest) -> Answer:
+    _require_sight(subject, request)
     subject.do_now(seen=seen, by=request.user)
     request.session.pop(LAST_MOVE, None)
     return Answer(_("“%(title)s” is published.") % {"title": subject.title})

@@ -7,7 +7,6 @@ from typing import Any, cast
 from django.forms import Media as PlainMedia
 from django.forms.widgets import Script
 from django.http import HttpRequest
-from django_prose_editor.widgets import prose_editor_admin_media
 from js_asset import ImportMap, Media
 
 from articles.desk.editor.autosave import AUTOSAVE_INTERVAL, script_urls, window_of
@@ -17,24 +16,28 @@ from articles.models import Article
 from headline.content_security import nonce_for
 from scheduling.services import read_database_clock
 
-MODULES = ("toolbar", "preserved", "embeds", "images", "config", "autosave")
-"""Modules in the import map, by file name."""
+MODULES = (
+    *("config", "autosave", "workspace", "floating"),
+    *("toolbar", "bubble", "slash", "links", "preserved", "embeds", "images", "paste", "office"),
+)
+"""Modules that others import, by file name."""
 
-ENTRY_POINTS = ("main", "counts", "presence", "preview", "time_hints")
+ENTRY_POINTS = ("main", "counts", "presence", "preview", "time_hints", "workspace", "choose", "checks", "sheet")
 """Scripts loaded by the page."""
 
 
 def writing_media() -> PlainMedia:
-    """Files of the rich-text editor and our own, and the import map of our modules."""
-    own = Media(
-        importmap=ImportMap({f"articles/editor/{name}": f"articles/editor/{name}.js" for name in MODULES}),
-        css={"all": ["articles/editor/editor.css"]},
+    """Files of the rich-text editor without its icon font, our own files, and the import map."""
+    modules = {f"articles/editor/{name}": f"articles/editor/{name}.js" for name in MODULES}
+    media = Media(
+        importmap=ImportMap({"django-prose-editor/editor": "django_prose_editor/editor.js", **modules}),
+        css={"all": ["django_prose_editor/editor.css", "articles/editor/editor.css"]},
         js=[
             Script("articles/editor/gettext.js"),
             *(Script(f"articles/editor/{name}.js", type="module") for name in ENTRY_POINTS),
         ],
     )
-    return cast(PlainMedia, prose_editor_admin_media + own)
+    return cast(PlainMedia, media)
 
 
 def with_nonce(media: PlainMedia, request: HttpRequest) -> PlainMedia:

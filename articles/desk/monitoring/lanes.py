@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Count, QuerySet
 
@@ -16,7 +17,7 @@ from articles.publishing import Actor
 
 Status = Article.Status
 
-SHOWN = 25
+SHOWN = 20
 """Cards of a column."""
 
 SHOWN_UNTIMED = 5
@@ -24,6 +25,9 @@ SHOWN_UNTIMED = 5
 
 RECENT = timedelta(days=7)
 """How long an article that went live stays on the board."""
+
+RECENTLY_CHANGED = 200
+"""The latest changes, whose drafts are shown however old they are."""
 
 CLOCK_STEP = 15
 """Seconds after which the board is read again though nothing was changed."""
@@ -46,7 +50,7 @@ class Lane:
 
     @property
     def count(self) -> str:
-        """Their number; "25+" if there are more."""
+        """Their number; "20+" if there are more."""
         return f"{SHOWN}+" if len(self.cards) > SHOWN else str(len(self.cards))
 
 
@@ -84,23 +88,27 @@ def _articles(filters: Filters, by: Actor, now: datetime) -> QuerySet[Article]:
 
 
 def _heads(rows: QuerySet[Article], now: datetime) -> Iterator[QuerySet[Article]]:
-    """One query per status, because indexes are sorted within a status only."""
+    """Each reads the head of an index, one query per status, because the index is sorted within a status only."""
     most = SHOWN + 1
+    latest = Article.objects.order_by("-updated_at", "-pk").values("pk")[:RECENTLY_CHANGED]
+    yield rows.filter(status__in=Status.unapproved(), pk__in=in_any(latest))
     for status in (Status.DRAFT, Status.REJECTED):
-        yield rows.filter(status=status).order_by("-updated_at", "-pk")[:most]
+        yield rows.filter(status=status, publish_at__isnull=True).order_by("-pk")[:most]
+        yield rows.filter(status=status, publish_at__gt=now - RECENT).order_by("publish_at", "pk")[:most]
     for status in Status.in_review():
-        yield rows.filter(status=status).order_by("updated_at", "pk")[:most]
+        yield rows.filter(status=status, publish_at__isnull=True).order_by("pk")[:most]
+        yield rows.filter(status=status, publish_at__isnull=False).order_by("publish_at", "pk")[:most]
     for status in Status.waiting():
         waiting = rows.filter(status=status)
         yield waiting.filter(publish_at__gt=now).order_by("publish_at", "pk")[:most]
         yield waiting.filter(publish_at__lte=now).order_by("-publish_at", "-pk")[:most]
         untimed = waiting.filter(publish_at__isnull=True).exclude(pk__in=_in_scheduled_releases())
-        yield untimed.order_by("-updated_at", "-pk")[: SHOWN_UNTIMED + 1]
+        yield untimed.order_by("-pk")[: SHOWN_UNTIMED + 1]
     recent = rows.filter(status=Status.PUBLISHED, publish_at__gt=now - RECENT, publish_at__lte=now)
     yield recent.order_by("-publish_at", "-pk")[:most]
 
 
-def _in_scheduled_releases() -> QuerySet[ReleaseMember]:
+def _in_scheduled_releases() -> QuerySet[ReleaseMember, Any]:
     """They go live with their release, which is on the board itself."""
     members = ReleaseMember.objects.filter(holds=True, release__status=Release.Status.SCHEDULED)
     return members.filter(article__isnull=False).values("article")

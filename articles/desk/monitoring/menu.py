@@ -59,7 +59,7 @@ def _moving(card: Card, by: Actor, back: str) -> Iterator[Item]:
     later = reverse("desk_monitoring_later", args=[card.key])
     yield Item(_("+1 hour"), "more_time", later, is_post=True, seen=card.seen.isoformat())
     asked = urlencode({"key": card.key, "back": back})
-    yield Item(f"{_('Reschedule')}…", "update", f"{reverse('calendar-move')}?{asked}")
+    yield Item(_("Reschedule…"), "update", f"{reverse('calendar-move')}?{asked}")
 
 
 def _may_move(card: Card, by: Actor) -> bool:
@@ -109,3 +109,6 @@ def _copying(card: Card, by: Actor) -> Iterator[Item]:
     if card.article is not None and allows(ADD, by):
         address = reverse("admin:articles_article_duplicate", args=[card.article.pk])
         yield Item(_("Duplicate"), "content_copy", address, is_post=True)
+    if card.article is not None and allows("articles.add_articletemplate", by):
+        address = f"{reverse('admin:articles_articletemplate_add')}?article={card.article.pk}"
+        yield Item(_("Save as template"), "draft", address)

@@ -41,7 +41,7 @@ def releases(request: HttpRequest, text: str) -> Iterator[SearchResult]:
         return
     latest = Release.objects.order_by("-pk").values("pk")[:SEARCHED]
     for release in Release.objects.filter(_words("name", text), pk__in=in_any(latest)).order_by("-pk")[:MOST_OTHERS]:
-        about = f"{_('Release')} · {release.get_status_display()}"
+        about = " · ".join([_("Release"), release.get_status_display()])
         address = reverse("admin:articles_release_change", args=[release.pk])
         yield SearchResult(release.name, about, address, "package_2")
 

@@ -180,6 +180,15 @@ def test_writes_are_checked_on_the_server() -> None:
         assert author.post(address).status_code == HTTPStatus.NOT_FOUND
 
 
+def test_a_release_is_not_named_to_users_who_may_not_see_it() -> None:
+    release = make_release(make_article(status=APPROVED), by=make_editor(), name="Secret")
+    releases.schedule_release(release, publish_at=soon(hours=1), by=User.objects.get())
+    reader = opened_by(make_user("reader", "view_article"))
+    assert "Secret" not in reader.get(BOARD).text
+    page = reader.post(f"{BOARD}release:{release.pk}/later/", {"seen": soon().isoformat()}, follow=True)
+    assert "Secret" not in page.text
+
+
 def test_an_unchanged_board_is_not_sent_again(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     make_article("Draft")
     monkeypatch.setattr("articles.desk.monitoring.lanes.CLOCK_STEP", 10**9)
