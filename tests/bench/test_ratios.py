@@ -1,4 +1,4 @@
-"""The short form of the benchmarks: ratios of what runs in turn in one process, no times. `make bench-short`."""
+"""The short form of the benchmarks (`make bench-short`): ratios of calls that take turns in one process, no times."""
 
 from __future__ import annotations
 

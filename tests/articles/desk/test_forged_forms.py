@@ -1,4 +1,4 @@
-"""Whatever is sent to the desk, it answers: a forged form is refused, and nothing breaks."""
+"""Forged forms and parameters of admin pages are refused without server errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def desk(admin: User, article: Article) -> Client:
 
 
 def response(client: Client, method: str, address: str, data: dict[str, Any]) -> Any:
-    """What comes back; what it did is undone."""
+    """The response; its changes are rolled back."""
     with transaction.atomic():
         try:
             return getattr(client, method)(address, data)
@@ -58,7 +58,7 @@ def response(client: Client, method: str, address: str, data: dict[str, Any]) ->
 
 
 def forged(garbage: str, article: Article) -> Iterator[Sent]:
-    """One garbage in everything that takes a number, a time, a choice or a key."""
+    """Invalid values for everything that takes a number, a time, a choice or a key."""
     typed = {"title": "T", "slug": "t", "cover_mode": "auto"}
     form, release = f"{ARTICLES}{article.pk}/change/", f"{RELEASES}{article.memberships.get().release_id}"
     yield from (("post", f"{ARTICLES}add/", {**typed, name: garbage}) for name in ("channel", "tags"))
@@ -99,7 +99,6 @@ def test_a_forged_version_is_refused_and_what_was_typed_stays(desk: Client, arti
 @pytest.mark.parametrize("page", ["x", "0", "-1", "999", "1.5", *GARBAGE])
 @pytest.mark.parametrize("more", ["", "&extended=1"])
 def test_a_page_of_the_search_that_is_not_there_is_no_fault_of_ours(desk: Client, page: str, more: str) -> None:
-    """S17"""
     response = desk.get(f"/admin/search/?s=article&page={page}{more}")
     assert (response.status_code, "open the first one again" in response.text) == (HTTPStatus.BAD_REQUEST, True)
     assert desk.get(f"/admin/search/?s=article&page=1{more}").status_code == HTTPStatus.OK
