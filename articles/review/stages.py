@@ -89,7 +89,8 @@ def at_own_stage(articles: QuerySet[Any], by: Actor) -> QuerySet[Any]:
     if len(own) == len(stages) == 1:
         return articles
     chosen = with_stage(articles, stages).filter(review_stage__in=[stage.kind for stage in own])
-    return chosen.exclude(approved_by(by.pk))
+    unapproved: QuerySet[Any] = chosen.exclude(approved_by(by.pk))
+    return unapproved
 
 
 def stages_of(by: Actor, stages: Sequence[ReviewStage]) -> list[ReviewStage]:
