@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, ClassVar
 
+from django.contrib.auth import get_user_model
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
@@ -25,6 +26,9 @@ class DeskFilterSerializer(ArticleFilterSerializer):
     """Filters of the newsroom's article list."""
 
     status = serializers.MultipleChoiceField(choices=Status.choices, required=False, help_text=_("May be repeated."))
+    owned = serializers.BooleanField(
+        required=False, help_text=_("Only articles that the signed-in user has to finish.")
+    )
     own = serializers.BooleanField(required=False, help_text=_("Only articles of the signed-in user."))
 
 
@@ -103,6 +107,11 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     )  # fmt: skip
     tags = serializers.SlugRelatedField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
     author = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
+    owner = serializers.SlugRelatedField[Any](
+        slug_field="username", queryset=get_user_model()._default_manager.all(), allow_null=True, required=False,
+        help_text=_("The username of who has to finish it. Readers never see it."),
+    )  # fmt: skip
+    due_at = InstantField(allow_null=True, required=False, help_text=_("When the owner has to be ready."))
     publish_at = InstantField(allow_null=True, required=False)
     unpublish_at = InstantField(allow_null=True, required=False)
     embargo_until = InstantField(allow_null=True, required=False)
@@ -128,9 +137,9 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", *Text.FIELDS, "author", "status", "status_reason", "publish_at", "unpublish_at", "embargo_until",
-            "published_at", "created_at", "updated_at", "revision", "retraction_notice", "pending_update", "reviewer",
-            "stage", "seen", "note", "correction",
+            "id", *Text.FIELDS, "author", "owner", "due_at", "status", "status_reason", "publish_at", "unpublish_at",
+            "embargo_until", "published_at", "created_at", "updated_at", "revision", "retraction_notice",
+            "pending_update", "reviewer", "stage", "seen", "note", "correction",
         ]  # fmt: skip
         read_only_fields = ["status", "status_reason", "revision", "retraction_notice"]
         extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own
@@ -224,7 +233,7 @@ class RescheduledSerializer(serializers.Serializer[Any]):
 
 
 class ApprovalSerializer(Strict):
-    """The revision to approve, and the reason for overriding the four-eyes rule."""
+    """The revision to approve, and the reason for overriding the two-person rule."""
 
     revision = serializers.IntegerField(
         min_value=1,

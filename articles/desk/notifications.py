@@ -13,7 +13,7 @@ from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
@@ -38,6 +38,9 @@ BADGES = {
     Kind.OVERDUE: "danger",
     Kind.PULLED_BACK: "warning",
     Kind.ROLLED_BACK: "warning",
+    Kind.MENTIONED: "info",
+    Kind.NOTED: "default",
+    Kind.ASSIGNED: "info",
 }
 
 
@@ -59,7 +62,7 @@ class Boxes(forms.CheckboxSelectMultiple):
 
 
 class ChoiceForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Notification preferences: in app and by mail."""
+    """Notification preferences: in the admin and by mail."""
 
     desk = forms.MultipleChoiceField(label=_("In app"), choices=Kind.choices, required=False, widget=Boxes)
     mail = forms.MultipleChoiceField(label=_("By mail"), choices=Kind.choices, required=False, widget=Boxes)
@@ -164,7 +167,8 @@ class NotificationAdmin(ModelAdmin):
             self.message_user(request, gettext("The object of this notification has been deleted."), messages.WARNING)
             return redirect("admin:articles_notification_changelist")
         name = "queuedarticle" if notification.kind == Kind.SUBMITTED else "article"
-        return redirect(f"admin:articles_{name}_change", notification.article_id)
+        address = reverse(f"admin:articles_{name}_change", args=[notification.article_id])
+        return redirect(f"{address}#notes" if notification.is_about_note else address)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_staff)

@@ -4,8 +4,7 @@ from articles.models.article import AT_RISK_WITHIN, Article, ArticleQuerySet, du
 from articles.models.article_template import ArticleTemplate
 from articles.models.audit import AuditEntry, AuditQuerySet
 from articles.models.base.bulk_signals import rows_changed
-from articles.models.base.compiled_once import compiled_once
-from articles.models.base.insert_select import NewId, insert_for_each
+from articles.models.base.insert_select import NewId, insert_for_each, insert_statement
 from articles.models.base.limited_union import in_any
 from articles.models.bulk_action import BulkAction, BulkActionItem
 from articles.models.calendar_feed import CalendarFeed
@@ -16,6 +15,7 @@ from articles.models.cover import CoverMode
 from articles.models.drafts import Autosave, Presence
 from articles.models.image import MODERN, Image, ImageUse, as_id
 from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
+from articles.models.note import Note
 from articles.models.notification import Notification, NotificationPreference
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
@@ -61,6 +61,7 @@ __all__ = [
     "MAX_MEMBERS",
     "MODERN",
     "NewId",
+    "Note",
     "Notification",
     "NotificationPreference",
     "PendingChange",
@@ -89,9 +90,9 @@ __all__ = [
     "as_id",
     "context_of",
     "due_at",
-    "compiled_once",
     "in_any",
     "insert_for_each",
+    "insert_statement",
     "named",
     "named_among_all",
     "named_apart",

@@ -7,6 +7,7 @@ from articles.notifications.notify import (
     notify_authors_of_due,
     notify_of_entries,
     notify_of_release,
+    notify_users,
     remove_orphaned_notifications,
 )
 from articles.notifications.preferences import choose_language, speaking_to
@@ -20,6 +21,7 @@ __all__ = [
     "notify_of_release",
     "notify_of_trouble",
     "notify_reviewers",
+    "notify_users",
     "remove_orphaned_notifications",
     "send_mail",
     "speaking_to",

@@ -51,4 +51,5 @@ def _address(notification: Notification) -> str:
     name, subject = ("release", notification.release_id) if notification.release_id else (name, notification.article_id)
     if subject is None:
         return _("The article or release has been deleted.")
-    return f"{settings.SITE_URL}{reverse(f'admin:articles_{name}_change', args=[subject])}"
+    place = "#notes" if notification.is_about_note else ""
+    return f"{settings.SITE_URL}{reverse(f'admin:articles_{name}_change', args=[subject])}{place}"

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from articles.audit import PASSED_STAGE, UNDONE, Actor, StateSnapshot, recorded
+from articles.audit import ANNOTATING, PASSED_STAGE, UNDONE, Actor, StateSnapshot, recorded
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import ChangedSince, InvalidSchedule, NotAllowed, WrongState
 from articles.models import Article, AuditEntry, StageApproval
@@ -49,8 +49,13 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
 
 
 def latest_entries(article_ids: Collection[int]) -> dict[int, int]:
-    """The id of the newest audit entry of each article."""
-    entries = AuditEntry.objects.filter(article_id__in=article_ids).order_by().values_list("article_id")
+    """The id of the newest audit entry of each article, except about notes and assignments."""
+    entries = (
+        AuditEntry.objects.filter(article_id__in=article_ids)
+        .exclude(action__in=ANNOTATING)
+        .order_by()
+        .values_list("article_id")
+    )
     return dict(entries.annotate(newest=Max("id")))
 
 
@@ -68,7 +73,7 @@ def _undo_stage(article: Article, passed: AuditEntry, by: Actor) -> None:
 
 def _newest_entry(article: Article, entry: int) -> AuditEntry:
     """The newest audit entry of an article, if that is still `entry`; otherwise raises `ChangedSince`."""
-    newest = AuditEntry.objects.of(article).first()
+    newest = AuditEntry.objects.of(article).exclude(action__in=ANNOTATING).first()
     if (
         newest is None
         or newest.pk != entry

@@ -27,6 +27,7 @@ from articles.desk.editor.panel import COVER_FIELDS, PUBLISH_FIELDS, Screen, sec
 from articles.desk.editor.preview import PreviewScreens
 from articles.desk.editor.sheet import PublishSheet
 from articles.desk.editor.time_hints import TimingScreens
+from articles.desk.notes.screens import NoteScreens
 from articles.desk.parse_int import whole_number
 from articles.desk.readonly_form import READING, Row, author_shown
 from articles.desk.transitions import (
@@ -55,7 +56,7 @@ _TIME_FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
 
 
 @admin.register(Article)
-class ArticleAdmin(
+class ArticleAdmin(  # type: ignore[misc]
     ArticleList,
     ChoosingScreens,
     HistoryScreens,
@@ -64,7 +65,8 @@ class ArticleAdmin(
     TimingScreens,
     ChecksScreens,
     PublishSheet,
-):  # type: ignore[misc]
+    NoteScreens,
+):
     """The article list and form."""
 
     form = ArticleForm

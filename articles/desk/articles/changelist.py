@@ -71,11 +71,11 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
 
     nothing_yet = _("Write an article. It stays a draft until you submit it for review.")
     actions = [*BULK_ACTIONS, add_to_release]
-    list_display = ["headline", "badge", "goes_live", "channel", "writer", "changed"]
+    list_display = ["headline", "badge", "goes_live", "channel", "writer", "assigned", "changed"]
     list_filter = tuple(FILTERS)
     list_filter_submit = True
     list_before_template = "articles/desk/list_before.html"  # type: ignore[assignment]
-    list_select_related = ["channel", "author", "update__approved", "update__draft"]
+    list_select_related = ["channel", "author", "owner", "update__approved", "update__draft"]
     list_per_page = 50
     show_facets = ShowFacets.NEVER
     indexed_orders = ("updated_at", "publish_at")
@@ -159,6 +159,16 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
     def writer(self, article: Article) -> str:
         """The author's display name."""
         return named(article.author)
+
+    @admin.display(description=_("owner"), empty_value="—")
+    def assigned(self, article: Any) -> str | SafeString | None:
+        """The owner's display name and the due time, marked if it is past."""
+        parts = [named(article.owner)] if article.owner else []
+        if article.due_at:
+            parts.append(gettext("due %(time)s") % {"time": format_time_briefly(article.due_at)})
+        if not article.is_late_at(article.asked_at):
+            return " · ".join(parts) or None
+        return format_html('{} <strong class="desk-mark">{}</strong>', " · ".join(parts), gettext("overdue"))
 
     @admin.display(description=_("last modified"), ordering="updated_at")
     def changed(self, article: Article) -> str:

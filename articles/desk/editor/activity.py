@@ -11,7 +11,23 @@ from datetime import datetime
 
 from django.utils.functional import Promise
 
-from articles.audit import CREATE, EDIT, IMPORT, PUBLISHED, REVIEWED, SAVE, UNPUBLISHED, UPDATED
+from articles.audit import (
+    ADD_NOTE,
+    ASSIGN,
+    CREATE,
+    DELETE_NOTE,
+    EDIT,
+    EDIT_NOTE,
+    IMPORT,
+    PUBLISHED,
+    REOPEN_NOTE,
+    REPLY,
+    RESOLVE_NOTE,
+    REVIEWED,
+    SAVE,
+    UNPUBLISHED,
+    UPDATED,
+)
 from articles.desk.audit.admin import name_of
 from articles.desk.audit.details import details_of
 from articles.models import Article, AuditEntry
@@ -30,12 +46,22 @@ ICONS = {
     UNPUBLISHED: "visibility_off",
     UPDATED: "published_with_changes",
     REVIEWED: "rule",
+    ADD_NOTE: "add_comment",
+    REPLY: "reply",
+    EDIT_NOTE: "edit_note",
+    DELETE_NOTE: "delete",
+    RESOLVE_NOTE: "check_circle",
+    REOPEN_NOTE: "undo",
+    ASSIGN: "assignment_ind",
     **{str(transition): rule.icon for transition, rule in TRANSITIONS.items()},
 }
 """Icons of Material Symbols by audit action."""
 
 _TIMES = ("unpublish_at", "embargo_until", "update_at")
-"""Details of audit entries that are times."""
+"""Details of audit entries that are times at which readers see something else."""
+
+_OTHERS = ("assigned", "due_at", "quote")
+"""Other details that are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,26 +92,24 @@ def events(article: Article) -> list[Event]:
 def _audited(article: Article) -> Iterable[Event]:
     """Revisions, transitions and changed times, from the audit log."""
     for entry in AuditEntry.objects.of(article).with_names()[:SHOWN]:
-        times = [(label, value) for name, label, value in _times(entry)]
+        times, others = ([*_details(entry, names)] for names in (_TIMES, _OTHERS))
         yield Event(
             at=entry.at,
             title=name_of(entry.action),
             who=entry.who,
             icon=ICONS.get(entry.action, "circle"),
-            changes=[*(("", change) for change in entry.differences()), *times],
+            changes=[*(("", change) for change in entry.differences()), *times, *others],
             text=entry.reason,
             revision=entry.revision,
             is_about_time=entry.old_time != entry.new_time or bool(times),
         )
 
 
-def _times(entry: AuditEntry) -> Iterable[tuple[str, str | Promise, str]]:
-    """Name, label and value of the other times that the entry changed."""
-    for name in _TIMES:
+def _details(entry: AuditEntry, names: Iterable[str]) -> Iterable[tuple[str | Promise, str]]:
+    """Label and value of those of these details that the entry has."""
+    for name in names:
         if name in entry.details:
-            only = AuditEntry(details={name: entry.details[name]})
-            for label, value in details_of(only):
-                yield name, label, value
+            yield from details_of(AuditEntry(details={name: entry.details[name]}))
 
 
 SOURCES: list[Callable[[Article], Iterable[Event]]] = [_audited]

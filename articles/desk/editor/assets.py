@@ -7,6 +7,7 @@ from typing import Any, cast
 from django.forms import Media as PlainMedia
 from django.forms.widgets import Script
 from django.http import HttpRequest
+from django.templatetags.static import static
 from js_asset import ImportMap, Media
 
 from articles.desk.editor.autosave import AUTOSAVE_INTERVAL, script_urls, window_of
@@ -18,12 +19,21 @@ from scheduling.services import read_database_clock
 
 MODULES = (
     *("config", "autosave", "workspace", "floating"),
-    *("toolbar", "bubble", "slash", "links", "preserved", "embeds", "images", "paste", "office"),
+    *("toolbar", "bubble", "slash", "links", "preserved", "embeds", "images", "notes", "paste", "office"),
 )
 """Modules that others import, by file name."""
 
-ENTRY_POINTS = ("main", "counts", "presence", "preview", "time_hints", "workspace", "choose", "checks", "sheet")
+ENTRY_POINTS = (
+    *("main", "counts", "presence", "preview", "time_hints"),
+    *("workspace", "choose", "checks", "sheet", "palette", "shared_previews"),
+)
 """Scripts loaded by the page."""
+
+
+STYLES = ("django_prose_editor/editor", "articles/editor/editor", "articles/editor/shared_previews")
+
+PALETTE = ("alpine/alpine.persist", "app", "htmx/htmx", "alpine/alpine")
+"""Scripts of unfold that the command palette needs, in their order."""
 
 
 def writing_media() -> PlainMedia:
@@ -31,7 +41,7 @@ def writing_media() -> PlainMedia:
     modules = {f"articles/editor/{name}": f"articles/editor/{name}.js" for name in MODULES}
     media = Media(
         importmap=ImportMap({"django-prose-editor/editor": "django_prose_editor/editor.js", **modules}),
-        css={"all": ["django_prose_editor/editor.css", "articles/editor/editor.css"]},
+        css={"all": [f"{name}.css" for name in STYLES]},
         js=[
             Script("articles/editor/gettext.js"),
             *(Script(f"articles/editor/{name}.js", type="module") for name in ENTRY_POINTS),
@@ -54,6 +64,7 @@ def script_config(request: HttpRequest, article: Article | None) -> dict[str, An
         "user": request.user.pk,
         "article": article and article.pk,
         "window": window,
+        "palette": [static(f"unfold/js/{name}.js") for name in PALETTE],
         "autosaveInterval": AUTOSAVE_INTERVAL * 1000,
         "choices": [(name, label) for name, (label, _wall) in quick_times(read_database_clock()).items()],
     }

@@ -3,8 +3,8 @@
 A new tab is one row of `TABS` and its template. The template sees the page's context (`original`, `adminform`, …), and
 what the row's `context` returns, as `data`. The row's `count` is the number in the tab's badge, which is hidden at 0.
 Without JavaScript the tabs are sections below the text; their inputs belong to the article's form either way, so a
-template may contain fields but no `<form>`: a button that does something else names its URL in `formaction`, or is the
-business of a script.
+template may contain fields but no `<form>`: a button that does something else names its URL in `formaction`, belongs to
+a form outside (as the notes do), or is the business of a script.
 
 A new field of the form is a name in `PUBLISH_FIELDS` or `COVER_FIELDS`; the one-line texts of an article
 (`articles.models.TextLines`) are in the latter already. A tab shows its fields by
@@ -24,6 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.desk.editor.activity import events
 from articles.desk.editor.checks import TEMPLATE, checked
+from articles.desk.notes.screens import notes_context
 from articles.models import LINES, Article
 
 PUBLISH_FIELDS = ["channel", "publish_at", "update_at", "embargo_until", "unpublish_at"]
@@ -68,6 +69,15 @@ TABS = [
         template=TEMPLATE,
         context=lambda screen: checked(screen.article),
         count=lambda data: len(data["problems"]),
+    ),
+    Tab(
+        key="notes",
+        label=_("Notes"),
+        icon="chat",
+        template="articles/desk/editor/notes.html",
+        context=lambda screen: notes_context(screen.request, screen.article) if screen.article else {},
+        count=lambda data: data["notes"].count,
+        is_for_new=False,
     ),
     Tab(
         key="activity",

@@ -84,8 +84,23 @@ class Card(ABC):
 
     @property
     def people(self) -> str:
-        """Its author, and who is reviewing it."""
+        """Its author."""
         return named(self.article.author) if self.article and self.article.author else ""
+
+    @property
+    def assignment(self) -> str:
+        """Its owner and due time, until it is approved."""
+        article = self.article
+        if article is None or self.column not in (Column.DRAFTS, Column.REVIEW):
+            return ""
+        owner = _("Owner: %(name)s") % {"name": named(article.owner)} if article.owner else ""
+        due = _("due %(time)s") % {"time": short_time(article.due_at)} if article.due_at else ""
+        return " · ".join(filter(None, [owner, due]))
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the owner's time is past."""
+        return self.article is not None and self.article.is_late_at(self.now)
 
     @property
     def reviewer(self) -> str:

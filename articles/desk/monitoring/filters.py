@@ -20,7 +20,7 @@ BOARD = "desk_monitoring"
 """The name of the board's URL; with its query string, where a form returns to."""
 
 ME = "me"
-"""Author value for the current user."""
+"""Author value for what the current user writes or has to finish."""
 
 MOST_FOUND = 500
 """Articles found by a search, the most recently changed ones."""
@@ -81,8 +81,9 @@ class Filters:
             wanted &= Q(**{f"{prefix}pk__in": self.found})
         if not self.author:
             return [wanted]
-        author = by.pk if self.author == ME else self.author
-        return [wanted & Q(**{f"{prefix}author": author})]
+        names = ("author", "owner") if self.author == ME else ("author",)
+        user = by.pk if self.author == ME else self.author
+        return [wanted & Q(**{f"{prefix}{name}": user}) for name in names]
 
     @cached_property
     def found(self) -> list[Any]:

@@ -32,7 +32,7 @@ RECENTLY_CHANGED = 200
 CLOCK_STEP = 15
 """Seconds after which the board is read again though nothing was changed."""
 
-_RELATED = ("channel", "author", "soft_lock__user")
+_RELATED = ("channel", "author", "owner", "soft_lock__user")
 _TEXTS = ("body", "summary")
 
 

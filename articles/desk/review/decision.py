@@ -19,6 +19,7 @@ from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from articles import publishing
+from articles.desk.notes.screens import notes_context
 from articles.desk.parse_int import whole_number
 from articles.desk.transitions import may_take, state, state_of_update, waits_at
 from articles.exceptions import ArticleError, ReasonMissing
@@ -182,6 +183,7 @@ class DecidingScreen(ModelAdmin):
             "no_writer": no_writer,
             "may_override": request.user.is_superuser and (barred or no_writer),
             "form": form,
+            **notes_context(request, article, body=shown.body),
         }
         return TemplateResponse(request, "articles/desk/review.html", context)
 

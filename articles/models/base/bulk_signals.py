@@ -46,11 +46,11 @@ class SignallingQuerySet(models.QuerySet[M]):
 
     update_each.alters_data = True  # type: ignore[attr-defined]
 
-    def note(self, **values: Any) -> int:
-        """Update without a signal: store what readers already see by the clock."""
-        return super().update(**values)
+    def update_unseen(self, **values: Any) -> int:
+        """Update columns that readers never see, without a signal or a new version."""
+        return models.QuerySet.update(self, **values)
 
-    note.alters_data = True  # type: ignore[attr-defined]
+    update_unseen.alters_data = True  # type: ignore[attr-defined]
 
     def bulk_create(self, objs: Iterable[M], *args: Any, **options: Any) -> list[M]:
         """Insert the rows, and send the signal."""

@@ -89,6 +89,9 @@ def test_stored_values_are_kept_and_get_the_standard_terms() -> None:
     preference = NotificationPreference.objects.get()
     assert (preference.desk, preference.mail) == (["rejected", "failed"], ["approved"])
     assert SavedView.objects.get().query == "shelf=retracted&q=x"
+    call_command("migrate", "articles", "0029", verbosity=0)
+    preference.refresh_from_db()
+    assert (preference.desk[2:], preference.mail[1:]) == (["mentioned", "noted", "assigned"], ["mentioned", "assigned"])
     again = type(user).objects.get(pk=user.pk)
     assert again.get_all_permissions() == rights
     assert again.has_perms(["articles.retract_article", "articles.add_sensitiveword", "articles.edit_any_image"])

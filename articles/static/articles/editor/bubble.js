@@ -4,7 +4,7 @@ import { Extension, isTextSelection } from "django-prose-editor/editor";
 import { element } from "articles/editor/config";
 import { placeBeside } from "articles/editor/floating";
 
-const BUTTONS = { bold: "format_bold", italic: "format_italic", link: "link", heading2: "title", blockquote: "format_quote", bulletList: "format_list_bulleted" };
+const BUTTONS = { bold: "format_bold", italic: "format_italic", link: "link", heading2: "title", blockquote: "format_quote", bulletList: "format_list_bulleted", note: "add_comment" };
 const isTouch = matchMedia("(pointer: coarse)");
 
 const buttonFor = (editor, name, texts) => {
@@ -13,7 +13,7 @@ const buttonFor = (editor, name, texts) => {
     const button = element("button", { type: "button", title: texts[name], tabIndex: -1 }, icon);
     button.addEventListener("mousedown", (event) => event.preventDefault()); // the selection stays
     button.addEventListener("click", () => item.command(editor));
-    editor.on("transaction", () => button.classList.toggle("active", Boolean(item.active(editor))));
+    editor.on("transaction", () => button.classList.toggle("active", Boolean(item.active?.(editor))));
     return button;
 };
 
@@ -25,7 +25,8 @@ export const Bubble = Extension.create({
         const { editor } = this;
         const bar = element("div", { className: "floating bubble", hidden: true });
         bar.setAttribute("aria-hidden", "true");
-        bar.append(...Object.keys(BUTTONS).map((name) => buttonFor(editor, name, this.options.texts)));
+        const names = Object.keys(BUTTONS).filter((name) => name !== "note" || document.getElementById("notes"));
+        bar.append(...names.map((name) => buttonFor(editor, name, this.options.texts)));
         document.body.append(bar);
         let isSelecting = false;
 

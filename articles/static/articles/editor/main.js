@@ -10,11 +10,12 @@ import { Bubble } from "articles/editor/bubble";
 import { Embed } from "articles/editor/embeds";
 import { Figure } from "articles/editor/images";
 import { Link } from "articles/editor/links";
+import { Notes } from "articles/editor/notes";
 import { Paste } from "articles/editor/paste";
 import { Slash } from "articles/editor/slash";
 import { Toolbar } from "articles/editor/toolbar";
 
-const GROUPS = ["text", "headings", "marks", "link", "lists", "quotes", "media", "table", "history"];
+const GROUPS = ["text", "headings", "marks", "link", "lists", "quotes", "media", "table", "notes", "history"];
 
 const extensions = ({ texts, embeds }) => [
     Document, Paragraph, Text, HardBreak, Heading.configure({ levels: [2, 3, 4] }),
@@ -27,7 +28,7 @@ const extensions = ({ texts, embeds }) => [
     PreservedBlock.configure({ texts }), PreservedInline, Attributes,
     Dropcursor, Gapcursor, TrailingNode, History,
     Menu.configure({ groups: GROUPS.map((group) => ({ group })) }),
-    Toolbar.configure({ texts }), Bubble.configure({ texts }), Slash.configure({ texts }), Paste,
+    Toolbar.configure({ texts }), Bubble.configure({ texts }), Slash.configure({ texts }), Paste, Notes,
     Placeholder.configure({ placeholder: texts.placeholder }),
 ];
 

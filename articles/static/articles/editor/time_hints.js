@@ -55,9 +55,9 @@ let latest = 0;
 const refresh = async () => {
     const mine = ++latest;
     const response = await fetch(`${config.urls.times}?${query()}`);
-    if (!response.ok || mine !== latest || response.redirected) return null;
+    if (!response.ok || response.redirected) return null;
     const { fields, choices } = await response.json();
-    for (const [name, panel] of panels) {
+    for (const [name, panel] of mine === latest ? panels : []) {
         offerOccurrences(name, panel, fields[name].occurrences);
         show(name, panel, fields[name]);
         if (panel.later) panel.later.hidden = !fields[name].later;

@@ -101,7 +101,7 @@ for (const field of lines) {
         event.preventDefault();
         const next = lines[lines.indexOf(field) + 1];
         if (next) next.focus();
-        else document.querySelector("[data-editor]")?.editor.commands.focus();
+        else document.querySelector("[data-editor]")?.editor.view.focus();
     });
 }
 
@@ -113,6 +113,7 @@ const SHORTCUTS = [
     { keys: "Ctrl+Enter", name: "primary", run: () => press(".split > button") },
     { keys: "Alt+Shift+P", name: "preview", run: () => press("#preview-button") },
     ...tabs.map((tab, at) => ({ keys: `Alt+Shift+${at + 1}`, title: tab.querySelector(".tab-label").textContent, run: () => focusTab(tab.id.replace("tab-", "")) })),
+    { keys: "Ctrl+K", name: "palette" },
     { keys: "Esc", name: "toolbar" },
     { keys: "?", name: "help", run: () => showShortcuts() },
 ];

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, Response, expect
+from playwright.sync_api import Locator, Page, expect
 
 from articles.models import Article
 from tests.articles.browsers import LIST, press, sign_in
@@ -102,13 +102,22 @@ def test_the_text_is_a_few_tab_stops_from_the_main_action(clicks: Clicks) -> Non
     expect(submit).to_be_focused()
 
 
-def test_the_editor_loads_at_most_1_2_megabytes(clicks: Clicks) -> None:
-    page, sizes = clicks.page, dict[str, int]()
-    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), channel=make_channel())
-    answers: list[Response] = []
-    page.on("response", lambda answer: answers.append(answer))
-    page.goto(form_address(article), wait_until="networkidle")
-    for answer in answers:
-        sizes[answer.url] = len(answer.body())
-    assert any(address.endswith(".woff2") for address in sizes)
-    assert sum(sizes.values()) <= 1_200_000, sizes
+def test_shortcuts_are_listed_and_lead_to_panel_and_palette(clicks: Clicks) -> None:
+    page = clicks.page
+    page.goto(form_address(make_article("Bridge")))
+    page.get_by_role("tab", name="Publish").focus()
+    page.keyboard.press("?")
+    shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(shortcuts).to_contain_text("Ctrl+S")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Alt+Shift+2")
+    expect(page.get_by_role("tab", name="Cover & search")).to_be_focused()
+    expect(page.get_by_label("Slug")).to_be_visible()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Search and commands")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.get_by_label("Headline").fill("Bridges")
+    with page.expect_navigation():
+        page.keyboard.press("Control+s")
+    assert Article.objects.get().title == "Bridges"

@@ -220,3 +220,15 @@ def test_the_board_costs_the_same_statements_for_any_number_of_articles(
         desk.get(BOARD)
     with django_assert_max_num_queries(20):
         desk.get(f"{BOARD}content/")
+
+
+def test_the_board_shows_who_has_to_finish_an_article_and_by_when(desk: Client) -> None:
+    rita = make_member(Role.AUTHOR, "rita")
+    make_article("Owned", owner=rita, due_at=soon(hours=-1))
+    make_article("Other", due_at=soon(hours=1))
+    make_article("Approved", owner=rita, due_at=soon(hours=-1), status=APPROVED)
+    cards = {card.title: card for lane in desk.get(BOARD).context["lanes"] for card, _menu in lane["cards"]}
+    assert {title: (card.assignment.partition("due")[0], card.is_late) for title, card in cards.items()} == {
+        "Owned": ("Owner: rita · ", True), "Other": ("", False), "Approved": ("", False),
+    }  # fmt: skip
+    assert columns(opened_by(rita), "?author=me")["drafts"] == ["Owned"]
