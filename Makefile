@@ -7,7 +7,8 @@ BENCH_SCALE ?= 1
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
-ON_EVERY_DATABASE := tests/articles tests/scheduling $(addprefix tests/headline/test_, api_idempotency.py health.py metrics.py)
+ON_EVERY_DATABASE := tests/scheduling $(addprefix tests/headline/test_, api_idempotency.py health.py metrics.py) \
+	$(addprefix tests/articles/, audit cache distribution exchange models notifications publishing releases review search)
 
 export PYTHONUNBUFFERED := 1
 

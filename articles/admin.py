@@ -3,6 +3,7 @@
 from django.contrib import admin
 
 import articles.desk.articles.admin
+import articles.desk.articles.templates
 import articles.desk.audit.admin
 import articles.desk.channels
 import articles.desk.images

@@ -121,6 +121,13 @@ class RevisionChanged(ArticleError):
     message = _("This has been changed since you read it: read the newest revision before you decide.")
 
 
+class StageChanged(RevisionChanged):
+    """The text waits at another review stage than the one that was shown."""
+
+    code = "stage_changed"
+    message = _("The text waits at another review stage now.")
+
+
 class RevisionMissing(ArticleError):
     """An approval must name the revision that was read."""
 
@@ -207,6 +214,38 @@ class NotEditable(ArticleError):
 
     code = "not_editable"
     message = _("This cannot be edited.")
+
+
+class NoteGone(ArticleError):
+    """The note was deleted in the meantime."""
+
+    code = "note_gone"
+    message = _("The note has been deleted.")
+
+
+class NoteEmpty(ArticleError):
+    """A note needs text."""
+
+    code = "note_empty"
+    message = _("Write something first.")
+
+
+class NoteChanged(ArticleError):
+    """The note was edited after this editor had loaded it."""
+
+    code = "note_changed"
+    message = _("You have edited this note in another window. Load the page again and compare.")
+
+
+class WithoutAccess(ArticleError):
+    """Users who may not see articles cannot be mentioned or own one."""
+
+    code = "without_access"
+
+    def __init__(self, names: Sequence[str]) -> None:
+        text = _("%(names)s may not see this article. Remove the name, or ask an administrator to give access.")
+        super().__init__(text % {"names": listed(names)})
+        self.names = names
 
 
 class InvalidImageFile(ArticleError):

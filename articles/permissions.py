@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.db.models import Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Actor, contributor_ids
 from articles.exceptions import NotAllowed
-from articles.models import Article
+from articles.models import Article, ReviewProgress, in_any
 from articles.workflow import TRANSITIONS
 
 ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articles.review_article"
@@ -28,6 +31,22 @@ READ_WITH = frozenset(
 def reads_articles(by: Actor) -> bool:
     """Whether `by` may read articles, including their headlines."""
     return any(map(by.has_perm, READ_WITH))  # type: ignore[union-attr]
+
+
+def newsroom() -> QuerySet[Any]:
+    """The active staff users who may read all articles."""
+    codenames = [permission.removeprefix("articles.") for permission in READ_WITH]
+    rights = Permission.objects.filter(content_type__app_label="articles", codename__in=codenames).values("pk")
+    users = get_user_model()._default_manager
+    granted = (Q(user_permissions__in=rights), Q(groups__permissions__in=rights), Q(is_superuser=True))
+    ids = in_any(*(users.filter(condition).values("pk") for condition in granted))
+    return users.filter(pk__in=ids, is_active=True, is_staff=True)
+
+
+def require_newsroom(by: Actor) -> None:
+    """Raise `NotAllowed` unless `by` may read articles in the newsroom."""
+    if not (by.is_active and getattr(by, "is_staff", False) and reads_articles(by)):
+        raise NotAllowed
 
 
 Refusal = str | Promise
@@ -91,4 +110,24 @@ def _written_by_another(article: Article, by: Actor) -> Refusal | None:
     return None
 
 
-_RULES: Mapping[str, Rule] = {CHANGE: _own_draft, REVIEW: _written_by_another}
+def stage_refusal(progress: ReviewProgress, by: Actor) -> Refusal | None:
+    """Why `by` may not decide at the stage that a text waits at: its group, and a different person at each stage."""
+    stage = progress.stage
+    if by.pk in progress.approvals.values():
+        return _("You have approved this text already; a different person decides at “%(stage)s”.") % {
+            "stage": stage.label
+        }
+    if stage.group_id is not None and not by.groups.filter(pk=stage.group_id).exists():  # type: ignore[union-attr]
+        return _("It waits at “%(stage)s”, where only “%(group)s” decides.") % {
+            "stage": stage.label,
+            "group": stage.group,
+        }
+    return None
+
+
+def _may_decide(article: Article, by: Actor) -> Refusal | None:
+    """Why `by` may neither approve nor reject the text under review."""
+    return _written_by_another(article, by) or stage_refusal(ReviewProgress.of(article), by)
+
+
+_RULES: Mapping[str, Rule] = {CHANGE: _own_draft, REVIEW: _may_decide}

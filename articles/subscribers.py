@@ -10,7 +10,7 @@ from django.db import transaction
 from articles.cache import schedule_purge
 from articles.distribution import ping_soon
 from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, EntriesRecorded, subscribe
-from articles.notifications import notify_authors_of_due, notify_of_entries
+from articles.notifications import notify_authors_of_due, notify_of_entries, notify_reviewers
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,10 @@ subscribe(
             purge_unpublished,
             log_unpublished,
         ),
-        EntriesRecorded: (lambda event: notify_of_entries(event.entries),),
+        EntriesRecorded: (
+            lambda event: notify_of_entries(event.entries),
+            lambda event: notify_reviewers(event.entries),
+        ),
         DueRecorded: (lambda event: notify_authors_of_due(event.action, event.article_ids),),
     }
 )

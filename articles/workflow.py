@@ -58,7 +58,7 @@ class Input(Enum):
     NOTICE = ("notice",)
     TIME = ("publish_at", "at_once")
     MINUTES = ("minutes",)
-    REVISION = ("revision", "override")
+    REVISION = ("revision", "override", "stage")
     EMBARGO = ("until",)
 
 

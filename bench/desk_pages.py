@@ -23,6 +23,7 @@ from bench.plans import plans_of  # noqa: E402
 from bench.search_costs import costs  # noqa: E402
 
 LIST, QUEUE, AUDIT = "/admin/articles/article/", "/admin/articles/queuedarticle/", "/admin/articles/auditentry/"
+BOARD, PALETTE = "/admin/desk/monitoring/content/", "/admin/search/"
 TASKS, RECORDS = "/admin/scheduling/taskinfo/", "/admin/scheduling/taskinfolog/"
 STAGES = ("draft", "rejected", "review", "ready", "scheduled", "published", "newer", "unpublished")
 
@@ -51,7 +52,7 @@ def measured(works: Mapping[str, Callable[[], object]], repetitions: int) -> dic
 
 def addresses() -> dict[str, str]:
     """The measured pages, by name."""
-    return {"dashboard": "/admin/", **articles(), **others()}
+    return {"dashboard": "/admin/", **articles(), **board(), **others()}
 
 
 def articles() -> dict[str, str]:
@@ -86,6 +87,23 @@ def articles() -> dict[str, str]:
         "search: published": "q=seldom&stage=published",
     }
     return {f"articles {name}".strip(): f"{LIST}?{query}" for name, query in queries.items()}
+
+
+def board() -> dict[str, str]:
+    """The board with its filters, and the command palette."""
+    channel = Article.objects.exclude(channel=None)[0].channel_id
+    author = User.objects.get(username="author1").pk
+    queries = {
+        "board": "",
+        "board of a channel": f"channel={channel}",
+        "board of an author": f"author={author}",
+        "board, mine": "author=me",
+        "board search: 1 in 1000": "q=seldom",
+        "board search: 1 in 10": "q=often",
+        "board search: none": "q=nowhere",
+    }
+    searches = {f"palette: {text}": f"{PALETTE}?s={text}" for text in ("seldom", "often", "nowhere")}
+    return {name: f"{BOARD}?{query}" for name, query in queries.items()} | searches
 
 
 def others() -> dict[str, str]:

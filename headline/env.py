@@ -225,7 +225,7 @@ def _mysql(name: str, url: SplitResult, remedy: str) -> dict[str, Any]:
     if not url.hostname and not options:
         raise WrongEnvironment(name, "names neither a host nor a socket", remedy)
     return {
-        "ENGINE": "django.db.backends.mysql",
+        "ENGINE": "scheduling.mysql",
         "NAME": database_name,
         "USER": unquote(url.username or ""),
         "PASSWORD": unquote(url.password or ""),

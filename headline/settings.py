@@ -45,6 +45,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 SESSION_COOKIE_AGE = 3600 * env.number("SESSION_HOURS", default=12, least=1)  # after the last request
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
+INVITATION_TIMEOUT = 7 * 24 * 3600  # seconds, at least the former
 API_TOKEN_LIFETIME = timedelta(days=env.number("API_TOKEN_DAYS", default=90, least=1))  # default
 
 # Applications

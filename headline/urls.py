@@ -8,6 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
 from articles.desk.autocomplete import Lookup
+from articles.desk.palette.views import search
 from headline.accounts import reset
 from headline.accounts.views import change_password, log_in
 from headline.api.not_found import unknown_url
@@ -19,6 +20,7 @@ urlpatterns = [
     path("", include("articles.desk.calendar.urls")),
     path("admin/desk/", include("articles.desk.urls")),
     path("admin/autocomplete/", admin.site.admin_view(Lookup.as_view(admin_site=admin.site))),
+    path("admin/search/", admin.site.admin_view(search)),
     path("admin/r/<path:content_type_id>/<path:object_id>/", admin.site.admin_view(view_on_site)),
     *reset.urls(),
     path("admin/login/", log_in),

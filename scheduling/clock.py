@@ -82,6 +82,10 @@ class Clock:
         self.measure()
         return True
 
+    def sleep_until(self, timestamp: float) -> None:
+        """Sleep until the estimated clock shows this Unix time."""
+        time.sleep(max(timestamp - self.timestamp(), 0.0))
+
     @property
     def offset(self) -> float:
         """Seconds by which the database's clock is ahead of this machine's wall clock."""

@@ -16,6 +16,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from scheduling import json_rows, row_locks
+from scheduling.clock import database_now
+from scheduling.compiled import Statement, update_statement, write_for
 from scheduling.fields import ExactCharField
 
 TASK_TYPE_LENGTH = 64
@@ -155,19 +157,6 @@ class TaskInfoLogQuerySet(models.QuerySet["TaskInfoLog"]):
             version=F("version") + 1, updated_at=now, **changes
         )
 
-    def executed(self, *, now: Combinable, attempts: int, worker: str) -> int:
-        """Close open records as executed at `now`, with their lateness."""
-        lateness = now - Greatest("execute_time", "promised_at")
-        return self.change(
-            now=now,
-            status=TaskInfoLog.Status.EXECUTED,
-            executed_at=now,
-            lateness=lateness,
-            attempts=attempts,
-            worker=worker,
-            error="",
-        )
-
     def executed_since(self, since: datetime) -> Self:
         """Tasks that ran at or after `since`."""
         return self.filter(status=TaskInfoLog.Status.EXECUTED, updated_at__gte=since)
@@ -263,6 +252,26 @@ def by_ids(ids: Collection[int]) -> TaskInfoQuerySet:
 def records_of(ids: Collection[int]) -> TaskInfoLogQuerySet:
     """The records of tasks with these ids."""
     return TaskInfoLog.objects.filter(task_id__in=row_locks.among(ids))
+
+
+def close_executed(ids: Collection[int], *, attempts: int, worker: str) -> None:
+    """Close open records as executed now, with their lateness."""
+    write_for(_executed, ids, attempts, worker)
+
+
+def _executed(ids: Collection[int], attempts: int, worker: str) -> Statement:
+    now = database_now()
+    return update_statement(
+        records_of(ids).filter(status=TaskInfoLog.Status.SCHEDULED),
+        version=F("version") + 1,
+        updated_at=now,
+        status=TaskInfoLog.Status.EXECUTED,
+        executed_at=now,
+        lateness=now - Greatest("execute_time", "promised_at"),
+        attempts=attempts,
+        worker=worker,
+        error="",
+    )
 
 
 def delete_by_ids(ids: Collection[int]) -> None:

@@ -14,22 +14,28 @@ from django.db.models.expressions import RawSQL
 
 M = TypeVar("M", bound=models.Model)
 
+ANY_IDS = RawSQL("/* ids */", ())
+"""Stands for ids in a statement that is compiled once, see `scheduling.compiled`."""
 
-def lock_by_ids(model: type[M], ids: Iterable[Any], *, skip_locked: bool = False) -> models.QuerySet[M]:
+
+def lock_by_ids(model: type[M], ids: Iterable[Any] | RawSQL, *, skip_locked: bool = False) -> models.QuerySet[M]:
     """The rows with these ids, in id order, locked when they are read and until the transaction ends.
 
     Check further conditions afterwards, in Python: in SQL they could make the database choose another index. With
     `skip_locked`, rows that another transaction has locked are skipped.
     """
-    rows = model._default_manager.filter(pk__in=among(list(ids))).order_by("pk")
+    rows = model._default_manager.filter(pk__in=among(ids)).order_by("pk")
     return rows.select_for_update(skip_locked=skip_locked)
 
 
-def among(ids: Collection[Any]) -> Collection[Any] | RawSQL:
+def among(ids: Iterable[Any] | RawSQL) -> Collection[Any] | RawSQL:
     """The right side of `pk__in` for many ids.
 
     Integers become part of the statement's text: as parameters, 500 of them take Django and the driver milliseconds.
     """
-    if not ids or not all(type(one) is int for one in ids):
+    if isinstance(ids, RawSQL):
         return ids
-    return RawSQL(", ".join(map(str, ids)), ())  # noqa: S611 (integers only)
+    given = list(ids)
+    if not given or not all(type(one) is int for one in given):
+        return given
+    return RawSQL(", ".join(map(str, given)), ())  # noqa: S611 (integers only)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from pytest_django import DjangoDbBlocker
 from scheduling.queues import get_queue
 from tests.harness import Process, base_dir, free_port, python
 from tests.harness.emptying import remember_state
+from tests.harness.schema import shared_schema
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), "")
 """The same browser; the shell, which has no windows, takes a third less of the processor."""
@@ -46,14 +47,15 @@ class Site:
     process: Process
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Set the markers `once` and `slow`; long tests are started first."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Set the markers `once` and `slow`, by which tests are chosen; of the shuffled tests, start long ones first."""
     for item in items:
         if "browser" in _fixtures(item) or not _asks_database(item):
             item.add_marker("once")
         if _is_slow(item):
             item.add_marker("slow")
+    yield
     items.sort(key=_place)
 
 
@@ -81,18 +83,36 @@ def _fixtures(item: pytest.Item) -> set[str]:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """A file for SQLite's test database, so that other processes can open it."""
-    database = settings.DATABASES["default"]
-    if database["ENGINE"].endswith("sqlite3"):
-        database["TEST"]["NAME"] = str(Path(settings.DATA_DIR) / "test.sqlite3")
+def django_db_keepdb() -> bool:
+    """Start from the copied tables; the databases end with their server."""
+    return True
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+def new_database(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[ExitStack]:
+    """Holds the other workers back until it is closed, if this one migrates for all."""
+    database = settings.DATABASES["default"]
+    name = f"test_{database['NAME']}"
+    if database["ENGINE"].endswith("sqlite3"):
+        name = str(Path(settings.DATA_DIR) / "test.sqlite3")  # a file, so that other processes can open it
+        database["TEST"]["NAME"] = name
+    with ExitStack() as stack:
+        stack.enter_context(shared_schema(database, database["TEST"].get("NAME") or name))
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(new_database: ExitStack) -> None:
+    """Called by pytest-django before it creates the database."""
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, new_database: ExitStack, django_db_blocker: DjangoDbBlocker) -> None:
     """The new database, and what it begins with."""
     with django_db_blocker.unblock():
         remember_state()
+        connection.close()
+    new_database.close()
 
 
 @pytest.fixture(scope="session")

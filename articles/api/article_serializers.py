@@ -5,14 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, ClassVar
 
+from django.contrib.auth import get_user_model
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from articles import publishing
 from articles.api.fields import AtOnceField, InstantField, ShiftField
 from articles.api.reader_serializers import ArticleFilterSerializer
-from articles.models import Article, Channel, Revision, Tag, Text, Update
+from articles.models import Article, Channel, ReviewProgress, ReviewStage, Revision, Tag, Text, Update
 from articles.text import Change
 from scheduling.services import read_database_clock
 from scheduling.unknown_fields import Strict
@@ -24,6 +26,9 @@ class DeskFilterSerializer(ArticleFilterSerializer):
     """Filters of the newsroom's article list."""
 
     status = serializers.MultipleChoiceField(choices=Status.choices, required=False, help_text=_("May be repeated."))
+    owned = serializers.BooleanField(
+        required=False, help_text=_("Only articles that the signed-in user has to finish.")
+    )
     own = serializers.BooleanField(required=False, help_text=_("Only articles of the signed-in user."))
 
 
@@ -81,6 +86,15 @@ class UpdateSerializer(serializers.ModelSerializer[Update]):
         read_only_fields = fields
 
 
+class StageSerializer(serializers.Serializer[ReviewProgress]):
+    """The review stage that a text waits at."""
+
+    key = serializers.ChoiceField(source="stage.kind", choices=ReviewStage.Kind.values)
+    name = serializers.CharField(source="stage.label")
+    number = serializers.IntegerField(help_text=_("From 1."))
+    count = serializers.IntegerField(help_text=_("The number of stages."))
+
+
 class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     """An article in any state. Its status changes only through the actions."""
 
@@ -93,6 +107,11 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     )  # fmt: skip
     tags = serializers.SlugRelatedField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
     author = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
+    owner = serializers.SlugRelatedField[Any](
+        slug_field="username", queryset=get_user_model()._default_manager.all(), allow_null=True, required=False,
+        help_text=_("The username of who has to finish it. Readers never see it."),
+    )  # fmt: skip
+    due_at = InstantField(allow_null=True, required=False, help_text=_("When the owner has to be ready."))
     publish_at = InstantField(allow_null=True, required=False)
     unpublish_at = InstantField(allow_null=True, required=False)
     embargo_until = InstantField(allow_null=True, required=False)
@@ -113,13 +132,14 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         read_only=True, allow_null=True, help_text=_("The text that readers do not see yet.")
     )
     reviewer = serializers.SerializerMethodField(help_text=_("The user who claimed it for review; null if unclaimed."))
+    stage = serializers.SerializerMethodField(help_text=_("The review stage it waits at; null if no reviewer decides."))
 
     class Meta:
         model = Article
         fields = [
-            "id", *Text.FIELDS, "author", "status", "status_reason", "publish_at", "unpublish_at", "embargo_until",
-            "published_at", "created_at", "updated_at", "revision", "retraction_notice", "pending_update", "reviewer",
-            "seen", "note", "correction",
+            "id", *Text.FIELDS, "author", "owner", "due_at", "status", "status_reason", "publish_at", "unpublish_at",
+            "embargo_until", "published_at", "created_at", "updated_at", "revision", "retraction_notice",
+            "pending_update", "reviewer", "stage", "seen", "note", "correction",
         ]  # fmt: skip
         read_only_fields = ["status", "status_reason", "revision", "retraction_notice"]
         extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own
@@ -128,6 +148,15 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         """The user whose soft lock is valid now."""
         soft_lock = getattr(article, "soft_lock", None)
         return str(soft_lock.user) if soft_lock and soft_lock.counts_at(self._now) else None
+
+    @extend_schema_field(StageSerializer(allow_null=True))
+    def get_stage(self, article: Article) -> dict[str, Any] | None:
+        """The stage that the text under review waits at."""
+        pending_update = article.pending_update
+        subject = pending_update if pending_update and pending_update.draft_id else article
+        if subject.status != Status.MANUAL_REVIEW:
+            return None
+        return dict(StageSerializer(ReviewProgress.of(article)).data)
 
     @cached_property
     def _now(self) -> datetime:
@@ -206,6 +235,10 @@ class ApprovalSerializer(Strict):
         help_text=_("Its number. If the text, a time or an image's text has changed since, nothing is approved."),
         error_messages={"required": _("Give the number of the revision that you read.")},
     )
+    stage = serializers.ChoiceField(
+        ReviewStage.Kind.choices, required=False,
+        help_text=_("The stage at which you approve. If the text waits at another one now, nothing is approved."),
+    )  # fmt: skip
     override = serializers.CharField(
         max_length=500, required=False,
         help_text=_("For administrators: why you approve your own text, or one without an author. It is recorded."),

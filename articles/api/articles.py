@@ -40,6 +40,7 @@ from scheduling.unknown_fields import EmptyBody
 _LOOKUPS = {
     "author": "author",
     "channel": "channel",
+    "owner": "owner",
     "since": "publish_at__gte",
     "status": "status__in",
     "tag": "tags",
@@ -78,7 +79,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     serializer_class = DeskArticleSerializer
     filter_class = DeskFilterSerializer
     queryset = Article.objects.select_related(
-        "channel", "author", "soft_lock__user", *_UPDATE_RELATIONS
+        "channel", "author", "owner", "soft_lock__user", *_UPDATE_RELATIONS
     ).prefetch_related("tags")
     lookup_value_converter = "int"
     ordering = ("-id",)
@@ -88,6 +89,8 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         """Filter by author, status, words and so on."""
         if filters.get("own"):
             filters["author"] = self.request.user.pk
+        if filters.get("owned"):
+            filters["owner"] = self.request.user.pk
         queryset = queryset.filter(**{lookup: filters[name] for name, lookup in _LOOKUPS.items() if filters.get(name)})
         return containing(queryset, filters.get("q", ""))
 

@@ -20,8 +20,8 @@ from django.db.models import F, Value
 from django.db.models.expressions import Combinable
 
 from articles.events import DueRecorded, EntriesRecorded, emit
-from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, insert_for_each
-from scheduling.services import among, database_now, insert_rows
+from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, insert_for_each, insert_statement
+from scheduling.services import Statement, among, database_now, insert_rows, write_for
 
 Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser
 """A user, of Django's model or a project's own with permissions."""
@@ -31,16 +31,25 @@ Source = AuditEntry.Source
 CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
 PUBLISHED, UNPUBLISHED, UPDATED = "published", "unpublished", "updated"
 REVIEWED, PULLED_BACK, UNDONE = "reviewed", "pulled_back", "undone"
+PASSED_STAGE = "passed_stage"
 ADD_WORDS, CHANGE_WORDS, DELETE_WORDS = "add_words", "change_words", "delete_words"
 LOGGED_IN, LOG_IN_FAILED, LOCKED_OUT = "logged_in", "log_in_failed", "locked_out"
 ADD_USER, CHANGE_USER, DELETE_USER, CHANGE_PASSWORD = (*("add_user", "change_user", "delete_user", "change_password"),)
+INVITE_USER = "invite_user"
 ADD_GROUP, CHANGE_GROUP, DELETE_GROUP = "add_group", "change_group", "delete_group"
 ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
+ADD_NOTE, REPLY, EDIT_NOTE, DELETE_NOTE = "add_note", "reply", "edit_note", "delete_note"
+RESOLVE_NOTE, REOPEN_NOTE = "resolve_note", "reopen_note"
+ASSIGN = "assign"
 """The names of actions that are not transitions; a transition has its name in `articles.workflow`.
 
-`REVIEWED` is the end of a background review, `PULLED_BACK` the revocation of an approval by changed words, `UNDONE` the
-undo of a transition.
+`REVIEWED` is the end of a background review, `PASSED_STAGE` the approval at a review stage that is not the last,
+`PULLED_BACK` the revocation of an approval by changed words, `UNDONE` the undo of a transition.
 """
+
+
+ANNOTATING = (ADD_NOTE, REPLY, EDIT_NOTE, DELETE_NOTE, RESOLVE_NOTE, REOPEN_NOTE, ASSIGN)
+"""The actions that change neither the text nor the state of an article."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +113,10 @@ class StateSnapshot:
 
 @dataclass
 class Notes:
-    """What a service adds to its audit entry."""
+    """What a service adds to its audit entry; an `action` replaces the one it began with."""
 
     revision: int | None = None
+    action: str = ""
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -119,7 +129,8 @@ def recorded(action: str, article: Article, *, by: Actor | None, release: Releas
     before, notes = StateSnapshot.of(article), Notes()
     with unrecorded():
         yield notes
-    record(action, article=article, by=by, before=before, revision=notes.revision, release=release, **notes.details)
+    done, about = notes.action or action, {"revision": notes.revision, "release": release}
+    record(done, article=article, by=by, before=before, **about, **notes.details)
 
 
 @contextmanager
@@ -162,6 +173,12 @@ def record_many(
     _store([entry(action, article, by=by, before=before, release=release) for article, before in changes])
 
 
+def record_annotation(action: str, article: Article, *, by: Actor | None, reason: str = "", **details: Any) -> None:
+    """Write an entry about one of `ANNOTATING`; it shows neither status nor time of the article."""
+    values = {"article_id": article.pk, "article_title": article.title, "reason": reason[:500], "details": details}
+    _store([stamped(action, by=by, **values)])
+
+
 def record_release(
     action: str, release: Release, *, by: Actor | None = None, old_time: datetime | None = None, **details: Any
 ) -> None:
@@ -180,12 +197,17 @@ def record_due(action: str, article_ids: Collection[int], *, becoming: Article.S
 
     Called before their status changes to `becoming`, or after their text has changed.
     """
-    insert_for_each(
+    write_for(_entries_of_due, article_ids, action, _context.get().source, becoming)
+    emit(DueRecorded(action, article_ids))
+
+
+def _entries_of_due(ids: Collection[int], action: str, source: Source, becoming: Article.Status | None) -> Statement:
+    return insert_statement(
         AuditEntry,
-        Article.objects.filter(pk__in=among(article_ids)).order_by("pk"),
+        Article.objects.filter(pk__in=among(ids)).order_by("pk"),
         at=database_now(),
         action=Value(action),
-        source=Value(_context.get().source),
+        source=Value(source),
         user_name=Value(""),
         article_id=F("pk"),
         article_title=F("title"),
@@ -197,7 +219,6 @@ def record_due(action: str, article_ids: Collection[int], *, becoming: Article.S
         reason=Value(""),
         details=Value("{}"),
     )
-    emit(DueRecorded(action, article_ids))
 
 
 def record_times(action: str, article_ids: Collection[int], *, new_time: Combinable, by: Actor) -> None:
@@ -207,7 +228,7 @@ def record_times(action: str, article_ids: Collection[int], *, new_time: Combina
     """
     insert_for_each(
         AuditEntry,
-        Article.objects.filter(pk__in=article_ids).order_by("pk"),
+        Article.objects.filter(pk__in=among(article_ids)).order_by("pk"),
         at=database_now(),
         action=Value(action),
         source=Value(_context.get().source),

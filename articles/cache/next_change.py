@@ -11,8 +11,8 @@ from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from articles.cache.ttl import MAX_TTL
-from articles.models import Article, Update, compiled_once
-from scheduling.services import database_now, read_database_clock
+from articles.models import Article, Update
+from scheduling.services import compiled_once, database_now, read_database_clock
 
 
 @dataclass(frozen=True)

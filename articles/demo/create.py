@@ -14,10 +14,11 @@ from django.contrib.auth.models import Group, User
 from django.core.files.base import ContentFile
 from django.utils.dateparse import parse_duration
 
-from articles import images, releases
+from articles import images, notes, releases
 from articles.demo.images import painted
-from articles.models import Article, Channel, CoverMode, Image, Release
+from articles.models import Article, ArticleTemplate, Channel, CoverMode, Image, Release
 from articles.publishing import pin_all, tags_named
+from articles.text import Selector, plain_text
 from scheduling.services import lock_by_ids, retried
 
 Status = Article.Status
@@ -71,7 +72,11 @@ def found(*, now: datetime, password: str) -> None:
     images = {image["scene"]: _image(by=users["editor"], **image) for image in source["images"]}
     start = now.replace(microsecond=0)
     for text in source["articles"]:
-        _article(text, channels[text["channel"]], users[text["author"]], images, start)
+        article = _article(text, channels[text["channel"]], users, images, start)
+        for note in text.get("notes", ()):
+            _note(article, note, users)
+    for template in source["templates"]:
+        _template(channels[template.pop("channel")], **template)
     for release in source["releases"]:
         _release(release, users[release["by"]], start)
 
@@ -111,6 +116,11 @@ def _channel(position: int, *, name: str, slug: str, description: str) -> Channe
     return Channel.objects.get_or_create(name=name, defaults=values)[0]
 
 
+def _template(channel: Channel, *, name: str, tags: list[str], **text: str) -> None:
+    template, _is_new = ArticleTemplate.objects.get_or_create(channel=channel, name=name, defaults=text)
+    template.tags.set(tags_named(tags).values())
+
+
 def _user(member: Member, hashed: str) -> User:
     first, _space, last = member.shown.partition(" ")
     values = {
@@ -139,8 +149,8 @@ def _body(text: dict[str, Any], images: Mapping[str, Image]) -> str:
 
 
 def _article(
-    text: dict[str, Any], channel: Channel, author: User, images: Mapping[str, Image], start: datetime
-) -> None:
+    text: dict[str, Any], channel: Channel, users: Mapping[str, User], images: Mapping[str, Image], start: datetime
+) -> Article:
     status = Status.__members__[text["status"].upper()]
     publish_at = _moment(text.get("at"), start)
     article = Article.objects.create(
@@ -151,7 +161,9 @@ def _article(
         cover_mode=CoverMode.ONE if "cover" in text else CoverMode.AUTO,
         cover=[images[text["cover"]].pk] if "cover" in text else [],
         channel=channel,
-        author=author,
+        author=users[text["author"]],
+        owner=users[text["owner"]] if "owner" in text else None,
+        due_at=_moment(text.get("due"), start),
         status=status,
         status_reason=text.get("reason", ""),
         publish_at=publish_at,
@@ -161,6 +173,14 @@ def _article(
     )
     article.tags.set(tags_named(text["tags"]).values())
     pin_all([article])
+    return article
+
+
+def _note(article: Article, note: Mapping[str, Any], users: Mapping[str, User]) -> None:
+    before, quote, after = plain_text(article.body).partition(note["about"])
+    thread = notes.add_note(article, by=users[note["by"]], text=note["text"], about=Selector(quote, before, after))
+    for answer in note.get("replies", ()):
+        notes.reply(thread, by=users[answer["by"]], text=answer["text"])
 
 
 def _release(release: dict[str, Any], by: User, start: datetime) -> None:

@@ -47,7 +47,7 @@ def ask_first(request: HttpRequest, article: Article, before: Article | None, ch
     transition = next((transition for transition in pressed(request) if TRANSITIONS[transition].confirmation), None)
     if transition is None and not _goes_live(article, before):
         return
-    shown = list(_consequences(transition, before, request.POST.get("reason", "")))
+    shown = list(consequences(transition, before, request.POST.get("reason", "")))
     if transition is Transition.PUBLISH_NOW and _leaves_a_draft(before, changed):
         shown.append(_("Readers see the approved text. Later changes need approval first."))
     raise Unconfirmed(shown, typed=bool(changed))
@@ -89,7 +89,7 @@ def _goes_live(article: Article, before: Article | None) -> bool:
     return Article.objects.live(now).filter(pk=article.pk).exists()
 
 
-def _consequences(transition: Transition | None, before: Article | None, notice: str) -> Iterator[str]:
+def consequences(transition: Transition | None, before: Article | None, notice: str = "") -> Iterator[str]:
     """What happens, a sentence each."""
     asked = TRANSITIONS[transition].confirmation if transition else None
     if asked is None:

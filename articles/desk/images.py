@@ -230,7 +230,9 @@ class ImageAdmin(RetriedScreens):
         found = self.get_queryset(request).about(request.GET.get("q", "")[:100])  # type: ignore[attr-defined]
         rows = Paginator(found.order_by("-is_favourite", "-created_at", "-pk"), PICKED_FROM)
         page = rows.get_page(request.GET.get("page"))
-        return TemplateResponse(request, "articles/desk/images/choices.html", {"page": page})
+        return TemplateResponse(
+            request, "articles/desk/images/choices.html", {"page": page, "query": request.GET.get("q")}
+        )
 
 
 def _as_json(image: Image) -> dict[str, str]:

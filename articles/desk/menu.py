@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.contrib import admin
@@ -15,10 +15,11 @@ from django.utils.translation import gettext_lazy as _
 from articles.desk.calendar.base import may_look
 from articles.desk.notifications import unread_count
 from articles.models import Article
+from articles.review import at_own_stage
 
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notification"]),
-    (_("Write"), ["Article", "Image", "Tag"]),
+    (_("Write"), ["Monitoring", "Article", "ArticleTemplate", "Image", "Tag"]),
     (_("Review"), ["QueuedArticle", "SensitiveWord", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
     (pgettext_lazy("group of the menu", "System"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
@@ -28,10 +29,12 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
 
 ICONS = {
     "Article": "article",
+    "ArticleTemplate": "draft",
     "AuditEntry": "policy",
     "Calendar": "calendar_month",
     "Channel": "category",
     "Image": "photo_library",
+    "Monitoring": "view_kanban",
     "Notification": "notifications",
     "Tag": "sell",
     "QueuedArticle": "rate_review",
@@ -48,8 +51,8 @@ ICONS = {
 
 
 def queue_length(request: HttpRequest) -> int:
-    """Number of articles that need review."""
-    return Article.objects.needing_review().count()
+    """Number of articles that need review at a stage of the user."""
+    return at_own_stage(Article.objects.needing_review(), request.user).count()
 
 
 COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notification": unread_count, "QueuedArticle": queue_length}
@@ -58,14 +61,33 @@ COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notification": unread_count,
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     """Sidebar items that the user may open; for unfold's `SIDEBAR`."""
-    rows = {row["object_name"]: row for app in admin.site.get_app_list(request) for row in app["models"]}
-    if may_look(request.user):
-        rows["Calendar"] = {"object_name": "Calendar", "name": gettext("Calendar"), "admin_url": reverse("calendar")}
+    rows = _rows(request)
     groups = [_group(title, [rows.pop(name) for name in names if name in rows], request) for title, names in GROUPS]
     start = reverse("admin:index")
     groups[0]["items"].insert(0, _link(gettext("Dashboard"), start, "home") | {"active": request.path == start})
     groups[0]["items"].append(_link(gettext("View site"), reverse("home"), "open_in_new") | {"active": False})
     return [group for group in [*groups, _group(_("More"), list(rows.values()), request)] if group["items"]]
+
+
+def screens(request: HttpRequest) -> Iterator[tuple[str, str, str]]:
+    """Title, address and icon of the screens that the user may open."""
+    yield gettext("Dashboard"), reverse("admin:index"), "home"
+    for name, row in _rows(request).items():
+        yield str(row["name"]), row["admin_url"], ICONS.get(name, "table_rows")
+    yield gettext("View site"), reverse("home"), "open_in_new"
+
+
+def _rows(request: HttpRequest) -> dict[str, dict[str, Any]]:
+    """The screens by model name."""
+    rows = {row["object_name"]: row for app in admin.site.get_app_list(request) for row in app["models"]}
+    if may_look(request.user):
+        rows["Monitoring"] = _row("Monitoring", gettext("Monitoring"), "desk_monitoring")
+        rows["Calendar"] = _row("Calendar", gettext("Calendar"), "calendar")
+    return {name: row for name, row in rows.items() if row["admin_url"]}
+
+
+def _row(model: str, title: str, url: str) -> dict[str, Any]:
+    return {"object_name": model, "name": title, "admin_url": reverse(url)}
 
 
 def account(request: HttpRequest) -> list[dict[str, Any]]:

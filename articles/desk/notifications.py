@@ -13,7 +13,7 @@ from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
@@ -30,6 +30,7 @@ Kind = Notification.Kind
 F = TypeVar("F", bound=Callable[..., Any])
 
 BADGES = {
+    Kind.SUBMITTED: "info",
     Kind.REJECTED: "warning",
     Kind.APPROVED: "primary",
     Kind.PUBLISHED: "success",
@@ -37,6 +38,9 @@ BADGES = {
     Kind.OVERDUE: "danger",
     Kind.PULLED_BACK: "warning",
     Kind.ROLLED_BACK: "warning",
+    Kind.MENTIONED: "info",
+    Kind.NOTED: "default",
+    Kind.ASSIGNED: "info",
 }
 
 
@@ -162,7 +166,9 @@ class NotificationAdmin(ModelAdmin):
         if notification.article_id is None:
             self.message_user(request, gettext("The object of this notification has been deleted."), messages.WARNING)
             return redirect("admin:articles_notification_changelist")
-        return redirect("admin:articles_article_change", notification.article_id)
+        name = "queuedarticle" if notification.kind == Kind.SUBMITTED else "article"
+        address = reverse(f"admin:articles_{name}_change", args=[notification.article_id])
+        return redirect(f"{address}#notes" if notification.is_about_note else address)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_staff)

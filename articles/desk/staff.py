@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission, User
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import ManyToManyField, Model, Q, QuerySet
 from django.forms import ModelMultipleChoiceField
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+from unfold.decorators import action
+from unfold.forms import AdminPasswordChangeForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
 from articles.desk.retry import RetriedScreens
 from articles.models import Notification, named
+from articles.notifications import choose_language
 from articles.permissions import EDIT_ANY
+from articles.roles import Role
 from articles.text import format_time_briefly
+from headline.accounts.links import invite, is_invited
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -82,6 +95,43 @@ def givable(model: type[Model], actor: Any) -> QuerySet[Any]:
     return rows.exclude(pk__in=Group.permissions.through.objects.exclude(permission__in=own).values("group"))
 
 
+ADMINISTRATOR = ("is_superuser", "is_active", "is_staff")
+LAST_ADMINISTRATOR = _("This is the last administrator. Make another user an administrator first.")
+
+
+def is_last_administrator(user: User) -> bool:
+    """Whether no one else could administer users without this one; locks the administrators' rows until the commit."""
+    with transaction.atomic():
+        rows = User.objects.select_for_update().filter(**dict.fromkeys(ADMINISTRATOR, True)).order_by("pk")
+        able = [one.pk for one in rows if one.has_usable_password()]
+    return able == [user.pk]
+
+
+ROLE_DESCRIPTIONS: Mapping[str, str | Promise] = {
+    Role.AUTHOR: _("Writes articles, adds images and submits for review."),
+    Role.EDITOR: _("Also edits articles and images of others, and adds tags."),
+    Role.REVIEWER: _("Reads what is submitted, and approves or rejects it."),
+    Role.PUBLISHER: _("Schedules and publishes what is approved, and releases."),
+    Role.CHIEF: _("May do everything with articles, channels, words and the review."),
+    Role.OPERATOR: _("Watches the publishing service and its tasks."),
+}
+
+LABELS = {
+    "email": (_("Email address"), ""),
+    "is_superuser": (_("Administrator"), _("May do everything, and manages users.")),
+    "is_active": (_("Active"), _("Clear this instead of deleting: it ends the user’s sessions and API tokens.")),
+    "is_staff": (_("Member of staff"), _("May open the newsroom.")),
+    "username": (_("Log-in name"), ""),
+}
+"""Label and help text of fields."""
+
+
+def role_described(group: Group) -> SafeString:
+    """Name and description of a role."""
+    description = ROLE_DESCRIPTIONS.get(group.name, "")
+    return format_html("<strong>{}</strong> <span class='desk-hint'>{}</span>", right_named(group), description)
+
+
 class RightsAdmin(RetriedScreens):
     """Users can grant or revoke only rights they have; only administrators create administrators."""
 
@@ -105,45 +155,143 @@ class RightsAdmin(RetriedScreens):
         return super().has_delete_permission(request, obj) and (obj is None or may_administer(request.user, obj))
 
 
-class NewUserForm(UserCreationForm):
-    """A new user; a staff member by default."""
+class UserForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A user: name, address and roles."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=150,
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("Readers see it under articles."),
+    )
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if "is_staff" in self.fields:
-            self.fields["is_staff"].initial = True
+        self.fields["name"].initial = self.instance.get_full_name()
+
+    def clean_email(self) -> str:
+        """An address that no other account has, because links to set a password are sent to it."""
+        email: str = self.cleaned_data["email"]
+        other = User.objects.filter(email__iexact=email).exclude(pk=self.instance.pk).first() if email else None
+        if other is not None and "email" in self.changed_data:
+            raise ValidationError(gettext("%(name)s has this address already.") % {"name": named(other)}, code="taken")
+        return email
+
+    def clean(self) -> dict[str, Any] | None:
+        """Refuse to take the last administrator's rights away."""
+        cleaned: dict[str, Any] = {**self.cleaned_data, **(super().clean() or {})}
+        stays = all(cleaned.get(name, getattr(self.instance, name)) for name in ADMINISTRATOR)
+        if not stays and is_last_administrator(self.instance):
+            raise ValidationError(LAST_ADMINISTRATOR, code="last_administrator")
+        return cleaned
+
+    def save(self, commit: bool = True) -> Any:
+        """Store a changed name as the first name, because names have no such parts everywhere."""
+        if "name" in self.changed_data:
+            self.instance.first_name, self.instance.last_name = self.cleaned_data["name"], ""
+        return super().save(commit)
+
+
+class InvitationForm(UserForm):
+    """A new member of staff, who sets the password by a link in a mail."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["name"].required = self.fields["email"].required = True
+        self.fields["email"].help_text = _("The invitation is sent to it. It is also the name to log in with.")
+
+    def clean(self) -> dict[str, Any] | None:
+        """Ask for a role."""
+        cleaned = super().clean() or {}
+        if not cleaned.get("groups") and not cleaned.get("is_superuser"):
+            self.add_error("groups", gettext("Choose at least one role."))
+        return cleaned
+
+    def _post_clean(self) -> None:
+        """Fill in the log-in name before it is validated as unique."""
+        self.instance.username = re.sub(r"[^\w.@+-]", "-", self.cleaned_data.get("email", ""))
+        self.instance.is_staff = True
+        self.instance.set_unusable_password()
+        super()._post_clean()  # type: ignore[misc]
+
+
+class PasswordForm(AdminPasswordChangeForm):
+    """A password for another user; without it an account is deactivated."""
+
+    def __init__(self, user: User, *args: Any, **options: Any) -> None:
+        super().__init__(user, *args, **options)
+        self.fields.pop("usable_password", None)
+        for field in self.fields.values():
+            field.required = True
 
 
 @admin.register(User)
 class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
-    """Users."""
+    """Users: invited with a name, an address and roles."""
 
-    form = UserChangeForm
-    add_form = NewUserForm
-    add_fieldsets = (  # type: ignore[assignment]
-        (None, {"fields": ("username", "first_name", "last_name", "email")}),
-        (_("Role"), {"fields": ("is_staff", "groups")}),
-        (_("Password"), {"fields": ("usable_password", "password1", "password2")}),
-    )
-    change_password_form = AdminPasswordChangeForm
-    list_display = ["username", "full_name", "roles", "email", "is_active", "last_seen"]
+    form = UserForm
+    add_form = InvitationForm
+    add_fieldsets = ((None, {"fields": ("name", "email", "groups", "is_superuser")}),)  # type: ignore[assignment]
+    readonly_fields = ("password_state", "last_seen")
+    actions_submit_line = ("resend",)  # type: ignore[assignment]
+    add_form_template = None
+    change_password_form = PasswordForm
+    list_display = ["name", "email", "roles", "state", "last_seen"]
     list_filter = [("groups", GroupFilter), "is_active", "is_superuser"]
     search_help_text = _("Name or e-mail address")
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Name, address and roles; single permissions only for users who have some."""
+        if obj is None:
+            return self.add_fieldsets
+        account = ("username", "is_active", "is_staff", "password_state", "last_seen")
+        single = [(_("Single permissions"), {"fields": ("user_permissions",)})] if obj.user_permissions.exists() else []
+        return [*self.add_fieldsets, (_("Account"), {"fields": account}), *single]
+
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Groups as checkboxes; they are created on their own page."""
-        if db_field.name != "groups":
-            return super().formfield_for_dbfield(db_field, request, **options)
-        field: Any = super().formfield_for_dbfield(
-            db_field, request, **options, widget=UnfoldAdminCheckboxSelectMultipleWidget()
-        )
-        field.widget.can_add_related = False
+        """Roles as checkboxes with descriptions; groups are created on their own page."""
+        if db_field.name == "groups":
+            options["widget"] = UnfoldAdminCheckboxSelectMultipleWidget()
+        field: Any = super().formfield_for_dbfield(db_field, request, **options)
+        if db_field.name == "groups":
+            field.label, field.help_text, field.widget.can_add_related = _("Roles"), "", False
+            field.label_from_instance = role_described
+        elif db_field.name in LABELS:
+            field.label, field.help_text = LABELS[db_field.name]
         return field
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Only administrators change administrator rights."""
         fields = super().get_readonly_fields(request, obj)
         return fields if request.user.is_superuser else [*fields, "is_superuser"]
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> Any:
+        """The form of an invitation."""
+        return super().add_view(request, form_url, {**(extra_context or {}), "title": gettext("Invite a user")})
+
+    def response_add(self, request: HttpRequest, obj: User, post_url_continue: str | None = None) -> HttpResponse:
+        """Send the invitation, in the language of the user who invites until the invited one chooses another."""
+        choose_language(obj, get_language())
+        self._invite(request, obj)
+        return redirect("admin:auth_user_changelist")
+
+    def get_actions_submit_line(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """The invitation can be sent again until it is used."""
+        user = self.get_object(request, str(object_id))
+        return super().get_actions_submit_line(request, object_id) if user and is_invited(user) else []
+
+    @action(description=_("Send the invitation again"))  # type: ignore[arg-type,operator]
+    def resend(self, request: HttpRequest, user: User) -> None:
+        """Save, and send the invitation again."""
+        self._invite(request, user)
+
+    def _invite(self, request: HttpRequest, user: User) -> None:
+        if link := invite(user, by=request.user):
+            text = gettext("No mail server is set up (EMAIL_URL). Give %(name)s this link: %(link)s")
+        else:
+            text = gettext("An invitation is sent to %(email)s.")
+        self.message_user(request, text % {"name": named(user), "email": user.email, "link": link})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """With the groups."""
@@ -160,12 +308,28 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
         users = [named(user) for user in objs]
         asked = permissions - {Notification._meta.verbose_name}  # users cannot delete notifications by themselves
+        if any(is_last_administrator(user) for user in objs):
+            protected = [str(LAST_ADMINISTRATOR)]
         return users, {User._meta.verbose_name_plural: len(users)}, asked, protected
 
     @admin.display(description=pgettext_lazy("of a person", "name"), ordering="first_name")
-    def full_name(self, user: User) -> str:
+    def name(self, user: User) -> str:
         """The display name."""
-        return user.get_full_name()
+        return named(user)
+
+    @admin.display(description=pgettext_lazy("of a person", "status"), ordering="is_active")
+    def state(self, user: User) -> str:
+        """Whether the user can log in."""
+        if not user.is_active:
+            return gettext("Deactivated")
+        return gettext("Invited") if is_invited(user) else gettext("Active")
+
+    @admin.display(description=_("password"))
+    def password_state(self, user: User) -> SafeString:
+        """Whether a password is set, and where to set one."""
+        is_set = gettext("Set.") if user.has_usable_password() else gettext("Not set yet.")
+        address = reverse("admin:auth_user_password_change", args=[user.pk])
+        return format_html('{} <a class="text-link" href="{}">{}</a>', is_set, address, gettext("Set a password"))
 
     @admin.display(description=_("roles"))
     def roles(self, user: User) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from articles.models import Article
+from articles.models import Article, ReviewProgress
 from articles.permissions import allows
 from articles.publishing import Actor, possible_transitions
 from articles.text import format_time_exactly
@@ -60,7 +60,18 @@ def state(article: Article, now: datetime) -> str:
         return _("Goes live on %(time)s.") % {"time": when} if due > now else _("Live since %(time)s.") % {"time": when}
     if article.status == Article.Status.PUBLISHED and article.published_at:
         return _("Went live on %(time)s.") % {"time": format_time_exactly(article.published_at)}
+    if article.status == Article.Status.MANUAL_REVIEW and (progress := ReviewProgress.of(article)).count > 1:
+        return waits_at(progress)
     return _SENTENCES.get(article.status, lambda: "")()
+
+
+def waits_at(progress: ReviewProgress) -> str:
+    """One sentence about the review stage of a text, one of several."""
+    return _("It waits at “%(stage)s”, stage %(number)d of %(count)d.") % {
+        "stage": progress.stage.label,
+        "number": progress.number,
+        "count": progress.count,
+    }
 
 
 def limits(article: Article, now: datetime) -> list[str]:

@@ -8,12 +8,17 @@ from django.urls import path
 from articles.desk.articles import saved_views
 from articles.desk.bulk import screens
 from articles.desk.dashboard import page
+from articles.desk.monitoring import views as monitoring
 
 view = admin.site.admin_view
 
 urlpatterns = [
     path("start/", view(page.inside), name="desk_dashboard"),
     path("start/retry/<int:task_id>/", view(page.retry), name="desk_retry"),
+    path("monitoring/", view(monitoring.board), name="desk_monitoring"),
+    path("monitoring/content/", view(monitoring.content), name="desk_monitoring_content"),
+    path("monitoring/<str:key>/later/", view(monitoring.later), name="desk_monitoring_later"),
+    path("monitoring/<int:pk>/<str:name>/", view(monitoring.transition), name="desk_monitoring_transition"),
     path("views/", view(saved_views.manage), name="desk_views"),
     path("views/save/", view(saved_views.save), name="desk_save_view"),
     path("views/<int:pk>/", view(saved_views.change), name="desk_change_view"),

@@ -22,7 +22,8 @@ from django.utils.translation import gettext as _
 from articles.exchange.ghost_html import Rendered, render
 from articles.exchange.json_stream import pieces
 from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
-from articles.exchange.validate import BYLINE
+from articles.exchange.validate import BYLINE, length_of
+from articles.models import Article
 
 Row = Mapping[str, Any]
 Reference = tuple[int, str]
@@ -36,6 +37,9 @@ _WALKED = re.compile(r"|db|db\.item|(?:db\.item\.)?data|(?:db\.item\.)?data\.[^.
 
 SITE = "__GHOST_URL__"
 """The placeholder for the site's URL in an export."""
+
+_SHARED = {"search_title": "meta_title", "social_title": "og_title", "social_summary": "og_description"}
+"""Texts for search results and shared links, which old exports have in the post itself."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PRIVATE = "private"
@@ -60,7 +64,7 @@ class Site:
         elif table == "users":
             self.users[_id(row)] = _some(row, "name", "email")
         elif table == "posts_meta":
-            if meta := _some(row, "feature_image_alt", "feature_image_caption", "email_only"):
+            if meta := _some(row, "feature_image_alt", "feature_image_caption", "email_only", *_SHARED.values()):
                 self.meta[_id(row, "post_id")] = meta
         elif table == "posts_tags":
             _refer(self.tags_of, row, "tag_id")
@@ -142,7 +146,14 @@ def _fields(post: Row, known: Site) -> dict[str, object]:
         "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
         "channel": tags[0] if tags else "",
         "tags": tags[1:],
+        **_shared({**post, **known.meta.get(_id(post), {})}),
     }
+
+
+def _shared(row: Row) -> dict[str, str]:
+    """The texts for search results and shared links, cut where Ghost allows longer ones."""
+    texts = {name: Truncator(str(row.get(theirs) or "")) for name, theirs in _SHARED.items()}
+    return {name: text.chars(length_of(Article, name)) for name, text in texts.items()}
 
 
 def _status(post: Row, meta: Row) -> str:

@@ -1,10 +1,10 @@
 """The models of the newsroom, one module each; `base` holds the mixins and query helpers they share."""
 
 from articles.models.article import AT_RISK_WITHIN, Article, ArticleQuerySet, due_at, not_over_at, over_at
+from articles.models.article_template import ArticleTemplate
 from articles.models.audit import AuditEntry, AuditQuerySet
 from articles.models.base.bulk_signals import rows_changed
-from articles.models.base.compiled_once import compiled_once
-from articles.models.base.insert_select import NewId, insert_for_each
+from articles.models.base.insert_select import NewId, insert_for_each, insert_statement
 from articles.models.base.limited_union import in_any
 from articles.models.bulk_action import BulkAction, BulkActionItem
 from articles.models.calendar_feed import CalendarFeed
@@ -15,11 +15,13 @@ from articles.models.cover import CoverMode
 from articles.models.drafts import Autosave, Presence
 from articles.models.image import MODERN, Image, ImageUse, as_id
 from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
+from articles.models.note import Note
 from articles.models.notification import Notification, NotificationPreference
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
 from articles.models.review import QueuedArticle, Review, ReviewPolicy, SoftLock
+from articles.models.review_stage import ReviewProgress, ReviewStage, StageApproval, approved_by, stage_under_review
 from articles.models.revision import CONTEXT_TIMES, Revision, context_of
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
@@ -36,6 +38,7 @@ __all__ = [
     "AT_RISK_WITHIN",
     "Article",
     "ArticleQuerySet",
+    "ArticleTemplate",
     "AuditEntry",
     "AuditQuerySet",
     "Autosave",
@@ -58,6 +61,7 @@ __all__ = [
     "MAX_MEMBERS",
     "MODERN",
     "NewId",
+    "Note",
     "Notification",
     "NotificationPreference",
     "PendingChange",
@@ -69,27 +73,32 @@ __all__ = [
     "ReleaseMember",
     "Review",
     "ReviewPolicy",
+    "ReviewProgress",
+    "ReviewStage",
     "Revision",
     "SavedView",
     "SearchEntry",
     "SensitiveWord",
     "SoftLock",
+    "StageApproval",
     "Tag",
     "Tagging",
     "Text",
     "Update",
     "WordListVersion",
+    "approved_by",
     "as_id",
     "context_of",
     "due_at",
-    "compiled_once",
     "in_any",
     "insert_for_each",
+    "insert_statement",
     "named",
     "named_among_all",
     "named_apart",
     "not_over_at",
     "over_at",
     "rows_changed",
+    "stage_under_review",
     "words_changed",
 ]

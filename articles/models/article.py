@@ -71,6 +71,11 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
         """Articles that show this author's name to readers: without a byline, and only if the author has a name."""
         return self.filter(author=author_id, byline="").exclude(author__first_name="", author__last_name="")
 
+    def of_user(self, user_id: int | None) -> Self:
+        """Articles that the user writes or owns; each column is found by its own index."""
+        mine = (Article.objects.filter(**{name: user_id}).values("pk") for name in ("author", "owner"))
+        return self.filter(pk__in=in_any(*mine))
+
     def newest_first(self) -> Self:
         """Latest time to go live first."""
         return self.order_by("-publish_at", "-id")
@@ -178,6 +183,18 @@ class Article(TextLines, Covered, Dated):
         blank=True,
         related_name="articles",
         verbose_name=_("author"),
+    )
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="owned_articles",
+        verbose_name=_("owner"),
+        help_text=_("Who has to finish it. Readers never see this."),
+    )
+    due_at = models.DateTimeField(
+        _("due"), null=True, blank=True, help_text=_("When the owner has to be ready. Readers never see this.")
     )
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.DRAFT)
     status_reason = models.CharField(_("reason"), max_length=500, blank=True)
@@ -317,6 +334,10 @@ class Article(TextLines, Covered, Dated):
         """Whether its time to be unpublished is past, even if no worker has stored that yet."""
         due, end = self.goes_live_at, self.unpublish_at
         return self.status in self.Status.visible() and due is not None and end is not None and due < end <= now
+
+    def is_late_at(self, now: datetime) -> bool:
+        """Whether its owner's time is past and it is not approved."""
+        return self.due_at is not None and self.due_at <= now and self.status in self.Status.unapproved()
 
     @property
     def is_waiting(self) -> bool:

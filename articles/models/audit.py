@@ -19,6 +19,7 @@ from articles.models.article import Article
 from articles.models.lengths import TITLE_LENGTH
 from articles.models.release import Release
 from articles.models.review import ReviewPolicy
+from articles.models.review_stage import ReviewStage
 from articles.models.sensitive_word import SensitiveWord
 from articles.text import format_time_briefly, format_time_exactly
 
@@ -136,21 +137,41 @@ class AuditEntry(models.Model):
     def differences(self) -> list[str]:
         """The status, the time to go live, the words and so on, each as "before → after", where they differ.
 
-        For an approval also whether it was automatic or an override.
+        For a decision also its review stage, and whether it was automatic or an override.
         """
         statuses = self.get_old_status_display(), self.get_new_status_display()
         times = tuple(moment and format_time_briefly(moment) for moment in (self.old_time, self.new_time))
         policy = tuple(str(ReviewPolicy.Machine(value).label) for value in self.details.get("machine", ())) or ("", "")
         words = tuple(_words(self.details.get(name) or {}) for name in ("old", "new"))
-        changes = [f"{old or '—'} → {new or '—'}" for old, new in (statuses, times, words, policy) if old != new]
+        stages = tuple(_stages(chosen) for chosen in self.details.get("stages", ())) or ("", "")
+        pairs = (statuses, times, words, policy, stages)
+        changes = [f"{old or '—'} → {new or '—'}" for old, new in pairs if old != new]
         return [*changes, *self._approval()]
 
     def _approval(self) -> Iterator[str]:
-        """Whether an approval was automatic or an override."""
+        """The review stage of a decision, and whether an approval was automatic or an override."""
+        if stage := self.details.get("stage"):
+            yield self.details.get("stage_name") or stage_name(stage)
         if self.details.get("approved_by"):
             yield gettext("approved by automatic review")
         if reason := self.details.get("override"):
             yield gettext("override by an administrator: %(reason)s") % {"reason": reason}
+
+
+def stage_name(kind: str) -> str:
+    """The default name of a review stage, or what is stored."""
+    return str(ReviewStage.Kind(kind).label) if kind in ReviewStage.Kind else kind
+
+
+def _stages(chosen: list[list[str]]) -> str:
+    """Review stages in their order, each with the group that decides there."""
+    shown = (
+        gettext("%(stage)s (%(group)s)") % {"stage": name or stage_name(kind), "group": group}
+        if group
+        else name or stage_name(kind)
+        for kind, name, group in chosen
+    )
+    return gettext(", ").join(shown)
 
 
 def _words(levels: dict[str, str]) -> str:

@@ -85,6 +85,9 @@ class BulkActionItem(models.Model):
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
     reason = models.CharField(max_length=500, blank=True)
     revision = models.PositiveIntegerField(null=True, help_text=_("The revision that was shown, for an approval."))
+    stage = models.CharField(
+        max_length=12, blank=True, help_text=_("The review stage that was shown, for an approval.")
+    )
     before = models.JSONField(default=dict, help_text=_("The state of the article before."))
     entry = models.BigIntegerField(null=True, help_text=_("The id of its audit entry."))
 

@@ -36,6 +36,7 @@ class Notification(models.Model):
     class Kind(models.TextChoices):
         """The kinds of notifications."""
 
+        SUBMITTED = "submitted", _("Waiting for review")
         REJECTED = "rejected", _("Rejected")
         APPROVED = "approved", _("Approved")
         PUBLISHED = "published", _("Published")
@@ -43,6 +44,9 @@ class Notification(models.Model):
         OVERDUE = "overdue", _("Overdue")
         PULLED_BACK = "pulled_back", _("Approval revoked")
         ROLLED_BACK = "rolled_back", _("Rolled back")
+        MENTIONED = "mentioned", _("Mentioned")
+        NOTED = "noted", _("New note")
+        ASSIGNED = "assigned", _("Assigned")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(
@@ -94,6 +98,11 @@ class Notification(models.Model):
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: {self.article_title}"
 
+    @property
+    def is_about_note(self) -> bool:
+        """Whether it is about a note on the article."""
+        return self.kind in (self.Kind.MENTIONED, self.Kind.NOTED)
+
 
 def by_default_in_desk() -> list[str]:
     """All kinds are shown in the admin."""
@@ -104,6 +113,7 @@ def by_default_mailed() -> list[str]:
     """Only kinds that need action are mailed."""
     Kind = Notification.Kind  # noqa: N806 (it is a class)
     mailed = [Kind.REJECTED, Kind.FAILED, Kind.OVERDUE, Kind.PULLED_BACK, Kind.ROLLED_BACK]
+    mailed += [Kind.MENTIONED, Kind.ASSIGNED]
     return [kind.value for kind in mailed]
 
 

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
+from articles.models.review_stage import ReviewStage
 
 
 class Review(models.Model):
@@ -53,8 +54,8 @@ class ReviewPolicy(models.Model):
 
     @classmethod
     def chosen(cls) -> ReviewPolicy.Machine:
-        """The effective policy: by default, and under the two-person rule, a reviewer approves."""
-        if settings.ARTICLES_TWO_PERSON_RULE:
+        """The effective policy: by default, with several stages and under the two-person rule, reviewers approve."""
+        if settings.ARTICLES_TWO_PERSON_RULE or ReviewStage.objects.count() > 1:
             return cls.Machine.NEVER
         found = cls.objects.filter(pk=cls.ROW).values_list("machine", flat=True).first()
         return cls.Machine(found or cls.Machine.NEVER)
@@ -66,6 +67,7 @@ class SoftLock(models.Model):
     article = models.OneToOneField(Article, on_delete=models.CASCADE, primary_key=True, related_name="soft_lock")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     locked_at = models.DateTimeField()
+    until_left = models.BooleanField(default=False, help_text=_("Released when its user leaves the review page."))
 
     class Meta:
         verbose_name = _("claim")

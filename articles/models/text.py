@@ -25,6 +25,18 @@ class TextLines(models.Model):
     title = models.CharField(_("headline"), max_length=TITLE_LENGTH)
     summary = models.CharField(_("summary"), max_length=500, blank=True)
     byline = models.CharField(_("byline"), max_length=120, blank=True, help_text=_("Shown instead of the author."))
+    search_title = models.CharField(
+        _("search title"), max_length=TITLE_LENGTH, blank=True, help_text=_("In search results. Default: the headline.")
+    )
+    social_title = models.CharField(
+        _("social title"),
+        max_length=TITLE_LENGTH,
+        blank=True,
+        help_text=_("In shared links. Default: the headline."),
+    )
+    social_summary = models.CharField(
+        _("social summary"), max_length=500, blank=True, help_text=_("In shared links. Default: the summary.")
+    )
 
     class Meta:
         abstract = True
@@ -56,6 +68,9 @@ class Text:
     tags: tuple[str, ...]
     cover_mode: str = CoverMode.AUTO
     cover: list[str] = field(default_factory=list)
+    search_title: str = ""
+    social_title: str = ""
+    social_summary: str = ""
 
     @classmethod
     def of(cls, article: Article, tags: Iterable[str] | None = None) -> Self:

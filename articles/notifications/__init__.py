@@ -7,9 +7,11 @@ from articles.notifications.notify import (
     notify_authors_of_due,
     notify_of_entries,
     notify_of_release,
+    notify_users,
     remove_orphaned_notifications,
 )
 from articles.notifications.preferences import choose_language, speaking_to
+from articles.notifications.reviewers import notify_reviewers
 
 __all__ = [
     "choose_language",
@@ -18,6 +20,8 @@ __all__ = [
     "notify_of_entries",
     "notify_of_release",
     "notify_of_trouble",
+    "notify_reviewers",
+    "notify_users",
     "remove_orphaned_notifications",
     "send_mail",
     "speaking_to",

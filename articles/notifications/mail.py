@@ -47,9 +47,9 @@ def _message(notification: Notification) -> EmailMessage:
 
 
 def _address(notification: Notification) -> str:
-    name, subject = (
-        ("release", notification.release_id) if notification.release_id else ("article", notification.article_id)
-    )
+    name = "queuedarticle" if notification.kind == Notification.Kind.SUBMITTED else "article"
+    name, subject = ("release", notification.release_id) if notification.release_id else (name, notification.article_id)
     if subject is None:
         return _("The article or release has been deleted.")
-    return f"{settings.SITE_URL}{reverse(f'admin:articles_{name}_change', args=[subject])}"
+    place = "#notes" if notification.is_about_note else ""
+    return f"{settings.SITE_URL}{reverse(f'admin:articles_{name}_change', args=[subject])}{place}"

@@ -14,9 +14,20 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.db.models import F, QuerySet, Value
 
-from articles.models import Article, AuditEntry, NewId, Notification, NotificationPreference, Release, insert_for_each
+from articles.models import Article, AuditEntry, NewId, Notification, NotificationPreference, Release, insert_statement
 from articles.task_types import MAIL, NOTIFY
-from scheduling.services import add_task, add_tasks, among, clock, database_now, delete_by_ids, read_database_clock
+from scheduling.services import (
+    Statement,
+    add_task,
+    add_tasks,
+    among,
+    clock,
+    compiled_for,
+    database_now,
+    delete_by_ids,
+    read_database_clock,
+    write_for,
+)
 
 Kind = Notification.Kind
 Status = Article.Status
@@ -90,21 +101,30 @@ def notify_authors(action: str, article_ids: Collection[int]) -> None:
     One statement for all authors who do not want it by mail: at the full hour there are thousands.
     """
     kind = _BY_ACTION[action]
-    articles = Article.objects.filter(pk__in=among(article_ids), author__isnull=False)
-    deliveries = _deliveries(articles.values("author"))
-    mailed = {user for user, delivery in deliveries.items() if kind in delivery.mail}
+    mailed, shown = [], []
+    for article, address, desk, mail in compiled_for(_preferences_of_authors, article_ids):
+        delivery = _delivery(address, desk, mail)
+        if kind in delivery.mail:
+            mailed.append(article)
+        elif kind in delivery.desk:
+            shown.append(article)
     if mailed:
-        found = articles.filter(author__in=mailed).values_list("pk", "title", "author")
+        found = Article.objects.filter(pk__in=among(mailed)).values_list("pk", "title", "author")
         send(Message(kind, pk, title, frozenset({author or 0})) for pk, title, author in found)
-    if shown := {user for user, delivery in deliveries.items() if kind in delivery.desk} - mailed:
-        _show(kind, articles.filter(author__in=shown))
+    write_for(_notifications_of_authors, shown, kind)
 
 
-def _show(kind: Notification.Kind, articles: QuerySet[Article]) -> None:
+def _preferences_of_authors(ids: Collection[int]) -> QuerySet[Article, Any]:
+    """Each article with an active author, and what the author prefers."""
+    articles = Article.objects.filter(pk__in=among(ids), author__is_active=True).order_by()
+    return articles.values_list("pk", "author__email", *(f"author__{name}" for name in _CHOSEN))
+
+
+def _notifications_of_authors(ids: Collection[int], kind: Notification.Kind) -> Statement:
     """Write a notification for the author of each, for the admin."""
-    insert_for_each(
+    return insert_statement(
         Notification,
-        articles,
+        Article.objects.filter(pk__in=among(ids)),
         id=NewId(),
         user_id=F("author"),
         kind=Value(kind),
@@ -132,6 +152,14 @@ def notify_of_release(kind: Notification.Kind, release: Release, *, by: Any = No
         concerned.update(pk for pk in authors if pk)
     concerned.discard(by.pk if by else 0)
     send([Message(kind, None, release.name, frozenset(concerned), release.reason, release_id=release.pk)])
+
+
+def notify_users(
+    kind: Notification.Kind, article: Article, users: Collection[int], *, by: Any, reason: str = ""
+) -> None:
+    """Notify these users, given by their ids, about an article, in the caller's transaction; `by` is left out."""
+    if others := frozenset(users) - {by.pk}:
+        send([Message(kind, article.pk, article.title, others, reason)])
 
 
 def send(messages: Iterable[Message]) -> None:
@@ -189,17 +217,18 @@ class Delivery:
     mail: Collection[str]
 
 
-def _deliveries(ids: Collection[int] | QuerySet[Article, Any]) -> Mapping[int, Delivery]:
+def _deliveries(ids: Collection[int]) -> Mapping[int, Delivery]:
     """The preferences of active users, or else the default."""
     users = get_user_model()._default_manager.filter(pk__in=ids, is_active=True)
-    default = NotificationPreference()
-    deliveries = {}
-    for user, address, desk, mail in users.values_list("pk", "email", *_CHOSEN):
-        is_default = desk is None
-        deliveries[user] = Delivery(
-            default.desk if is_default else desk, (default.mail if is_default else mail) if address else ()
-        )
-    return deliveries
+    return {user: _delivery(*chosen) for user, *chosen in users.values_list("pk", "email", *_CHOSEN)}
+
+
+def _delivery(address: str, desk: Collection[str] | None, mail: Collection[str] | None) -> Delivery:
+    """What a user prefers; without preferences the default."""
+    if desk is None or mail is None:
+        default = NotificationPreference()
+        desk, mail = default.desk, default.mail
+    return Delivery(desk, mail if address else ())
 
 
 def _notification(item: Message, user: int, *, at: datetime, in_desk: bool) -> Notification:

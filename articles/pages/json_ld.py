@@ -23,6 +23,7 @@ def structured(article: Article, tags: Sequence[Tag]) -> dict[str, Any]:
         "mainEntityOfPage": address,
         "url": address,
         "headline": article.title,
+        "alternativeHeadline": article.search_title,
         "description": article.summary,
         "image": [absolute(cover.address(name)) for cover in article.covers for name in (cover.shared, cover.original)],
         "datePublished": article.out_since.isoformat(),

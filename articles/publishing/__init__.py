@@ -14,6 +14,7 @@ from articles.publishing.bulk import (
     undo_bulk_action,
 )
 from articles.publishing.comparison import NAMES, FieldDiff, compare
+from articles.publishing.duplicates import duplicate
 from articles.publishing.edits import (
     EDITABLE,
     IN_REVIEW,
@@ -46,7 +47,7 @@ from articles.publishing.publish import (
 from articles.publishing.reconcile import RECONCILE_WINDOW, cancel_all_tasks, reconcile_tasks, sync_tasks, sync_tasks_of
 from articles.publishing.rescan import reconcile_reviews, review_again, review_again_soon, review_submitted
 from articles.publishing.resolve import channels_named, tag_all, tags_named, users_named
-from articles.publishing.review_locks import release_soft_lock, soft_lock
+from articles.publishing.review_locks import leave_review, release_soft_lock, soft_lock
 from articles.publishing.revisions import (
     add_revisions,
     date_corrections,
@@ -70,7 +71,16 @@ from articles.publishing.schedules import (
 )
 from articles.publishing.submissions import approval_blocker, approve, reject, require_newest, submit
 from articles.publishing.tags import DELETE_TAG, NO_APPROVAL, RENAME_TAG, delete_tag, may_change, rename_tag
-from articles.publishing.transitions import Actor, description_of, lock, perform, position, possible_transitions, store
+from articles.publishing.transitions import (
+    Actor,
+    description_of,
+    lock,
+    perform,
+    position,
+    position_at,
+    possible_transitions,
+    store,
+)
 from articles.publishing.updates import (
     adopt_all,
     discard_update,
@@ -113,6 +123,7 @@ __all__ = [
     "description_of",
     "discard_update",
     "drop_autosave",
+    "duplicate",
     "edit",
     "for_review",
     "gather_articles",
@@ -122,6 +133,7 @@ __all__ = [
     "store_rejected_edit",
     "last_approved",
     "leave",
+    "leave_review",
     "lock",
     "make_preview_link",
     "mark_present",
@@ -133,6 +145,7 @@ __all__ = [
     "pin_all",
     "pinned",
     "position",
+    "position_at",
     "possible_transitions",
     "prune_autosaves",
     "publish_due",

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from articles.audit import Actor, Source, StateSnapshot, source
 from articles.exceptions import ArticleError, TooMany, WrongState
-from articles.models import Article, BulkAction, BulkActionItem
+from articles.models import Article, BulkAction, BulkActionItem, ReviewStage, stage_under_review
 from articles.notifications import speaking_to
 from articles.permissions import require
 from articles.publishing.schedules import checked_time, refuse_past, reschedule_many, schedule_many
@@ -54,17 +54,18 @@ def gather_articles(transition: Transition, articles: Sequence[tuple[int, str]],
     bulk_action = BulkAction.objects.create(user_id=_id_of(by), transition=transition, created_at=now)
     shown = _shown([pk for pk, _title in articles]) if TRANSITIONS[transition].input is Input.REVISION else {}
     items = [
-        BulkActionItem(bulk_action=bulk_action, article_id=pk, title=title, revision=shown.get(pk))
+        BulkActionItem(bulk_action=bulk_action, article_id=pk, title=title, **shown.get(pk, {}))
         for pk, title in articles
     ]
     _fill(bulk_action, items)
     return bulk_action
 
 
-def _shown(ids: Collection[int]) -> dict[int, int]:
-    """The revision under review of each article, which is shown before it is approved."""
-    articles = Article.objects.filter(pk__in=ids)
-    return dict(articles.values_list("pk", Coalesce("update__draft__number", "revision")))
+def _shown(ids: Collection[int]) -> dict[int, dict[str, Any]]:
+    """The revision under review of each article, which is shown before it is approved, and its review stage."""
+    number, stage = Coalesce("update__draft__number", "revision"), stage_under_review(ReviewStage.in_order())
+    articles = Article.objects.filter(pk__in=ids).values_list("pk", number, stage)
+    return {pk: {"revision": revision, "stage": stage} for pk, revision, stage in articles}
 
 
 @retried
@@ -230,7 +231,7 @@ def _do(bulk_action: BulkAction, item: BulkActionItem) -> None:
 
 
 def _perform(article: Article, bulk_action: BulkAction, item: BulkActionItem) -> None:
-    given = {**_given(bulk_action), "revision": item.revision or 0}
+    given = {**_given(bulk_action), "revision": item.revision or 0, "stage": item.stage}
     perform(Transition(bulk_action.transition), article, by=bulk_action.user, **given)
 
 

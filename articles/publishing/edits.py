@@ -13,6 +13,7 @@ from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong
 from articles.images import check_images
 from articles.models import BODY_LENGTH, Article, CoverMode, Revision, Tag, Text, Update
 from articles.permissions import EDIT_ANY, require, require_edit
+from articles.publishing.assignments import ASSIGNMENT, assign, check_assignment, record_assignment
 from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
 from articles.publishing.revisions import newest, pinned, put_into_columns, renumber
@@ -23,15 +24,23 @@ from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock, retried
 
 TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
-EDITABLE = TIMES | Text.NAMES | {"author"}
+EDITABLE = TIMES | Text.NAMES | ASSIGNMENT | {"author"}
 IN_REVIEW = Article.Status.in_review()
 
 
 @retried
-def create(article: Article, *, by: Actor, tags: Collection[Tag] = ()) -> None:
+def create(
+    article: Article,
+    *,
+    by: Actor,
+    tags: Collection[Tag] = (),
+    written_by: Collection[int] = (),
+    copy_of: int | None = None,
+) -> None:
     """Store a new draft and its first revision.
 
-    Raises `NotAllowed`, `TooLong`, `InvalidSchedule`, and what `check_images` raises.
+    `written_by` are the writers of its text besides `by`, and `copy_of` is the id of the article it is a copy of.
+    Raises `NotAllowed`, `TooLong`, `InvalidSchedule`, `WithoutAccess`, and what `check_images` raises.
     """
     require("articles.add_article", by)
     if article.author_id not in (None, by.pk):
@@ -41,6 +50,7 @@ def create(article: Article, *, by: Actor, tags: Collection[Tag] = ()) -> None:
     _refuse_form({"body": article.body, "cover_mode": article.cover_mode})
     refuse_empty_span(article)
     refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())
+    check_assignment(article)
     article.pk, article._state.adding = None, True  # also after a transaction that stored it was rolled back
     with unrecorded():
         article.save(revise=False)
@@ -48,7 +58,10 @@ def create(article: Article, *, by: Actor, tags: Collection[Tag] = ()) -> None:
     text = Text.of(article)
     check_images(text)
     article.holds(Revision.objects.add(article, text, author=by))
-    record(CREATE, article=article, by=by, before=StateSnapshot(), revision=article.revision)
+    details = {"written_by": sorted(written_by), "copy_of": copy_of}
+    given: dict[str, Any] = {name: value for name, value in details.items() if value}
+    record(CREATE, article=article, by=by, before=StateSnapshot(), revision=article.revision, **given)
+    record_assignment(article, by=by)
 
 
 def edit(
@@ -69,8 +82,8 @@ def edit(
     rejected text is then stored as a revision, unless the caller's own transaction rolls that back. Raises
     `NotAllowed` if `by` may not change it (or, once it is approved, its times or author; or its embargo),
     `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for contradictory times, `TimePast` for new ones in the
-    past, `WrongState` for a new time or embargo of a live article, `BelongsToRelease` for a new time of a member, and
-    what `check_images` raises.
+    past, `WrongState` for a new time or embargo of a live article, `BelongsToRelease` for a new time of a member,
+    `WithoutAccess` for an owner who may not see articles, and what `check_images` raises.
     """
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
@@ -96,8 +109,10 @@ def _edit(
     if seen is not None and article.changed_at != seen:
         _store_rejected(article, changes, by)
         return False
-    if changes or correction:
-        _write(article, changes, by, note=note, correction=correction, written_by=written_by)
+    assign(article, changes, by=by)
+    others = {name: value for name, value in changes.items() if name not in ASSIGNMENT}
+    if others or correction:
+        _write(article, others, by, note=note, correction=correction, written_by=written_by)
     return True
 
 

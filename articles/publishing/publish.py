@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from articles.audit import PUBLISHED, UNPUBLISHED, record_due
@@ -17,7 +17,16 @@ from articles.publishing.revisions import date_corrections, drop_update
 from articles.publishing.schedules import refuse_embargo
 from articles.publishing.transitions import Actor, move, performs, transition
 from articles.workflow import Transition
-from scheduling.services import among, database_now, lock_by_ids, retried
+from scheduling.services import (
+    Statement,
+    among,
+    compiled_for,
+    database_now,
+    lock_by_ids,
+    retried,
+    update_statement,
+    write_for,
+)
 
 Status = Article.Status
 RETRACTION_NOTICE_LENGTH = 500
@@ -120,33 +129,59 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
     A few statements for any number, audit entries and notifications included. Never waits for an article
     that another transaction holds.
     """
-    now = database_now()
-    outcome = _take(article_ids, Status.waiting(), due_at(now) & not_over_at(now))
+    outcome = _take(article_ids, Status.waiting(), _free_to_publish)
     if outcome.done:
         record_due(PUBLISHED, outcome.done, becoming=Status.PUBLISHED)
-        published = Article.objects.filter(pk__in=among(outcome.done))
-        published.note(status=Status.PUBLISHED, published_at=database_now())
+        write_for(_note_published, outcome.done)
         emit(ArticlesPublished(outcome.done))
     return outcome
 
 
+def _free_to_publish(ids: Collection[int]) -> QuerySet[Article, Any]:
+    now = database_now()
+    return _free(ids, due_at(now) & not_over_at(now))
+
+
+def _note_published(ids: Collection[int]) -> Statement:
+    return _note(ids, status=Status.PUBLISHED, published_at=database_now())
+
+
 def unpublish_due(article_ids: Collection[int]) -> Outcome:
     """Unpublish those of these articles that are due; otherwise as `publish_due`."""
-    outcome = _take(article_ids, Status.visible(), over_at(database_now()))
+    outcome = _take(article_ids, Status.visible(), _free_to_unpublish)
     if outcome.done:
         record_due(UNPUBLISHED, outcome.done, becoming=Status.UNPUBLISHED)
-        Article.objects.filter(pk__in=among(outcome.done)).note(status=Status.UNPUBLISHED)
+        write_for(_note_unpublished, outcome.done)
         emit(ArticlesUnpublished(outcome.done, at_set_time=True))
     return outcome
 
 
-def _take(article_ids: Collection[int], statuses: Collection[Status], condition: Q) -> Outcome:
+def _free_to_unpublish(ids: Collection[int]) -> QuerySet[Article, Any]:
+    return _free(ids, over_at(database_now()))
+
+
+def _note_unpublished(ids: Collection[int]) -> Statement:
+    return _note(ids, status=Status.UNPUBLISHED)
+
+
+def _free(ids: Collection[int], condition: Q) -> QuerySet[Article, Any]:
+    """Lock those that no other transaction holds: id, status, and whether they are due."""
+    is_due = ExpressionWrapper(condition, output_field=BooleanField())
+    return lock_by_ids(Article, ids, skip_locked=True).values_list("pk", "status", is_due)
+
+
+def _note(ids: Collection[int], **values: Any) -> Statement:
+    """Store what readers already see by the clock, without a signal."""
+    return update_statement(Article.objects.filter(pk__in=among(ids)), **values)
+
+
+def _take(
+    article_ids: Collection[int], statuses: Collection[Status], free: Callable[..., QuerySet[Article, Any]]
+) -> Outcome:
     """Lock those that are free, and sort all by what can be done."""
     outcome = Outcome()
-    is_due = ExpressionWrapper(condition, output_field=BooleanField())
-    free = lock_by_ids(Article, article_ids, skip_locked=True)
     missing = set(article_ids)
-    for pk, status, due in free.values_list("pk", "status", is_due):
+    for pk, status, due in compiled_for(free, missing):
         missing.discard(pk)
         if status not in statuses:
             outcome.invalid[pk] = f"the article is {Status(status).name.lower()}"

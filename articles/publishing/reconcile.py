@@ -16,6 +16,7 @@ from articles.task_types import OF_ARTICLES, PUBLISH, UNPUBLISH, UPDATE
 from scheduling.services import (
     EARLIEST,
     LATEST,
+    among,
     lock_by_ids,
     pending_times,
     read_database_clock,
@@ -100,7 +101,7 @@ def _wrong(task_type: str, wanted: Times) -> set[str]:
 
 
 def _rows(page: Collection[int]) -> Iterable[tuple[Any, ...]]:
-    return Article.objects.filter(pk__in=page).values_list("pk", *_COLUMNS)
+    return Article.objects.filter(pk__in=among(page)).values_list("pk", *_COLUMNS)
 
 
 def _wanted(rows: Iterable[tuple[Any, ...]]) -> dict[str, Times]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.utils.translation import gettext as _
 
 from articles.exceptions import LockedByAnother, WrongState
@@ -13,8 +15,8 @@ from scheduling.services import delete_by_ids, read_database_clock, retried
 
 
 @retried
-def soft_lock(article: Article, *, by: Actor) -> None:
-    """Claim an article that needs review, for `REVIEW_SOFT_LOCK`.
+def soft_lock(article: Article, *, by: Actor, until_left: bool = False) -> None:
+    """Claim an article that needs review, for `REVIEW_SOFT_LOCK` or, with `until_left`, until `leave_review`.
 
     Raises `LockedByAnother`, `WrongState` when no reviewer is needed, and what `require` raises.
     """
@@ -26,7 +28,19 @@ def soft_lock(article: Article, *, by: Actor) -> None:
         )
     _refuse_other_reviewer(article, by)
     now = read_database_clock()
-    SoftLock.objects.update_or_create(article=article, defaults={"user": by, "locked_at": now})  # type: ignore[misc]
+    mine = SoftLock.objects.filter(article=article, user=by.pk, until_left=False).first()
+    if until_left and mine and mine.counts_at(now):
+        return  # claimed for longer already
+    values = {"user": by, "locked_at": now, "until_left": until_left}
+    SoftLock.objects.update_or_create(article=article, defaults=values)  # type: ignore[misc]
+
+
+@retried
+def leave_review(article: Article, *, by: Actor, since: datetime) -> None:
+    """Unclaim an article that `by` has claimed until the page is left, unless it was opened again after `since`."""
+    lock(article)
+    if SoftLock.objects.filter(article=article, user=by.pk, until_left=True, locked_at=since).exists():
+        _delete(article)
 
 
 @retried

@@ -6,11 +6,20 @@ from django.contrib.auth import get_user_model
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
-from articles.models import Article, AuditEntry, Review, ReviewPolicy, Revision, Update, WordListVersion
+from articles.models import (
+    Article,
+    AuditEntry,
+    Review,
+    ReviewPolicy,
+    Revision,
+    StageApproval,
+    Update,
+    WordListVersion,
+)
 from articles.review import Opinion, Subject, review, takes_long
 from articles.task_types import REVIEW
 from articles.workflow import TRANSITIONS, VERDICTS, Transition, Verdict
-from scheduling.services import add_task, read_database_clock
+from scheduling.services import add_task, delete_by_ids, read_database_clock
 
 Status = Article.Status
 
@@ -38,7 +47,12 @@ def review_text_again(subject: Article | Update, revision: Revision) -> None:
 
 
 def decide(subject: Article | Update, revision: Revision, opinion: Opinion, *, needs_reviewer: bool = False) -> None:
-    """Set the status and reason that follow from an opinion, and store its findings; the caller saves `subject`."""
+    """Set the status and reason that follow from an opinion, and store its findings; the caller saves `subject`.
+
+    A text that needs a reviewer begins at the first review stage.
+    """
+    approvals = StageApproval.objects.filter(article=revision.article_id).values_list("pk", flat=True)
+    delete_by_ids(StageApproval, list(approvals))
     subject.status, subject.status_reason = VERDICTS[opinion.verdict], opinion.short_reason
     if opinion.verdict is Verdict.PASSED:
         objection = "" if needs_reviewer else _objection(subject)

@@ -22,7 +22,7 @@ from articles.publishing.transitions import Actor, performs, require, transition
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, WAITING, Transition
 from scheduling.exceptions import NaiveTime, TimeOutOfRange
-from scheduling.services import EARLIEST, LATEST, lock_by_ids, read_database_clock, retried
+from scheduling.services import EARLIEST, LATEST, among, lock_by_ids, read_database_clock, retried
 
 GRACE = timedelta(minutes=1)
 """A time that is past by no more than this was "now" when it was chosen; an older one counts as a mistake."""
@@ -33,6 +33,7 @@ PAST: Mapping[str, str | Promise] = {
     "publish_at": gettext_lazy("This time is past; choose a later one, or publish now."),
     "unpublish_at": gettext_lazy("This time is past; to remove the article from the site now, unpublish it."),
     "embargo_until": gettext_lazy("This time is past; to end the embargo now, lift it."),
+    "due_at": gettext_lazy("This time is past; choose a later one for the owner."),
 }
 """The error for each time of an article that is past."""
 
@@ -119,7 +120,7 @@ def _retime(
     if not ids:
         return 0
     record_times(transition, ids, new_time=expression, by=by)
-    Article.objects.filter(pk__in=ids).update(publish_at=expression, updated_at=now)
+    Article.objects.filter(pk__in=among(ids)).update(publish_at=expression, updated_at=now)
     sync_tasks(ids, now=now)
     return len(ids)
 

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 from django.utils.translation import gettext as _
 
-from articles.audit import has_writer
-from articles.exceptions import NotAllowed, ReasonMissing, RevisionChanged, RevisionMissing, WrongState
-from articles.models import Article, ReleaseMember, Revision, Update
+from articles.audit import PASSED_STAGE, has_writer
+from articles.exceptions import NotAllowed, ReasonMissing, RevisionChanged, RevisionMissing, StageChanged, WrongState
+from articles.models import Article, ReleaseMember, ReviewProgress, Revision, StageApproval, Update
+from articles.permissions import stage_refusal
 from articles.publishing.comparison import changed_fields
 from articles.publishing.holds import held
 from articles.publishing.review_locks import end_soft_lock
@@ -40,32 +41,76 @@ def submit(article: Article, *, by: Actor) -> None:
 
 
 @performs(Transition.APPROVE)
-def approve(article: Article, *, by: Actor, revision: Revision | int, override: str | None = None) -> None:
+def approve(
+    article: Article,
+    *,
+    by: Actor,
+    revision: Revision | int,
+    override: str | None = None,
+    stage: str | None = None,
+) -> None:
     """Approve the text under review; an article that has a time is scheduled by that.
 
     `revision` (or its number) is what was read. Raises `RevisionChanged` if the text, or what readers see with it, has
-    changed since. Contributors may not approve their own text, nor anyone a text without a writer, except an
-    administrator who gives a reason as `override`, which is recorded.
+    changed since. At a review stage that is not the last one, the revision only passes on to the next; raises
+    `StageChanged` if it waits at another than `stage`, the kind of the one that was shown. Contributors may not approve
+    their own text, nor anyone a text without a writer or at two stages, except an administrator who gives a reason as
+    `override`, which is recorded and replaces all stages.
     """
     if override is not None:
         _refuse_override(by, override)
     with _numbering(article):
-        _approve(article, by, revision, override)
+        _approve(article, by, revision, override, stage)
 
 
 @retried
-def _approve(article: Article, by: Actor, revision: Revision | int, override: str | None) -> None:
+def _approve(article: Article, by: Actor, revision: Revision | int, override: str | None, stage: str | None) -> None:
     with transition(Transition.APPROVE, article, by=by, overriding=override is not None) as taken:
         subject, newest = under_review(article)
         end_soft_lock(article, by)
         _refuse_other(newest, revision)
+        progress = ReviewProgress.of(article, revision=newest.number)
         if override is not None:
             taken.notes.details["override"] = override.strip()[:500]
         elif not has_writer(newest):
             raise NotAllowed(_no_writer())
-        move(Transition.APPROVE, subject)
-        subject.status_reason = ""
+        elif reason := stage_refusal(progress, by):  # checked before, but the stages may have been changed since
+            raise NotAllowed(reason)
+        elif stage and stage != progress.stage.kind:
+            raise StageChanged(_waits_elsewhere(progress))
+        _note_stage(taken, progress)
+        if override is None and not progress.is_last:
+            _pass_stage(article, taken, progress, newest, by)
+        else:
+            move(Transition.APPROVE, subject)
+            subject.status_reason = ""
         settle(subject, taken, newest)
+
+
+def _waits_elsewhere(progress: ReviewProgress) -> str:
+    text = _("Another reviewer has decided since you opened it: it waits at “%(stage)s” now.")
+    return text % {"stage": progress.stage.label}
+
+
+def _note_stage(taken: TransitionContext, progress: ReviewProgress) -> None:
+    """Record the stage at which a text is decided, if there are several."""
+    if progress.count > 1:
+        taken.notes.details["stage"] = progress.stage.kind
+        taken.notes.details["stage_name"] = progress.stage.name
+
+
+def _pass_stage(
+    article: Article, taken: TransitionContext, progress: ReviewProgress, revision: Revision, by: Actor
+) -> None:
+    """The revision waits at the next stage; nothing else about the article changes."""
+    taken.notes.action = PASSED_STAGE
+    StageApproval.objects.create(
+        article=article,
+        revision=revision.number,
+        stage=progress.stage.kind,
+        user_id=by.pk,
+        approved_at=taken.now,
+    )
 
 
 @performs(Transition.REJECT)
@@ -87,6 +132,7 @@ def _reject(article: Article, by: Actor, reason: str, revision: Revision | int |
         end_soft_lock(article, by)
         if revision is not None:
             _refuse_other(newest, revision)
+        _note_stage(taken, ReviewProgress.of(article, revision=newest.number))
         move(Transition.REJECT, subject)
         subject.status_reason = reason.strip()[:500]
         settle(subject, taken, newest)

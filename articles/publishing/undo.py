@@ -8,14 +8,14 @@ from datetime import datetime
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from articles.audit import UNDONE, Actor, StateSnapshot, recorded
+from articles.audit import ANNOTATING, PASSED_STAGE, UNDONE, Actor, StateSnapshot, recorded
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
-from articles.exceptions import ChangedSince, InvalidSchedule, WrongState
-from articles.models import Article, AuditEntry
+from articles.exceptions import ChangedSince, InvalidSchedule, NotAllowed, WrongState
+from articles.models import Article, AuditEntry, StageApproval
 from articles.permissions import require
 from articles.publishing.transitions import lock, store
 from articles.workflow import TRANSITIONS, Transition
-from scheduling.services import read_database_clock, retried
+from scheduling.services import delete_by_ids, read_database_clock, retried
 
 Status = Article.Status
 
@@ -25,13 +25,16 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
     """Restore the state of `article` `before` a transition, whose audit entry is `entry`.
 
     Needs the permission of the transition. Raises `ChangedSince`, `WrongState` when it concerned an update or the
-    article is live by now, and `InvalidSchedule` when the time it had is past.
+    article is live by now, and `InvalidSchedule` when the time it had is past. The approval at a review stage is undone
+    by its user alone.
     """
     require(TRANSITIONS[transition].permission, by)
     lock(article)
+    newest = _newest_entry(article, entry)
+    if newest.action == PASSED_STAGE:
+        return _undo_stage(article, newest, by)
     require(TRANSITIONS[transition].permission, by, article)
     now = read_database_clock()
-    _refuse_if_changed(article, entry)
     _refuse_if_live(article, transition, now)
     _refuse_past(transition, before, now)
     was_published = article.status == Status.PUBLISHED
@@ -46,13 +49,31 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
 
 
 def latest_entries(article_ids: Collection[int]) -> dict[int, int]:
-    """The id of the newest audit entry of each article."""
-    entries = AuditEntry.objects.filter(article_id__in=article_ids).order_by().values_list("article_id")
+    """The id of the newest audit entry of each article, except about notes and assignments."""
+    entries = (
+        AuditEntry.objects.filter(article_id__in=article_ids)
+        .exclude(action__in=ANNOTATING)
+        .order_by()
+        .values_list("article_id")
+    )
     return dict(entries.annotate(newest=Max("id")))
 
 
-def _refuse_if_changed(article: Article, entry: int) -> None:
-    newest = AuditEntry.objects.of(article).first()
+def _undo_stage(article: Article, passed: AuditEntry, by: Actor) -> None:
+    """The text waits again at the stage at which `by` approved it."""
+    approval = StageApproval.objects.filter(
+        article=article, revision=passed.revision, stage=passed.details.get("stage"), user=by.pk
+    )
+    if not (ids := list(approval.values_list("pk", flat=True))):
+        raise NotAllowed(_("Only the user who approved it at this stage can undo that."))
+    with recorded(UNDONE, article, by=by) as notes:
+        notes.revision, notes.details = passed.revision, dict(passed.details)
+        delete_by_ids(StageApproval, ids)
+
+
+def _newest_entry(article: Article, entry: int) -> AuditEntry:
+    """The newest audit entry of an article, if that is still `entry`; otherwise raises `ChangedSince`."""
+    newest = AuditEntry.objects.of(article).exclude(action__in=ANNOTATING).first()
     if (
         newest is None
         or newest.pk != entry
@@ -65,6 +86,7 @@ def _refuse_if_changed(article: Article, entry: int) -> None:
         raise ChangedSince
     if "update" in newest.details:
         raise WrongState(_("It concerned the pending update of the article, which is not undone."))
+    return newest
 
 
 def _refuse_if_live(article: Article, transition: Transition, now: datetime) -> None:

@@ -4,19 +4,34 @@ from articles.review.automatic_approval import CHANGE_POLICY, choose_policy
 from articles.review.findings import Finding, Opinion, findings_of, of_findings
 from articles.review.images import MOST_BYTES, MOST_PIXELS, inspect
 from articles.review.pipeline import review, review_words, takes_long
+from articles.review.stages import (
+    CHANGE_STAGES,
+    StageChoice,
+    at_own_stage,
+    check_stages,
+    choose_stages,
+    reviewing_groups,
+    stages_of,
+    with_stage,
+)
 from articles.review.text import Subject
 from articles.review.wordlist import WordProblem, add_words, problem_of, record_words
 
 __all__ = [
     "CHANGE_POLICY",
+    "CHANGE_STAGES",
     "Finding",
     "MOST_BYTES",
     "MOST_PIXELS",
     "Opinion",
+    "StageChoice",
     "Subject",
     "WordProblem",
     "add_words",
+    "at_own_stage",
+    "check_stages",
     "choose_policy",
+    "choose_stages",
     "problem_of",
     "findings_of",
     "inspect",
@@ -24,5 +39,8 @@ __all__ = [
     "record_words",
     "review",
     "review_words",
+    "reviewing_groups",
+    "stages_of",
     "takes_long",
+    "with_stage",
 ]

@@ -2,7 +2,7 @@
 
 from articles.search.highlight import highlighted, snippet
 from articles.search.indexing import index, index_stored, reconcile_index, reindex
-from articles.search.query import RANKED, Found, find, find_headlines
+from articles.search.query import RANKED, Found, find, find_texts
 from articles.search.terms import Query
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
     "Query",
     "RANKED",
     "find",
-    "find_headlines",
+    "find_texts",
     "highlighted",
     "index",
     "index_stored",

@@ -72,12 +72,19 @@ def find(chosen: ArticleFilter, query: Query) -> Found:
     return Found(found.annotate(rank=_rank(query.terms)).order_by(*RANKED), beyond)
 
 
-def find_headlines(text: str, *, limit: int) -> QuerySet[Any]:
-    """Keys of approved articles whose headline has all words of `text`, by the index; none for frequent words."""
+def find_texts(text: str, latest: QuerySet[Any], *, limit: int) -> QuerySet[Any]:
+    """Keys of approved articles whose text has all words of `text`: at most `limit`, found by the index.
+
+    For words that are too frequent for that, those of the `latest` articles (ids in a limited query).
+    """
     terms = Query(text).terms
-    is_rare = bool(terms) and min(_sample_frequencies(terms).entries.values()) <= limit
-    entries = SearchEntry.objects.filter(heading__has_all=terms) if is_rare else SearchEntry.objects.filter(pk=0)
-    return entries.values("pk")[:limit]
+    if not terms:
+        found = SearchEntry.objects.filter(pk=0)
+    elif min(_sample_frequencies(terms).entries.values()) <= limit:
+        found = SearchEntry.objects.filter(whole__has_all=terms)
+    else:
+        found = SearchEntry.objects.filter(pk__in=in_any(latest), whole__reads_all=terms)
+    return found.values("pk")[:limit]
 
 
 def _rank(terms: tuple[str, ...]) -> Case | Value:

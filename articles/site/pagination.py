@@ -11,9 +11,10 @@ from django.http import Http404, QueryDict
 from articles.cache import MAX_PAGE_SIZE
 from articles.images import gather_covers
 from articles.listing import Cursor, cursor_of, first_live
-from articles.models import Article, ArticleQuerySet, compiled_once
+from articles.models import Article, ArticleQuerySet
 from articles.site.streams import Stream
 from headline.cursors import InvalidCursor
+from scheduling.services import compiled_once
 
 SIZE = 10
 """Articles on a page, unless the query has another `page_size`."""

@@ -13,12 +13,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from articles.cache import NEWS, article_tag, cached, channel_tag, tagged, topic_tag
-from articles.models import Article, Channel, compiled_once
+from articles.models import Article, Channel
 from articles.pages import page_of_article
 from articles.site.home import build_front_page
 from articles.site.pagination import has_cursor, page_of, page_size
 from articles.site.streams import Stream, all_news, author_stream, channel_stream, tag_stream
-from scheduling.services import database_now
+from scheduling.services import compiled_once, database_now
 
 JUST_IN = 25
 """Headlines in the response that open pages poll."""

@@ -15,9 +15,10 @@ from django.utils.translation import gettext as _
 
 from articles import pages, text
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
-from articles.models import Article, Channel, Image, Tag, compiled_once, named
+from articles.models import Article, Channel, Image, Tag, named
 from articles.search import Query, highlighted, snippet
 from articles.text import add_paragraphs, clean_html, with_players, zone_label
+from scheduling.services import compiled_once
 
 register = template.Library()
 

@@ -1,5 +1,6 @@
-"""Text operations: sanitise, normalise, diff, three-way merge, embeds and times."""
+"""Text operations: sanitise, normalise, diff, three-way merge, anchors of quotes, embeds and times."""
 
+from articles.text.anchor import SearchedText, Selector
 from articles.text.diff import Change, Passage, Piece, joined, passages, readable
 from articles.text.embeds import with_players
 from articles.text.image_refs import ATTRIBUTE, MEDIA_PATH, reference, references
@@ -29,6 +30,8 @@ __all__ = [
     "Passage",
     "Piece",
     "SYMBOLS",
+    "SearchedText",
+    "Selector",
     "add_paragraphs",
     "clean_html",
     "complete",

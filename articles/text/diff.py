@@ -10,10 +10,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
-WORD = re.compile(r"<[^<>]*>|[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+|\s+|.", re.DOTALL)
-"""An HTML tag, a Chinese or Japanese character, a word, white space, or any other character."""
+_CJK = r"\u2e80-\u9fff\uf900-\ufaff"
+_LETTER = rf"[^\W{_CJK}][\u0300-\u036f\u200d\ufe0f]*"  # with the accents that follow it
+WORD = re.compile(
+    rf"<[^<>]*>|[{_CJK}]|{_LETTER}(?:[.,:'’‑-]?{_LETTER})*|\s+|.",
+    re.DOTALL,
+)
+"""An HTML tag, a Chinese or Japanese character, a word, white space, or any other character.
+
+Hyphens, apostrophes, points and the like inside a word or number belong to it.
+"""
+
+_TELLING = re.compile(rf"<[^<>]*>|{_LETTER}|[{_CJK}][^{_CJK}]*[{_CJK}]")
+"""What is worth showing as unchanged between two changes: a tag, a word or two Chinese characters."""
 
 PARAGRAPH = re.compile(r"(?<=\n)(?!\n)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
 LONGEST = 4_000
@@ -43,6 +56,11 @@ class Piece:
 
     change: Change
     text: str
+
+    @property
+    def is_added(self) -> bool:
+        """Whether it is only in the new text."""
+        return self.change is Change.ADDED
 
 
 @dataclass(frozen=True)
@@ -91,7 +109,24 @@ def _compared(old: str, new: str) -> list[Piece]:
     left, right = WORD.findall(old), WORD.findall(new)
     if max(len(left), len(right)) > LONGEST:
         return list(_pieces(left, right, [("replace", 0, len(left), 0, len(right))]))
-    return list(_pieces(left, right, SequenceMatcher(None, left, right, autojunk=False).get_opcodes()))
+    opcodes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    return _without_fragments(joined(list(_pieces(left, right, opcodes))))
+
+
+def _without_fragments(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces, with what happens to be equal between two changes, such as a space, as part of one change.
+
+    In each change, what was removed comes before what was added.
+    """
+    found: list[Piece] = []
+    for at, piece in enumerate(pieces):
+        is_between = 0 < at < len(pieces) - 1
+        if piece.change is Change.KEPT and is_between and not _TELLING.search(piece.text):
+            found += [Piece(Change.REMOVED, piece.text), Piece(Change.ADDED, piece.text)]
+        else:
+            found.append(piece)
+    runs = groupby(found, key=lambda piece: piece.change is Change.KEPT)
+    return joined([piece for _is_kept, run in runs for piece in sorted(run, key=attrgetter("is_added"))])
 
 
 def _side_by_side(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from headline.accounts.reset import mail_reset
+from headline.accounts.links import mail_links
 
-__all__ = ["mail_reset"]
+__all__ = ["mail_links"]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import Group, Permission, User
+from django.contrib.sessions.models import Session
 from django.db.models.signals import m2m_changed, post_delete, post_save, pre_save
 from django.dispatch import Signal, receiver
+from django.utils import timezone
 
 from articles.audit import (
     ADD_GROUP,
@@ -57,8 +60,18 @@ def record_user(instance: User, created: bool, raw: bool, **kwargs: Any) -> None
         record_beside(CHANGE_USER, title=instance.username, changes=changes)
     if has_new_password:
         record_beside(CHANGE_PASSWORD, title=instance.username)
-    if has_new_password or changes.get("is_active") == [True, False]:
+    is_deactivated = changes.get("is_active") == [True, False]
+    if has_new_password or is_deactivated:
         locked_out.send(User, user=instance)
+    if is_deactivated:
+        _end_sessions(instance)
+
+
+def _end_sessions(user: User) -> None:
+    """End the user's sessions, so that they stay ended when the account is activated again."""
+    for session in Session.objects.filter(expire_date__gt=timezone.now()):
+        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
+            session.delete()
 
 
 @receiver(post_delete, sender=User)

@@ -4,6 +4,7 @@ Each runs in the caller's transaction or opens one; the queue is updated after t
 """
 
 from scheduling.clock import clock, database_now, read_database_clock
+from scheduling.compiled import Statement, compiled_for, compiled_once, pipelined, update_statement, write_for
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
 from scheduling.row_locks import among, lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
@@ -40,6 +41,7 @@ __all__ = [
     "RefreshReport",
     "Refused",
     "RunReport",
+    "Statement",
     "Workers",
     "add_task",
     "add_tasks",
@@ -49,6 +51,8 @@ __all__ = [
     "cancel_task",
     "cancel_tasks",
     "clock",
+    "compiled_for",
+    "compiled_once",
     "complete_task",
     "database_now",
     "delete_by_ids",
@@ -59,6 +63,7 @@ __all__ = [
     "lock_by_ids",
     "overdue_before",
     "pending_times",
+    "pipelined",
     "poll",
     "read_database_clock",
     "refresh",
@@ -71,6 +76,8 @@ __all__ = [
     "set_tasks",
     "sweep",
     "update_by_ids",
+    "update_statement",
     "workers",
     "works_without_redis",
+    "write_for",
 ]

@@ -15,7 +15,7 @@ from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.exceptions import InvalidTask, LeaseLost, QueueUnavailable
 from scheduling.json_rows import update_by_ids
-from scheduling.models import TaskInfo, TaskInfoLog, by_ids
+from scheduling.models import TaskInfo, by_ids, close_executed
 from scheduling.queues import get_queue
 from scheduling.services.retry import record_failure
 from scheduling.transactions import retried
@@ -76,7 +76,7 @@ def renew_lease(task: TaskInfo) -> bool:
 def complete_task(task_id: int, *, lease_token: str) -> None:
     """Close a leased task as executed. Raises `LeaseLost` if it was leased again, rescheduled, cancelled or closed."""
     task = _leased(task_id, lease_token)
-    TaskInfoLog.objects.filter(task_id=task_id).executed(now=database_now(), attempts=task.attempts, worker="outside")
+    close_executed([task_id], attempts=task.attempts, worker="outside")
     by_ids([task_id]).delete()
 
 

@@ -28,9 +28,10 @@ from django.db.models.functions import Greatest
 from scheduling import registry
 from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock, database_now, read_database_clock
+from scheduling.compiled import compiled_for, pipelined
 from scheduling.conf import conf
 from scheduling.failures import Trouble, trouble_of
-from scheduling.models import TaskInfo, TaskInfoLog, by_ids, delete_by_ids, records_of
+from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, close_executed, delete_by_ids, records_of
 from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services.retry import max_attempts, record_failure
@@ -86,17 +87,23 @@ def run_once(
     breakers: Breakers | None = None,
     beat: Callable[[], None] = lambda: None,
     busy_since: datetime | None = None,
+    due_ms: int | None = None,
 ) -> RunReport:
     """Run one round and return its report. `task_types` limits it to some of the types that have a handler.
 
     `now_ms` is the database's time; the default is this process's corrected clock, which needs no query. Types whose
     breaker is open are left out. `beat` is called before each transaction. `busy_since` is when this worker was last
-    idle, if it has run tasks ever since. Raises when the connection is lost.
+    idle, if it has run tasks ever since. `due_ms` is a due time that comes within milliseconds: what is due until
+    then is popped now, and run then. Raises when the connection is lost.
     """
     queue, breakers = queue or get_queue(), breakers or Breakers()
     _uncount_attempts(breakers)
     types = registry.task_types() if task_types is None else registry.task_types() & set(task_types)
-    popped = queue.pop(breakers.closed(types), limit, now_ms=now_ms or int(clock.timestamp() * 1000))
+    popped = queue.pop(breakers.closed(types), limit, now_ms=due_ms or now_ms or int(clock.timestamp() * 1000))
+    if due_ms is not None:
+        clock.sleep_until(due_ms / 1000)
+        if not popped:
+            popped.next_due_ms = due_ms  # the database queue pops nothing before it is due
     report = RunReport(next_due_ms=popped.next_due_ms)
     for (task_type, _priority), ids in sorted(popped.ids.items(), key=_urgent_and_short_first):
         report.popped += len(ids)
@@ -272,8 +279,7 @@ def _run_transaction(
 
     `versions` receives the versions of the locked tasks, also when a handler raises.
     """
-    due = by_ids(ids).due(database_now())
-    tasks = list((due.free(database_now()) if trusted else due).locked().needed_to_run())
+    tasks: list[TaskInfo] = compiled_for(_due_and_free if trusted else _due, ids)
     versions.update((task.task_id, task.version) for task in tasks)
     outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
     if trusted:
@@ -286,6 +292,14 @@ def _run_transaction(
         if found := registry.get(task_type):
             _close_tasks(batch, found.function(batch) or {}, outcome.report, worker, counted=not trusted)
     return outcome
+
+
+def _due(ids: Collection[int]) -> TaskInfoQuerySet:
+    return by_ids(ids).due(database_now()).locked().needed_to_run()
+
+
+def _due_and_free(ids: Collection[int]) -> TaskInfoQuerySet:
+    return _due(ids).free(database_now())
 
 
 def _quarantine_suspects(
@@ -326,12 +340,13 @@ def _close_tasks(
     done = [task for task in tasks if task.task_id not in verdicts]
     for attempts in {task.attempts for task in done}:
         ids = [task.task_id for task in done if task.attempts == attempts]
-        records_of(ids).executed(now=now, attempts=attempts if counted else attempts + 1, worker=worker)
+        close_executed(ids, attempts=attempts if counted else attempts + 1, worker=worker)
     dropped = {task_id: verdict for task_id, verdict in verdicts.items() if isinstance(verdict, Drop)}
     for reason in {verdict.reason for verdict in dropped.values()}:
         ids = [task_id for task_id, verdict in dropped.items() if verdict.reason == reason]
         records_of(ids).change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker)
-    delete_by_ids([task.task_id for task in done] + list(dropped))
+    with pipelined():
+        delete_by_ids([task.task_id for task in done] + list(dropped))
     if counted:  # before it ran; a postponed task has not begun
         postponed = [task_id for task_id, verdict in verdicts.items() if isinstance(verdict, Postpone)]
         by_ids(postponed).update(attempts=F("attempts") - 1, leased_until=None)

@@ -101,9 +101,30 @@ def press(button: Locator) -> None:
         button.click()
 
 
+def reveal(button: Locator) -> Locator:
+    """Open the menu that a button is in, if it is in one."""
+    menu = button.locator("xpath=ancestor::details[not(@open)]")
+    if menu.count():
+        menu.locator("> summary").click()
+    return button
+
+
+def save(page: Page) -> None:
+    """Save the open form and stay on it."""
+    press(page.locator(".actions [name=_continue]"))
+
+
+def save_and_close(page: Page) -> None:
+    """Press the button that saves the open form and leads to the list."""
+    reveal(page.locator("[name=_save]")).click()
+
+
 def take(page: Page, transition: str) -> None:
-    """Press the button of a transition."""
-    press(page.locator(f"[name=_step_{transition}]"))
+    """Press the button of a transition, and that of its publish sheet or question."""
+    sheet = page.locator(f"[name=sheet][value={transition}]")
+    if sheet.count():
+        reveal(sheet).click()
+    press(reveal(page.locator(f"[name=_step_{transition}]")))
     if TRANSITIONS[Transition(transition)].confirmation:
         press(page.locator("#confirm button"))
 

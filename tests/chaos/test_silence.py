@@ -1,4 +1,4 @@
-"""Servers and workers that stop responding without an error: dropped connections, stopped processes."""
+"""Faults that raise no error in a worker: swallowed connections, stopped processes, a read-only database."""
 
 from __future__ import annotations
 
@@ -126,3 +126,16 @@ def test_what_serves_gives_up_and_what_a_person_waits_for_does_not(
     process.wait()
     assert ("answered" in process.output) is not is_limited, process.output
     assert ("Lost connection" in process.output) is is_limited, process.output
+
+
+def test_a_read_only_database_is_named_though_no_worker_can_say_so(stand: Stand) -> None:
+    """On servers of its own, because the variable is global."""
+    ask = "from django.test import Client; print(list(Client().get('/readyz').json()['trouble']))"
+    try:
+        for value, trouble in ((1, "['read_only']"), (0, "[]")):
+            with stand.connect() as connection:
+                connection.cursor().execute(f"SET GLOBAL read_only = {value}")
+            assert stand.call("manage.py", "shell", "--verbosity", "0", "-c", ask).strip() == trouble
+    finally:
+        with stand.connect() as connection:
+            connection.cursor().execute("SET GLOBAL read_only = 0")

@@ -15,6 +15,7 @@ import MySQLdb
 import redis
 
 from tests.harness.processes import Process, base_dir, python
+from tests.harness.schema import is_dumped, load
 from tests.harness.servers import start_mariadb, start_redis
 from tests.harness.workspace import Workspace
 
@@ -45,7 +46,10 @@ class Stand:
             "DJANGO_SECRET_KEY": "a-key-that-guards-nothing-here-but-has-to-be-long-and-mixed-1",
             "DJANGO_SETTINGS_MODULE": self._settings,
         }
-        self.call("manage.py", "migrate", "--verbosity", "0")
+        if self._settings == "tests.settings" and is_dumped():
+            load(self.mariadb.url)
+        else:
+            self.call("manage.py", "migrate", "--verbosity", "0")
         return self
 
     def __exit__(

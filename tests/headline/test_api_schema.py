@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
-from articles.models import Article, Channel, Image, Release, ReleaseMember, Revision
+from articles.models import Article, Channel, Image, Note, Release, ReleaseMember, Revision
 from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
 from tests.articles.image_files import image_bytes, sent
@@ -109,10 +109,25 @@ def transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_articles_publish", draft, None, 200
     yield "desk_articles_unpublish", draft, None, 200
     yield "desk_articles_republish", draft, None, 200
+    yield from note_transitions(draft)
     yield from update_transitions(draft)
     yield from image_transitions(draft)
     yield from release_transitions()
     yield from task_steps()
+
+
+def note_transitions(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:
+    yield "desk_articles_partial_update", article, {"owner": "alice", "due_at": NOON}, 200
+    yield "desk_notes_create", article, {"text": "Source? @alice", "quote": "40", "prefix": "cost ", "suffix": "."}, 201
+    thread = f"{article}/{Note.objects.get().pk}"
+    yield "desk_notes_reply", thread, {"text": "Council"}, 201
+    yield "desk_notes_resolve", thread, None, 200
+    yield "desk_notes_reopen", thread, None, 200
+    yield "desk_notes_partial_update", thread, {"text": "Which source?"}, 200
+    yield "desk_notes_list", article, None, 200
+    yield "desk_notes_retrieve", thread, None, 200
+    yield "desk_notes_destroy", thread, None, 204
+    yield "desk_notes_destroy", thread, None, 404
 
 
 def image_transitions(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:

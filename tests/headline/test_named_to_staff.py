@@ -77,31 +77,33 @@ def marked() -> Article:
 
 def screens() -> Iterator[str]:
     """The URL of each admin page, for the first and the last row of each model."""
-    for _pattern, route in _flat(get_resolver().url_patterns, ""):
+    for _pattern, route in flat(get_resolver().url_patterns, ""):
         if not route.startswith("admin/") or "(?P<" in route:
             continue
-        model = _model_of(route)
+        model = model_of(route)
         keys = [str(pk) for pk in model._default_manager.values_list("pk", flat=True)[:3]] if model else ["1"]
         for key in keys if "<" in route else [""]:
-            yield "/" + _filled(route, key)
+            yield "/" + filled(route, key)
 
 
-def _flat(patterns: Any, before: str) -> Iterator[tuple[URLPattern, str]]:
+def flat(patterns: Any, before: str) -> Iterator[tuple[URLPattern, str]]:
+    """Each URL pattern with its whole route."""
     for pattern in patterns:
         route = before + str(pattern.pattern).lstrip("^")
         if isinstance(pattern, URLResolver):
-            yield from _flat(pattern.url_patterns, route)
+            yield from flat(pattern.url_patterns, route)
         else:
             yield pattern, route
 
 
-def _model_of(route: str) -> type[Model] | None:
+def model_of(route: str) -> type[Model] | None:
+    """The model of a route of the admin."""
     app, _slash, rest = route.removeprefix("admin/").partition("/")
     models = apps.get_app_config(app).get_models() if app in apps.app_configs else ()
     return next((model for model in models if model._meta.model_name == rest.partition("/")[0]), None)
 
 
-def _filled(route: str, key: str) -> str:
+def filled(route: str, key: str) -> str:
     """The first parameter is the row; others, such as a revision's number, are 1."""
     return re.sub("<[^>]*>", "1", re.sub("<[^>]*>", key, route, count=1))
 

@@ -13,8 +13,9 @@ from django.test import Client
 from django.utils import timezone
 
 from articles.models import AuditEntry
+from headline.accounts.links import MAIL
 from headline.accounts.login_throttle import PAIR
-from headline.accounts.reset import BY_ACCOUNT, BY_ADDRESS, MAIL
+from headline.accounts.reset import BY_ACCOUNT, BY_ADDRESS
 from headline.api.tokens import issue
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.side_effects import run_side_effects

@@ -15,12 +15,13 @@ from scheduling import registry
 from scheduling.clock import clock
 from scheduling.exceptions import ImproperHandler
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.queues import DelayQueue, Hint
+from scheduling.queues import DelayQueue, Hint, to_milliseconds
 from scheduling.queues.topics import encode_id
 from scheduling.registry import Drop, Postpone
 from scheduling.services import add_tasks, cancel_task, read_database_clock, run_due, run_once, sweep
 from scheduling.services.retry import backoff
 from scheduling.services.running import Round
+from scheduling.worker import Helper, Worker
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
 Status = TaskInfoLog.Status
@@ -47,6 +48,29 @@ def test_a_task_that_is_not_due_is_untouched(queue: DelayQueue, add: Add, notes:
     assert TaskInfo.objects.count() == 1
     travel(2)
     assert run_due(10) == 1
+
+
+def test_a_hint_may_be_popped_shortly_before_its_task_runs_on_time(queue: DelayQueue, add: Add, notes: Notes) -> None:
+    clock.measure()
+    task = add(0.2, parameters="news")
+    first, second = run_once(10, due_ms=to_milliseconds(task.execute_time)), run_once(10)
+    assert (first.executed + second.executed, notes.flat) == (1, ["news"])
+    lateness = TaskInfoLog.objects.get().lateness
+    assert lateness is not None
+    assert lateness >= timedelta()
+
+
+def test_a_second_thread_takes_part_in_a_burst(mariadb: None, queue: DelayQueue, add: Add, notes: Notes) -> None:
+    for _ in range(3):
+        add(0)
+    stopping, both = threading.Event(), threading.Barrier(2, timeout=20)
+    worker = Worker(task_types=[TYPE], batch=1, queue=queue)
+    assert worker.run_round()
+    notes.fault = lambda tasks: (both.wait(), None)[1]
+    with worker.in_thread(Helper(worker), stopping):
+        assert worker.run_round()
+        stopping.set()
+    assert (worker.total.executed, TaskInfo.objects.count()) == (3, 0)
 
 
 def test_a_hint_that_is_popped_too_early_does_nothing_and_is_pushed_back(keys: Keys, add: Add, notes: Notes) -> None:

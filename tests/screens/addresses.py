@@ -19,6 +19,7 @@ Status = Article.Status
 
 LISTS = {
     "articles": "articles_article",
+    "templates": "articles_articletemplate",
     "review-queue": "articles_queuedarticle",
     "images": "articles_image",
     "releases": "articles_release",
@@ -107,6 +108,7 @@ def _of_an_article() -> dict[str, str]:
         "article-revision": reverse("admin:articles_article_revision", args=[newer.pk, number]),
         "article-history": reverse("admin:articles_article_history", args=[newer.pk]),
         "article-links": reverse("admin:articles_article_links", args=[newer.pk]),
+        "article-notes": reverse("admin:articles_article_notes", args=[waiting.pk]),
         "article-preview": reverse("admin:articles_article_preview", args=[newer.pk]),
         "article-delete": reverse("admin:articles_article_delete", args=[waiting.pk]),
         "articles-none": f"{reverse('admin:articles_article_changelist')}?q=nothing-is-called-so",
@@ -139,6 +141,8 @@ def _of_images() -> dict[str, str]:
 def _of_the_desk() -> dict[str, str]:
     question, going, done, approving = BulkAction.objects.order_by("-pk")[:4]
     return {
+        "monitoring": reverse("desk_monitoring"),
+        "monitoring-none": f"{reverse('desk_monitoring')}?q=nothing-is-called-so",
         "my-views": reverse("desk_views"),
         "many": reverse("desk_bulk_actions"),
         "many-approved": reverse("desk_bulk_action", args=[approving.pk]),
@@ -179,6 +183,7 @@ def _forms() -> dict[str, str]:
         "task": _change("scheduling_taskinfo", TaskInfo.objects.order_by("pk")[0].pk),
         "task-record": _change("scheduling_taskinfolog", TaskInfoLog.objects.order_by("-pk")[0].pk),
         "user": _change("auth_user", user),
+        "user-invited": _change("auth_user", User.objects.get(username="wren@example.org").pk),
         "user-new": reverse("admin:auth_user_add"),
         "user-password": reverse("admin:auth_user_password_change", args=[user]),
         "user-delete": reverse("admin:auth_user_delete", args=[user]),

@@ -41,6 +41,7 @@ def fill() -> User:
     _bulk_actions(admin)
     _releases(admin)
     _unused_image(admin)
+    User.objects.create_user("wren@example.org", "wren@example.org", first_name="Wren Hale", is_staff=True)
     return admin
 
 

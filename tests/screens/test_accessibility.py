@@ -16,7 +16,7 @@ from tests.conftest import Site
 from tests.screens import addresses
 from tests.screens.newsroom import fill
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 MARK_ALIKE = Path(__file__).with_name("alike.js").read_text(encoding="utf-8")
@@ -36,6 +36,9 @@ NO_ADVANCE = """
     window.fetch = (address, ...rest) =>
         String(address).includes("/advance/") ? Promise.reject(new TypeError("not here")) : send(address, ...rest);
 """
+
+WEIGHT = 1_200_000
+"""The most bytes of a page with all that it loads, uncompressed."""
 
 PARTS = 3
 """The admin pages are tested in so many parallel parts."""
@@ -98,6 +101,13 @@ def record_errors(page: Page) -> list[str]:
     return errors
 
 
+def weight_error(page: Page) -> list[str]:
+    """That the page and what it has loaded is too large, uncompressed, if it is."""
+    weight = page.evaluate("""() => performance.getEntriesByType("navigation")
+        .concat(performance.getEntriesByType("resource")).reduce((sum, entry) => sum + entry.decodedBodySize, 0)""")
+    return [f"weighs {weight:,} bytes"] if weight > WEIGHT else []
+
+
 def all_faults(
     context: BrowserContext, screens: Mapping[str, str], looks: Looks, *, gone: Container[str] = ()
 ) -> dict[str, list[str]]:
@@ -115,8 +125,8 @@ def all_faults(
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         if page.get_by_role("main").count() != 1:
             errors.append("there is not one main landmark")
-        if errors and name not in gone:
-            found[name] = [*errors]
+        if faulty := [*([] if name in gone else errors), *weight_error(page)]:
+            found[name] = faulty
     page.close()
     return found
 
@@ -155,6 +165,7 @@ def test_axe_finds_nothing_serious_in_answers_to_forms(context: BrowserContext, 
     let_in(context, fill())
     page, screens = context.new_page(), addresses.desk()
     page.goto(screens["article-published"])
+    page.get_by_label("More", exact=True).click()
     page.get_by_role("button", name="Unpublish…").click()
     page.get_by_role("heading", name="Unpublish:").wait_for()
     found = faults_here(page, "confirmation", looks)

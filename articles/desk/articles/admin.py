@@ -10,20 +10,24 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.dataclasses import UnfoldAction
 
 from articles import publishing
+from articles.checks import lacking
 from articles.desk.articles.changelist import BADGES, ArticleList
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.articles.history import HistoryScreens
-from articles.desk.audit.admin import history
 from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.confirmation import Unconfirmed, ask_first, question
+from articles.desk.editor.actions import actions
 from articles.desk.editor.assets import script_config, with_nonce
 from articles.desk.editor.autosave import AutosaveAdmin, recovered_drafts, restored_draft, window_of
+from articles.desk.editor.checks import ChecksScreens, draft_of
 from articles.desk.editor.edit_conflict import merge_shown, taking_over
+from articles.desk.editor.panel import COVER_FIELDS, PUBLISH_FIELDS, Screen, sections
 from articles.desk.editor.preview import PreviewScreens
+from articles.desk.editor.sheet import PublishSheet
 from articles.desk.editor.time_hints import TimingScreens
+from articles.desk.notes.screens import NoteScreens
 from articles.desk.parse_int import whole_number
 from articles.desk.readonly_form import READING, Row, author_shown
 from articles.desk.transitions import (
@@ -34,13 +38,12 @@ from articles.desk.transitions import (
     stage_of,
     state,
     state_of_update,
-    transition_button,
 )
 from articles.exceptions import ArticleError, EditConflict, RevisionChanged
-from articles.models import LINES, Article, named_among_all
+from articles.models import Article, named_among_all
 from articles.pages import newest_number, newest_text
 from articles.permissions import CHANGE, EDIT_ANY, allows
-from articles.publishing import TIMES, Actor, drop_autosave, for_review, held_transitions, position
+from articles.publishing import Actor, drop_autosave, for_review, held_transitions, position
 from articles.workflow import TRANSITIONS, Input, Subject, Transition, is_possible
 from scheduling.services import read_database_clock
 
@@ -49,17 +52,26 @@ Status = Article.Status
 _SETTING = {"publish_at": Transition.SCHEDULE, "update_at": Transition.SCHEDULE_UPDATE}
 """The transition that setting each time stands for."""
 
-_OTHER_LINES = [name for name in LINES if name not in ("title", "summary")]
+_TIME_FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
 
 
 @admin.register(Article)
-class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, AutosaveAdmin, PreviewScreens, TimingScreens):  # type: ignore[misc]
+class ArticleAdmin(
+    ArticleList,
+    ChoosingScreens,
+    HistoryScreens,
+    AutosaveAdmin,
+    PreviewScreens,
+    TimingScreens,
+    ChecksScreens,
+    PublishSheet,
+    NoteScreens,
+):  # type: ignore[misc]
     """The article list and form."""
 
     form = ArticleForm
     autocomplete_fields = ["tags", "author"]
-    change_form_before_template = "articles/desk/status.html"  # type: ignore[assignment]
-    change_form_after_template = "articles/desk/activity.html"  # type: ignore[assignment]
+    change_form_template = "articles/desk/editor/page.html"
     view_on_site = False  # the form links to the page itself, once there is one
 
     def has_change_permission(self, request: HttpRequest, obj: Article | None = None) -> bool:
@@ -83,26 +95,32 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, AutosaveAdmin, 
         return field
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """Text, placement, and the times that the user may set; no empty cover for read-only users."""
+        """The text, and the fields of the panel's tabs; no empty cover for read-only users."""
         may_write = _may_write(obj, request.user)
         has_cover = may_write or (obj and newest_text(obj)[0].cover)
-        shown: list[tuple[Any, list[str]]] = [
-            (None, ["title", "summary", "body"]),
-            (_("Cover"), ["cover_mode", *(["cover"] if has_cover else [])]),
-            (_("Times"), _settable_times(obj, request.user)),
-            (_("Placement"), ["channel", "tags", "author", *_OTHER_LINES, "slug"]),
-            (_("This revision"), ["note", "correction"] if obj and may_write else []),
-        ]
+        left_out = set(_TIME_FIELDS).difference(_settable_times(obj, request.user))
+        left_out |= set() if has_cover else {"cover"}
+        shown: dict[str, list[str]] = {
+            "writing": ["title", "summary", "body"],
+            "publish": PUBLISH_FIELDS,
+            "cover": COVER_FIELDS,
+            "revision": ["note", "correction"] if obj and may_write else [],
+        }
         rows = _only_read(obj, request.user)
-        return [(title, {"fields": [rows.get(name, name) for name in names]}) for title, names in shown if names]
+        return [
+            (key, {"fields": [rows.get(name, name) for name in names if name not in left_out]})
+            for key, names in shown.items()
+        ]
 
     def get_form(self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any) -> Any:
         """The form, with the error raised by `articles.publishing`, if any."""
         form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
         form.restored = restored_draft(request, obj)
-        for name in TIMES.union({"update_at"}).difference(_settable_times(obj, request.user)):
+        for name in set(_TIME_FIELDS).difference(_settable_times(obj, request.user)):
             del form.base_fields[name]
+        for field in form.base_fields.values():  # without links that add and change related objects in windows
+            field.widget = getattr(field.widget, "widget", field.widget)
         return form
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
@@ -140,16 +158,13 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, AutosaveAdmin, 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
     ) -> HttpResponse:
-        """Add the status strip and the transition buttons."""
-        article = context.get("original") or Article()
-        now = read_database_clock()
-        transitions = offered(article, request.user, now) if article.pk else [Transition.SUBMIT]
-        inputs = {TRANSITIONS[transition].input for transition in transitions}
-        may_save = _may_write(article if article.pk else None, request.user) or bool(
-            _settable_times(article, request.user)
-        )
-        recovered = recovered_drafts(request, context.get("original"))
-        if not article.pk and not recovered:
+        """Add the status, the actions and the panel."""
+        original = context.get("original")
+        article, now = original or Article(), read_database_clock()
+        transitions = offered(article, request.user, now) if original else [Transition.SUBMIT]
+        may_save = _may_write(original, request.user) or bool(_settable_times(article, request.user))
+        recovered = recovered_drafts(request, original)
+        if not original and not recovered:
             context["adminform"].form.fields["title"].widget.attrs["autofocus"] = True
         context |= {
             "badge": BADGES[Status(article.status)],
@@ -158,18 +173,14 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, AutosaveAdmin, 
             "limits": limits(article, now),
             "standing_of_newer": state_of_update(article),
             "shown_number": newest_number(article) if article.pending_update else None,
-            "is_live": article.pk and Article.objects.live(now).filter(pk=article.pk).exists(),
-            "may_refuse": Input.REASON in inputs,
-            "may_kill": Input.NOTICE in inputs,
-            "record": history(article) if article.pk else [],
-            "actions_submit_line": [_button(transition) for transition in transitions],
-            "show_save_and_add_another": False,
-            "show_save": may_save,
-            "show_save_and_continue": may_save,
+            "is_live": original and Article.objects.live(now).filter(pk=article.pk).exists(),
+            "actions": actions(article, transitions, may_save=may_save),
             "is_in_queue": Transition.APPROVE in transitions,
             **merge_shown(context["adminform"].form),
-            "script_config": script_config(request, context.get("original")),
-            "media": with_nonce(context["media"], request),
+            "fieldsets": {fieldset.name: fieldset for fieldset in context["adminform"]},
+            "panel": sections(Screen(request, original, now)),
+            "script_config": script_config(request, original),
+            "media": with_nonce(context["adminform"].form.media, request),
             "recovered_drafts": recovered,
         }
         return super().render_change_form(request, context, *args, **options)
@@ -194,9 +205,9 @@ class ArticleAdmin(ArticleList, ChoosingScreens, HistoryScreens, AutosaveAdmin, 
             publishing.perform(transition, obj, by=request.user, **given)
         drop_autosave(window_of(request), by=request.user)
         ask_first(request, obj, before, form.changed_data)
-        if Transition.SUBMIT in pressed(request) and (lacking := _lacking(obj)):
+        if Transition.SUBMIT in pressed(request) and (lacks := lacking(draft_of(obj))):
             text = _("Submitted without: %(fields)s. Add these before it is approved.")
-            self.message_user(request, text % {"fields": gettext(", ").join(lacking)}, messages.WARNING)
+            self.message_user(request, text % {"fields": gettext(", ").join(lacks)}, messages.WARNING)
         sentence = f"{state(obj, read_database_clock())} {state_of_update(obj)}"
         self.message_user(request, sentence.strip(), messages.INFO)
         if tags := form.taken_out():
@@ -230,7 +241,7 @@ def _only_read(article: Article | None, by: Actor) -> dict[str, Row]:
 
 def _settable_times(article: Article | None, by: Actor) -> list[str]:
     """The times that the user may set, in form order."""
-    names = ["publish_at", "update_at", "embargo_until", "unpublish_at"]
+    names = list(_TIME_FIELDS)
     if not may_take(Transition.SET_EMBARGO, by) or (
         article and not is_possible(Transition.SET_EMBARGO, position(article))
     ):
@@ -248,27 +259,11 @@ def _settable_times(article: Article | None, by: Actor) -> list[str]:
     return [name for name in names if not (is_over and name == "publish_at")]
 
 
-def _lacking(article: Article) -> list[str]:
-    """Labels of usual fields that a submitted text lacks."""
-    text, _correction = newest_text(article)
-    values = {"channel": text.channel_id, "publish_at": article.publish_at, "summary": text.summary}
-    return [str(article._meta.get_field(name).verbose_name) for name, value in values.items() if not value]  # type: ignore[union-attr]
-
-
 def _set_update_time(article: Article, moment: datetime | None, by: Actor) -> None:
     if moment is None:
         publishing.unschedule_update(article, by=by)
     else:
         publishing.schedule_update(article, publish_at=moment, by=by, at_once=False)
-
-
-def _button(transition: Transition) -> UnfoldAction:
-    """A button that saves the form and takes the step; `save_model` looks for its name."""
-    rule = TRANSITIONS[transition]
-    label = f"{rule.label}…" if rule.confirmation else str(rule.label)
-    return UnfoldAction(
-        transition_button(transition), method=cast(Any, None), description=label, path="", icon=rule.icon
-    )
 
 
 def _given(transition: Transition, article: Article, typed: dict[str, Any]) -> dict[str, Any]:

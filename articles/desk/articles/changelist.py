@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import and_
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin import ShowFacets
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.expressions import Combinable
 from django.http import HttpRequest
+from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
+from articles.desk.articles.duplicate import DuplicateScreens
 from articles.desk.articles.filters import DAYS, FILTERS
-from articles.desk.articles.saved_views import tabs
-from articles.desk.bounded import MOST, BoundedAdmin
+from articles.desk.articles.saved_views import plain_query, tabs
+from articles.desk.articles.search import matching
+from articles.desk.articles.templates import StartFromTemplate
+from articles.desk.bounded import BoundedAdmin
 from articles.desk.bulk.action import BULK_ACTIONS
 from articles.desk.bulk.screens import recent, title_of
 from articles.desk.releases.members import add_to_release
 from articles.desk.retry import RetriedScreens
 from articles.desk.transitions import may_take, stage_of
-from articles.models import AT_RISK_WITHIN, LINES, Article, in_any, named
+from articles.models import AT_RISK_WITHIN, Article, named
 from articles.permissions import allows
 from articles.releases import RIGHT
-from articles.search import find_headlines
 from articles.text import format_time_briefly
 from articles.workflow import Transition
 from scheduling.services import database_now
@@ -49,25 +51,36 @@ BADGES = {
 """Badge colour by status."""
 
 
-SEARCHED = 20_000
-"""Articles in which each search looks for any part of a word."""
+EMPTY_VIEWS: Mapping[str, tuple[str | Promise, str | Promise]] = {
+    "whose=mine": (_("You have no articles yet"), _("Write one. It stays a draft until you submit it for review.")),
+    "stage=draft": (_("No drafts"), _("A new article stays a draft until it is submitted for review.")),
+    "stage=review": (_("Nothing to review"), _("Articles come here when they are submitted.")),
+    "stage=ready": (_("All approved articles have a time"), _("Approved articles without a time come here.")),
+    "stage=scheduled": (_("Nothing is scheduled"), _("Approve an article and give it a time.")),
+    "concern=at_risk": (
+        _("Nothing is at risk"),
+        _("Articles that go live within 24 hours and are not approved come here."),
+    ),
+    "concern=overdue": (_("Nothing is overdue"), _("Articles that have missed their time come here.")),
+}
+"""What an empty view says, by its query: a heading and a sentence."""
 
 
-class ArticleList(RetriedScreens, BoundedAdmin):  # type: ignore[misc]
+class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAdmin):  # type: ignore[misc]
     """Mixin with the article list."""
 
     nothing_yet = _("Write an article. It stays a draft until you submit it for review.")
     actions = [*BULK_ACTIONS, add_to_release]
-    list_display = ["headline", "badge", "goes_live", "channel", "writer", "changed"]
+    list_display = ["headline", "badge", "goes_live", "channel", "writer", "assigned", "changed"]
     list_filter = tuple(FILTERS)
     list_filter_submit = True
     list_before_template = "articles/desk/list_before.html"  # type: ignore[assignment]
-    list_select_related = ["channel", "author", "update__approved", "update__draft"]
+    list_select_related = ["channel", "author", "owner", "update__approved", "update__draft"]
     list_per_page = 50
     show_facets = ShowFacets.NEVER
     indexed_orders = ("updated_at", "publish_at")
     search_fields = ["title"]
-    search_help_text = _("Headline, summary, byline, tag or number")
+    search_help_text = _("Headline, text, author, tag or number")
     ordering = ["-updated_at"]
 
     def get_ordering(self, request: HttpRequest) -> list[str | Combinable]:
@@ -89,6 +102,12 @@ class ArticleList(RetriedScreens, BoundedAdmin):  # type: ignore[misc]
         shown: QuerySet[Any] = rows.defer("body", *texts).annotate(asked_at=database_now())
         return shown
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """With what an empty view says, if it is one of `EMPTY_VIEWS`."""
+        changelist = super().get_changelist_instance(request)
+        changelist.nothing_found = EMPTY_VIEWS.get(plain_query(request.GET))  # type: ignore[attr-defined]
+        return changelist
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """The list with its saved views."""
         batch = recent(request)
@@ -104,17 +123,10 @@ class ArticleList(RetriedScreens, BoundedAdmin):  # type: ignore[misc]
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Articles that contain each word in headline, summary, byline, author name or a tag, or have this ID.
-
-        Of more than `SEARCHED`, the most recently changed are read; others are found by the words of their headlines.
-        """
-        words = search_term.split()
-        if not words:
+        """See `matching`."""
+        if not search_term.split():
             return queryset, False
-        latest = queryset.order_by("-updated_at", "-pk").values("pk")[:SEARCHED]
-        read = Article.objects.filter(reduce(and_, map(_having, words)), pk__in=in_any(latest)).values("pk")
-        found = in_any(read, find_headlines(search_term, limit=MOST), _numbered(words))
-        return queryset.filter(pk__in=found), False
+        return queryset.filter(pk__in=matching(search_term, queryset)), False
 
     @admin.display(description=_("headline"), ordering="title")
     def headline(self, article: Article) -> str | SafeString:
@@ -148,6 +160,16 @@ class ArticleList(RetriedScreens, BoundedAdmin):  # type: ignore[misc]
         """The author's display name."""
         return named(article.author)
 
+    @admin.display(description=_("owner"), empty_value="—")
+    def assigned(self, article: Any) -> str | SafeString | None:
+        """The owner's display name and the due time, marked if it is past."""
+        parts = [named(article.owner)] if article.owner else []
+        if article.due_at:
+            parts.append(gettext("due %(time)s") % {"time": format_time_briefly(article.due_at)})
+        if not article.is_late_at(article.asked_at):
+            return " · ".join(parts) or None
+        return format_html('{} <strong class="desk-mark">{}</strong>', " · ".join(parts), gettext("overdue"))
+
     @admin.display(description=_("last modified"), ordering="updated_at")
     def changed(self, article: Article) -> str:
         """Time of the last change."""
@@ -161,22 +183,3 @@ class ArticleList(RetriedScreens, BoundedAdmin):  # type: ignore[misc]
         """The bulk actions that the user may run."""
         barred = {transition.value for transition in Transition if not may_take(transition, request.user)}
         return {name: action for name, action in super().get_actions(request).items() if name not in barred}
-
-
-def _numbered(words: list[str]) -> QuerySet[Any]:
-    """The article with this number, if it is one."""
-    number = words[0].lstrip("#")
-    is_number = len(words) == 1 and number.isdecimal() and len(number) < 19
-    return Article.objects.filter(pk=int(number) if is_number else 0).values("pk")
-
-
-_NEWER = ("update__approved__title", "update__draft__title")
-
-
-def _having(word: str) -> Q:
-    tagged = Article.tags.through.objects.filter(tag__name__icontains=word).values("article")
-    columns = (*LINES, "author__first_name", "author__last_name", "author__username", *_NEWER)
-    found = Q(pk__in=tagged)
-    for column in columns:
-        found |= Q(**{f"{column}__icontains": word})
-    return found

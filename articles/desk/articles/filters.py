@@ -115,16 +115,18 @@ def at_risk(articles: QuerySet[Any], now: datetime) -> QuerySet[Any]:
 
 
 class WhoseFilter(ChoiceFilter):
-    """The user's own articles."""
+    """The articles that the user writes or has to finish."""
 
     title = gettext_lazy("ownership")
     parameter_name = "whose"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
-        return [("mine", _("Mine"))]
+        return [("mine", _("Mine")), ("assigned", _("Assigned to me"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(author=request.user.pk) if self.value() == "mine" else queryset
+        if self.value() == "assigned":
+            return queryset.filter(owner=request.user.pk)
+        return queryset.of_user(request.user.pk) if self.value() == "mine" else queryset  # type: ignore[attr-defined,no-any-return]
 
 
 class ChannelFilter(ChoiceFilter):

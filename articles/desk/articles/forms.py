@@ -100,7 +100,11 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Article
         fields = "__all__"  # noqa: DJ007 (the screen names its fields; status and stamps are never among them)
-        widgets = {"summary": UnfoldAdminTextareaWidget({"rows": 3})}
+        widgets = {
+            "title": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": _("Headline")}),
+            "summary": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": _("Summary")}),
+            "social_summary": UnfoldAdminTextareaWidget({"rows": 3}),
+        }
 
     def __init__(self, *args: Any, **options: Any) -> None:
         if (article := options.get("instance")) is not None:
@@ -118,12 +122,18 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
 
     @property
     def media(self) -> forms.Media:
-        return super().media + writing_media()
+        """Of the cover and the editor; the other widgets need no script of theirs."""
+        own = [field.widget.media for name, field in self.fields.items() if name == "cover"]
+        return sum(own, start=forms.Media()) + writing_media()
 
     @property
     def is_stale(self) -> bool:
         """Whether another user has saved the article since."""
         return isinstance(self.refusal, EditConflict)
+
+    def clean_title(self) -> str:
+        """One line, in a field that wraps."""
+        return " ".join(str(self.cleaned_data["title"]).split())
 
     def clean_cover_mode(self) -> str:
         """An omitted field keeps its value."""

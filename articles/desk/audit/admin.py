@@ -17,9 +17,11 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.audit import (
     ADD_GROUP,
+    ADD_NOTE,
     ADD_TOKEN,
     ADD_USER,
     ADD_WORDS,
+    ASSIGN,
     CHANGE_GROUP,
     CHANGE_PASSWORD,
     CHANGE_USER,
@@ -27,15 +29,22 @@ from articles.audit import (
     CREATE,
     DELETE,
     DELETE_GROUP,
+    DELETE_NOTE,
     DELETE_USER,
     DELETE_WORDS,
     EDIT,
+    EDIT_NOTE,
     IMPORT,
+    INVITE_USER,
     LOCKED_OUT,
     LOG_IN_FAILED,
     LOGGED_IN,
+    PASSED_STAGE,
     PUBLISHED,
     PULLED_BACK,
+    REOPEN_NOTE,
+    REPLY,
+    RESOLVE_NOTE,
     REVIEWED,
     REVOKE_TOKEN,
     SAVE,
@@ -50,7 +59,7 @@ from articles.models import Article, AuditEntry, Release
 from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
 from articles.releases import CREATED, JOINED, LEFT, RELEASED, TAKEN_BACK
 from articles.releases import FAILED as RELEASE_FAILED
-from articles.review import CHANGE_POLICY
+from articles.review import CHANGE_POLICY, CHANGE_STAGES
 from articles.text import format_time_briefly, format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
 
@@ -64,6 +73,7 @@ NAMES: Mapping[str, str | Promise] = {
     UNPUBLISHED: _("Unpublished on schedule"),
     UPDATED: _("Update published"),
     REVIEWED: _("Automatic review"),
+    PASSED_STAGE: _("Review stage passed"),
     PULLED_BACK: _("Approval revoked"),
     UNDONE: _("Undone"),
     LINK: _("Preview link created"),
@@ -78,6 +88,7 @@ NAMES: Mapping[str, str | Promise] = {
     LOG_IN_FAILED: _("Log-in failed"),
     LOCKED_OUT: _("Log-in locked"),
     ADD_USER: _("User added"),
+    INVITE_USER: _("Invitation sent"),
     CHANGE_USER: _("User changed"),
     DELETE_USER: _("User deleted"),
     CHANGE_PASSWORD: _("Password changed"),
@@ -87,6 +98,14 @@ NAMES: Mapping[str, str | Promise] = {
     ADD_TOKEN: _("API token added"),
     REVOKE_TOKEN: _("API token revoked"),
     CHANGE_POLICY: _("Review policy changed"),
+    ADD_NOTE: _("Note added"),
+    REPLY: _("Reply to a note"),
+    EDIT_NOTE: _("Note edited"),
+    DELETE_NOTE: _("Note deleted"),
+    RESOLVE_NOTE: _("Note resolved"),
+    REOPEN_NOTE: _("Note reopened"),
+    ASSIGN: _("Assigned"),
+    CHANGE_STAGES: _("Review stages changed"),
     RENAME_TAG: _("Tag renamed"),
     DELETE_TAG: _("Tag deleted"),
     **{transition.value: TRANSITIONS[transition].label for transition in Transition},

@@ -97,14 +97,22 @@ def _changes(values: Mapping[str, Iterable[Any]]) -> str:
     )
 
 
-_LEFT_OUT = frozenset({"link", "limit", "scopes", "old", "new", "machine", "approved_by", "override"})
+_LEFT_OUT = frozenset(
+    (
+        *("link", "limit", "note", "scopes", "old", "new", "machine", "approved_by", "override"),
+        *("stage", "stage_name", "stages"),
+    )
+)
 """Keys not displayed: link keys, and values shown as the entry's change."""
 
 _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
+    "assigned": (_("owner"), _users),
     "author": (_("author"), _users),
     "address": (_("IP address"), str),
     "changed": (_("changed"), _names),
+    "copy_of": (_("copy of article"), _article),
     "changes": (_("changed"), _changes),
+    "due_at": (_("due"), _times),
     "given": (_("granted"), _listed),
     "owner": (_("acts as"), str),
     "taken": (_("removed"), _listed),
@@ -113,6 +121,7 @@ _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "notice": (_("retraction notice"), str),
     "old_name": (_("previous name"), str),
     "planned": (_("action"), lambda value: str(ReleaseMember.Action(value).label)),
+    "quote": (_("passage"), str),
     "until": (_("expires"), _time),
     "update": (_("pending update"), _status),
     "update_at": (_("update goes live"), _time),

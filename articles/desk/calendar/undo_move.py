@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from articles.desk.articles.forms import VersionField
 from articles.desk.calendar.subjects import Subject, subject_named
 from articles.desk.time_field import ZonedTimeField, two_times
-from articles.exceptions import ArticleError, TimePast
+from articles.exceptions import ArticleError, NotAllowed, TimePast
 from articles.publishing import Actor
 from articles.text import format_time_exactly
 
@@ -85,7 +85,7 @@ def response_to(form: RescheduleForm, request: HttpRequest) -> Answer:
     try:
         if "now" in request.POST:
             return _do_now(subject, asked["seen"], request)
-        return _move(subject, asked["at"], asked["seen"], request)
+        return move_subject(subject, asked["at"], asked["seen"], request)
     except TimePast as refusal:
         return _past(subject, refusal, request.user)
     except ArticleError as refusal:
@@ -99,21 +99,30 @@ def undo(request: HttpRequest) -> Answer:
         return Answer(_("There is nothing to undo."), "nothing")
     old, new = datetime.fromisoformat(last["old"]), datetime.fromisoformat(last["new"])
     try:
-        return _move(subject_named(last["key"]), old, new, request)
+        return move_subject(subject_named(last["key"]), old, new, request)
     except ValidationError as error:
         return Answer(str(error.messages[0]), "gone")
     except ArticleError as refusal:
         return Answer(str(refusal), refusal.code)
 
 
-def _move(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
+def move_subject(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
+    """Move it, and remember that as the user's last move, for `undo`."""
+    _require_sight(subject, request)
     subject.move(to, seen=seen, by=request.user)
     request.session[LAST_MOVE] = {"key": subject.key, "old": seen.isoformat(), "new": to.isoformat()}
     words = {"title": subject.title, "time": format_time_exactly(to)}
     return Answer(_("“%(title)s” is rescheduled to %(time)s.") % words)
 
 
+def _require_sight(subject: Subject, request: HttpRequest) -> None:
+    """Raise `NotAllowed` before an error names what the user may not see."""
+    if not subject.may_be_seen(request.user):
+        raise NotAllowed
+
+
 def _do_now(subject: Subject, seen: datetime, request: HttpRequest) -> Answer:
+    _require_sight(subject, request)
     subject.do_now(seen=seen, by=request.user)
     request.session.pop(LAST_MOVE, None)
     return Answer(_("“%(title)s” is published.") % {"title": subject.title})

@@ -25,6 +25,7 @@ from articles.desk.calendar.period import View
 from articles.desk.calendar.sources import SOURCES
 from articles.desk.calendar.subjects import subject_named
 from articles.desk.calendar.undo_move import LAST_MOVE, Answer, RescheduleForm, response_to, undo
+from articles.desk.monitoring.filters import BOARD, Filters
 from articles.models import Channel
 from scheduling.services import read_database_clock
 
@@ -125,6 +126,9 @@ def _back(request: HttpRequest, answer: Answer, back: str) -> HttpResponse:
 
 
 def _address(request: HttpRequest, back: str) -> str:
-    """The calendar page to return to; only known parameters of `back` are used."""
+    """The board or calendar page to return to; only known parameters of `back` are used."""
+    page, _mark, query = back.partition("?")
+    if page == BOARD:
+        return reverse(BOARD) + Filters.of(QueryDict(query)).query()
     today = timezone.localtime(read_database_clock()).date()
-    return reverse("calendar") + Choice.of(QueryDict(back.removeprefix("?")), today).address()
+    return reverse("calendar") + Choice.of(QueryDict(query), today).address()

@@ -14,6 +14,7 @@ from articles.desk.transitions import may_take
 from articles.models import Article, Release, Update
 from articles.permissions import ADD, allows
 from articles.publishing import Actor
+from articles.review import at_own_stage
 from articles.workflow import Transition
 from scheduling.services import overdue_before
 
@@ -93,7 +94,7 @@ def why_overdue(article: Article) -> str:
 
 
 def _for_reviewer(by: Actor, now: datetime) -> Pile:
-    waiting = Article.objects.filter(pk__in=_in_review_ids())
+    waiting = at_own_stage(Article.objects.filter(pk__in=_in_review_ids()), by)
     if not getattr(by, "is_superuser", False):
         waiting = waiting.exclude(author=by.pk)
     found = sorted(_all_of(waiting), key=lambda article: (_turn(article, by, now), article.changed_at))

@@ -7,7 +7,7 @@ from typing import Any, cast
 from django.forms import Media as PlainMedia
 from django.forms.widgets import Script
 from django.http import HttpRequest
-from django_prose_editor.widgets import prose_editor_admin_media
+from django.templatetags.static import static
 from js_asset import ImportMap, Media
 
 from articles.desk.editor.autosave import AUTOSAVE_INTERVAL, script_urls, window_of
@@ -17,24 +17,37 @@ from articles.models import Article
 from headline.content_security import nonce_for
 from scheduling.services import read_database_clock
 
-MODULES = ("toolbar", "preserved", "embeds", "images", "config", "autosave")
-"""Modules in the import map, by file name."""
+MODULES = (
+    *("config", "autosave", "workspace", "floating"),
+    *("toolbar", "bubble", "slash", "links", "preserved", "embeds", "images", "notes", "paste", "office"),
+)
+"""Modules that others import, by file name."""
 
-ENTRY_POINTS = ("main", "counts", "presence", "preview", "time_hints")
+ENTRY_POINTS = (
+    *("main", "counts", "presence", "preview", "time_hints"),
+    *("workspace", "choose", "checks", "sheet", "palette", "shared_previews"),
+)
 """Scripts loaded by the page."""
 
 
+STYLES = ("django_prose_editor/editor", "articles/editor/editor", "articles/editor/shared_previews")
+
+PALETTE = ("alpine/alpine.persist", "app", "htmx/htmx", "alpine/alpine")
+"""Scripts of unfold that the command palette needs, in their order."""
+
+
 def writing_media() -> PlainMedia:
-    """Files of the rich-text editor and our own, and the import map of our modules."""
-    own = Media(
-        importmap=ImportMap({f"articles/editor/{name}": f"articles/editor/{name}.js" for name in MODULES}),
-        css={"all": ["articles/editor/editor.css"]},
+    """Files of the rich-text editor without its icon font, our own files, and the import map."""
+    modules = {f"articles/editor/{name}": f"articles/editor/{name}.js" for name in MODULES}
+    media = Media(
+        importmap=ImportMap({"django-prose-editor/editor": "django_prose_editor/editor.js", **modules}),
+        css={"all": [f"{name}.css" for name in STYLES]},
         js=[
             Script("articles/editor/gettext.js"),
             *(Script(f"articles/editor/{name}.js", type="module") for name in ENTRY_POINTS),
         ],
     )
-    return cast(PlainMedia, prose_editor_admin_media + own)
+    return cast(PlainMedia, media)
 
 
 def with_nonce(media: PlainMedia, request: HttpRequest) -> PlainMedia:
@@ -51,6 +64,7 @@ def script_config(request: HttpRequest, article: Article | None) -> dict[str, An
         "user": request.user.pk,
         "article": article and article.pk,
         "window": window,
+        "palette": [static(f"unfold/js/{name}.js") for name in PALETTE],
         "autosaveInterval": AUTOSAVE_INTERVAL * 1000,
         "choices": [(name, label) for name, (label, _wall) in quick_times(read_database_clock()).items()],
     }

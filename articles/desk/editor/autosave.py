@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -63,7 +64,8 @@ class AutosaveAdmin(ModelAdmin):
         article = get_object_or_404(Article.objects.select_related("update"), pk=pk)
         others = mark_present(window, article, by=request.user)
         messages = [*_presence_messages(others, request), *_change_messages(article, request.POST)]
-        return JsonResponse({"messages": messages})
+        people = {other.user_id: named(other.user) for other in others if other.user_id != request.user.pk}
+        return JsonResponse({"messages": messages, "people": list(people.values())})
 
     def _json_view(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         """A view for scripts: 401 in place of a redirect to the sign-in page, and errors as JSON."""
@@ -121,9 +123,13 @@ def script_urls(request: HttpRequest, article: Article | None, window: UUID) -> 
     name, arguments = ("preview", [article.pk]) if article else ("preview_new", [])
     preview = reverse(f"admin:articles_article_{name}", args=arguments)
     times = reverse("admin:articles_article_times")
-    found = {"signIn": reverse("admin:login"), "preview": f"{preview}?copy={window}", "times": times}
+    checks = reverse("admin:articles_article_checks")
+    found = {"checks": f"{checks}?{urlencode({'copy': window, **({'article': article.pk} if article else {})})}"}
+    found |= {"signIn": reverse("admin:login"), "preview": f"{preview}?copy={window}", "times": times}
     if allows(CHANGE if article else ADD, request.user, article):
         found |= {"draft": _autosave_url(window), "drafts": _autosave_url(UUID(int=0))}
+    if request.user.has_perm("articles.add_tag"):
+        found["newTag"] = reverse("admin:articles_tag_add")
     if article and "draft" in found:
         found["presence"] = reverse("admin:articles_article_presence", args=[article.pk, window])
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from articles.audit import EDIT, IMPORT, SAVE
+from articles.audit import ANNOTATING, EDIT, IMPORT, SAVE
 from articles.desk.audit.admin import name_of
 from articles.models import Article, AuditEntry, named
 from articles.pages import newest_number
@@ -23,7 +23,7 @@ def who_saved_last(article: Article) -> str:
 def happened(article: Article, base: str) -> str:
     """One sentence: who saved the article after revision `base`, or the last other change."""
     saved = _("%(name)s has saved this article since you opened it.")
-    last = AuditEntry.objects.of(article).with_names().first()
+    last = AuditEntry.objects.of(article).exclude(action__in=ANNOTATING).with_names().first()
     if last is None or base != str(newest_number(article)):
         return saved % {"name": who_saved_last(article)}
     if last.action in WRITING:

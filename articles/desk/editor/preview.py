@@ -75,8 +75,9 @@ class PreviewScreens(ModelAdmin):
         """The newest text as readers would see it; with `?copy=`, the autosaved content of that window."""
         article = self._readable(request, pk) if pk else Article(author_id=request.user.pk)
         text, correction = newest_text(article) if pk else (Text.of(article, ()), "")
-        if window := request.GET.get("copy"):
-            text, correction = _typed(request, article if pk else None, window, text) or (text, correction)
+        window = request.GET.get("copy")
+        if window and (form := typed_form(request, article if pk else None, window)):
+            text, correction = typed_text(form, text)
         return preview(request, page_of_text(article, text, correction))
 
     def links(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -127,8 +128,8 @@ class PreviewScreens(ModelAdmin):
         return article
 
 
-def _typed(request: HttpRequest, article: Article | None, window: str, text: Text) -> tuple[Text, str] | None:
-    """`text` with valid autosaved values of the user's window, and the correction."""
+def typed_form(request: HttpRequest, article: Article | None, window: str) -> ArticleForm | None:
+    """The validated form with the autosaved values of the user's window; None if nothing was saved there."""
     try:
         kept = Autosave.objects.left_by(request.user, article).filter(pk=UUID(window)).first()
     except ValueError as error:
@@ -138,7 +139,12 @@ def _typed(request: HttpRequest, article: Article | None, window: str, text: Tex
     data: MultiValueDict[str, str] = MultiValueDict(kept.typed)
     form = ArticleForm(data, instance=copy(article) if article else None)  # validating writes into its instance
     form.is_valid()
-    typed = {name: value for name, value in form.cleaned_data.items() if name in Text.NAMES and name in data}
+    return form
+
+
+def typed_text(form: ArticleForm, text: Text) -> tuple[Text, str]:
+    """`text` with the valid values of a form, and the correction."""
+    typed = {name: value for name, value in form.cleaned_data.items() if name in Text.NAMES and name in form.data}
     if "tags" in form.cleaned_data:
         typed["tags"] = form.cleaned_data["tags"]
     return text.changed(typed), form.cleaned_data.get("correction", "")

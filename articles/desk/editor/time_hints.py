@@ -25,7 +25,7 @@ from scheduling.services import read_database_clock
 
 FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
 SHOWN = 3
-EVENING, MORNING = time(18), time(7)
+EVENING, MORNING, HOUR = time(18), time(7), timedelta(hours=1)
 
 Times = Mapping[str, datetime]
 
@@ -102,7 +102,9 @@ def _read(request: HttpRequest, now: datetime) -> tuple[dict[str, dict[str, Any]
         else:
             if moment is not None:
                 times[name] = moment
+                later = timezone.localtime(moment + HOUR).replace(tzinfo=None)
                 answer |= {"sentence": sentence(moment, now), "zone": zone_label(moment)}
+                answer["later"] = later.isoformat(timespec="seconds")
         answers[name] = answer
     return answers, times
 
@@ -111,7 +113,8 @@ def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, li
     """Problems between the times; saving validates them again."""
     found: dict[str, list[str]] = {}
     if live := times.get("publish_at"):
-        found["publish_at"] = [*_late(live, now), *_neighbours(request, live)]
+        channel, own = (whole_number(request.GET.get(name, "")) for name in ("channel", "article"))
+        found["publish_at"] = [*_late(live, now), *conflicts(channel, own, live)]
     if live and times.get("embargo_until", live) > live:
         text = _("The embargo ends later: the article cannot go live before %(time)s.")
         found["embargo_until"] = [text % {"time": format_time_exactly(times["embargo_until"])}]
@@ -126,9 +129,8 @@ def _late(live: datetime, now: datetime) -> Iterator[str]:
         yield str(PAST["publish_at"])
 
 
-def _neighbours(request: HttpRequest, live: datetime) -> Iterator[str]:
-    """Articles that go live in the channel at nearly the same time."""
-    channel, own = (whole_number(request.GET.get(name, "")) for name in ("channel", "article"))
+def conflicts(channel: int | None, own: int | None, live: datetime) -> Iterator[str]:
+    """A sentence for each article that goes live in the channel at nearly the same time."""
     if not channel:
         return
     status = Article.Status

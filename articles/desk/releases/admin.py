@@ -36,6 +36,7 @@ from scheduling.services import read_database_clock
 class ReleaseAdmin(ModelAdmin):
     """Releases."""
 
+    nothing_yet = _("A release publishes several articles at the same time. Add one, then add articles to it.")
     list_display = ["name", "badge", "goes_out", "size", "readiness", "maker"]
     list_filter = ["status"]
     list_per_page = 50

@@ -1,4 +1,4 @@
-"""Automatic approval: the form of the review policy."""
+"""The review policy: the review stages, and whether the automatic review approves."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from articles.models import ReviewPolicy
-from articles.review import choose_policy
+from articles.desk.review.stages import BaseStageFormSet, StageFormSet, stages_form
+from articles.models import ReviewPolicy, ReviewStage
+from articles.review import choose_policy, choose_stages
 
 
 class PolicyForm(forms.Form):
@@ -33,34 +34,49 @@ class PolicyForm(forms.Form):
 
 @admin.register(ReviewPolicy)
 class ReviewPolicyAdmin(ModelAdmin):
-    """One form instead of a list: there is one policy."""
+    """Two forms instead of a list: there is one policy."""
 
     def get_urls(self) -> list[URLPattern]:
-        """The form."""
+        """The forms."""
         return [path("", self.admin_site.admin_view(self.choose), name="articles_reviewpolicy_changelist")]
 
     def choose(self, request: HttpRequest) -> HttpResponse:
-        """Show and save the policy."""
+        """Show the policy, and save the form that was sent."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         may_choose = self.has_change_permission(request)
-        form = PolicyForm(request.POST or None, initial={"machine": _stored()})
-        if request.method == "POST" and form.is_valid():
-            if not may_choose:
-                raise PermissionDenied
-            choose_policy(form.cleaned_data["machine"], by=request.user)
-            self.message_user(request, gettext("Active from now on: %s.") % who_approves(), messages.SUCCESS)
+        if request.method == "POST" and not may_choose:
+            raise PermissionDenied
+        posted = request.POST or None
+        of_stages = posted and "stages" in posted
+        form = PolicyForm(None if of_stages else posted, initial={"machine": _stored()})
+        stages = StageFormSet(posted, prefix="stage") if of_stages else stages_form()
+        if self._saved(request, form, stages):
             return redirect("admin:articles_reviewpolicy_changelist")
         context: dict[str, Any] = {
             **self.admin_site.each_context(request),
             "title": gettext("Review policy"),
             "form": form,
+            "stages": stages,
+            "has_stages": ReviewStage.objects.count() > 1,
             "opts": self.model._meta,
             "may_choose": may_choose,
             "who_approves": who_approves(),
             "two_persons": settings.ARTICLES_TWO_PERSON_RULE,
         }
         return TemplateResponse(request, "articles/desk/policy.html", context)
+
+    def _saved(self, request: HttpRequest, form: PolicyForm, stages: BaseStageFormSet) -> bool:
+        """Save the form that was sent, unless it has errors."""
+        if stages.is_bound and stages.is_valid():
+            choose_stages(stages.choices(), by=request.user)
+            self.message_user(request, gettext("The review stages are saved."), messages.SUCCESS)
+            return True
+        if form.is_bound and form.is_valid():
+            choose_policy(form.cleaned_data["machine"], by=request.user)
+            self.message_user(request, gettext("Active from now on: %s.") % who_approves(), messages.SUCCESS)
+            return True
+        return False
 
 
 def who_approves() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from django import forms
@@ -11,19 +12,21 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from articles import publishing
+from articles.desk.notes.screens import notes_context
 from articles.desk.parse_int import whole_number
-from articles.desk.transitions import may_take, state, state_of_update
+from articles.desk.transitions import may_take, state, state_of_update, waits_at
 from articles.exceptions import ArticleError, ReasonMissing
-from articles.models import Article, SoftLock
+from articles.models import Article, ReviewProgress, ReviewStage, Revision, SoftLock, StageApproval
 from articles.permissions import REVIEW, refusal
 from articles.publishing import Actor, approval_blocker, compare, for_review, last_approved
-from articles.review import findings_of
+from articles.review import at_own_stage, findings_of
 from articles.workflow import Transition
 from scheduling.services import read_database_clock
 
@@ -32,15 +35,17 @@ LOOKED_AT = 200
 
 
 class DecisionForm(forms.Form):
-    """The decision: the reviewed revision and, for a rejection, the feedback."""
+    """The decision: the reviewed revision and its stage and, for a rejection, the feedback."""
 
     revision = forms.IntegerField(min_value=1)
+    stage = forms.ChoiceField(choices=ReviewStage.Kind.choices, required=False)
     reason = forms.CharField(
         label=gettext_lazy("Feedback to author, if you reject it"),
         required=False,
         max_length=500,
-        widget=UnfoldAdminTextareaWidget({"rows": 3}),
-        help_text=gettext_lazy("Shown to the author."),
+        widget=UnfoldAdminTextareaWidget(
+            {"rows": 1, "class": "review-feedback", "placeholder": gettext_lazy("Feedback to author, if you reject it")}
+        ),
     )
     override_reason = forms.CharField(
         label=gettext_lazy("Reason for the override"),
@@ -73,6 +78,8 @@ class DecidingScreen(ModelAdmin):
         """Show the text, or process the decision."""
         if not self.has_view_permission(request):
             raise PermissionDenied
+        if "leave" in request.POST:
+            return _leave(request, object_id)
         form = DecisionForm(request.POST or None)
         if (row := self._row(request, object_id)) and form.is_valid():
             answer = self._act(request, row, form)
@@ -90,16 +97,18 @@ class DecidingScreen(ModelAdmin):
     def _act(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse | None:
         """Process it and return a response; None on an error, which is shown on the page."""
         article, by = Article.objects.get(pk=row.pk), request.user
-        is_soft_locked = _soft_lock_of(article, by) is not None
         try:
             if "claim" in request.POST:
                 publishing.soft_lock(article, by=by)
             elif "release" in request.POST:
+                was_own = _soft_lock_of(article, by) is not None
                 publishing.release_soft_lock(article, by=by)
+                if was_own:  # this page would claim it again
+                    return redirect("admin:articles_queuedarticle_changelist")
             else:
                 _decide(request, article, form)
                 self._notify(request, article)
-                return self._next(request, row, claiming=is_soft_locked)
+                return self._next(request, row)
         except ReasonMissing as missing:
             form.add_error("reason", str(missing))
             return None
@@ -110,22 +119,26 @@ class DecidingScreen(ModelAdmin):
 
     def _notify(self, request: HttpRequest, article: Article) -> None:
         """Result message of a decision."""
-        if "skip" not in request.POST:
+        if "skip" in request.POST:
+            return
+        pending_update = article.pending_update
+        subject = pending_update if pending_update and pending_update.draft_id else article
+        if subject.status == Article.Status.MANUAL_REVIEW:
+            shown = waits_at(ReviewProgress.of(article))
+        else:
             shown = f"{state(article, read_database_clock())} {state_of_update(article)}".strip()
-            self.message_user(request, f"{article}: {shown}", messages.SUCCESS)
+        self.message_user(request, f"{article}: {shown}", messages.SUCCESS)
 
-    def _next(self, request: HttpRequest, row: Any, *, claiming: bool) -> HttpResponse:
-        """Redirect to the next article to review; claimed if the last one was."""
+    def _next(self, request: HttpRequest, row: Any) -> HttpResponse:
+        """Redirect to the next article to review."""
         for other in self._others(request, row):
-            if claiming and not _claimed(other.pk, request.user):
-                continue
             return redirect("admin:articles_queuedarticle_change", other.pk)
         self.message_user(request, _("No more articles to review."), messages.INFO)
         return redirect("admin:articles_queuedarticle_changelist")
 
     def _others(self, request: HttpRequest, row: Any) -> Iterator[Any]:
-        """Other free articles in the queue, first those after `row`."""
-        rows = self.get_queryset(request).exclude(pk=row.pk).select_related("soft_lock", "author")
+        """Other free articles at the user's stage, first those after `row`."""
+        rows = self._own_queue(request).exclude(pk=row.pk).select_related("soft_lock", "author")
         now, place = read_database_clock(), (row.since, row.pk)
         waiting = sorted(rows.order_by("since", "pk")[:LOOKED_AT], key=lambda other: (other.since, other.pk) < place)
         for other in waiting:
@@ -134,11 +147,19 @@ class DecidingScreen(ModelAdmin):
             if is_free and may_take(Transition.APPROVE, request.user, other):
                 yield other
 
+    def _own_queue(self, request: HttpRequest) -> Any:
+        """The articles that wait at a stage of the user."""
+        return at_own_stage(self.get_queryset(request), request.user)
+
     def _page(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse:
+        """The text with its changes; it is claimed for a user who may decide, until that user leaves."""
         article = Article.objects.select_related("author", "channel", "update__draft").get(pk=row.pk)
         shown, older = for_review(article), last_approved(article)
-        subject, soft_lock = article.pending_update or article, _soft_lock_of(article)
         barred, no_writer = refusal(REVIEW, request.user, article), approval_blocker(shown)
+        if not barred:
+            _open(request, article)
+        subject, soft_lock = article.pending_update or article, _soft_lock_of(article)
+        own, progress = self._own_queue(request), ReviewProgress.of(article, revision=shown.number)
         context = {
             **self.admin_site.each_context(request),
             "title": shown.title,
@@ -147,9 +168,12 @@ class DecidingScreen(ModelAdmin):
             "row": row,
             "reason": subject.status_reason,
             "planned": article.update.publish_at if article.pending_update else article.goes_live_at,
-            "number": self.get_queryset(request).filter(since__lt=row.since).count() + 1,
-            "waiting": self.get_queryset(request).count(),
+            "number": own.filter(since__lt=row.since).count() + 1 if own.filter(pk=row.pk).exists() else None,
+            "waiting": own.count(),
+            "progress": progress,
+            "passed": _passed(article, shown, progress),
             "shown": shown,
+            "lines": _other_lines(shown),
             "older": older,
             "fields": compare(older, shown) if older else [],
             "findings": findings_of(shown),
@@ -159,6 +183,7 @@ class DecidingScreen(ModelAdmin):
             "no_writer": no_writer,
             "may_override": request.user.is_superuser and (barred or no_writer),
             "form": form,
+            **notes_context(request, article, body=shown.body),
         }
         return TemplateResponse(request, "articles/desk/review.html", context)
 
@@ -168,7 +193,7 @@ def _decide(request: HttpRequest, article: Article, form: DecisionForm) -> None:
     if "override" in request.POST:
         publishing.approve(article, by=by, revision=read, override=form.cleaned_data["override_reason"])
     elif "approve" in request.POST:
-        publishing.approve(article, by=by, revision=read)
+        publishing.approve(article, by=by, revision=read, stage=form.cleaned_data["stage"])
     elif "reject" in request.POST:
         publishing.reject(article, by=by, reason=form.cleaned_data["reason"], revision=read)
     elif _soft_lock_of(article, by):
@@ -183,10 +208,30 @@ def _soft_lock_of(article: Article, by: Actor | None = None) -> SoftLock | None:
     return soft_lock if by is None or soft_lock.user_id == by.pk else None
 
 
-def _claimed(pk: int, by: Actor) -> bool:
-    """Claim it, unless another user was faster."""
-    try:
-        publishing.soft_lock(Article(pk=pk), by=by)
-    except ArticleError:
-        return False
-    return True
+def _open(request: HttpRequest, article: Article) -> None:
+    """Claim it until the page is left, unless another user has claimed it; not for a browser that only looks ahead."""
+    if "prefetch" not in request.headers.get("Sec-Purpose", ""):
+        with suppress(ArticleError):
+            publishing.soft_lock(Article(pk=article.pk), by=request.user, until_left=True)
+
+
+def _leave(request: HttpRequest, pk: str | None) -> HttpResponse:
+    """Unclaim what was claimed by opening the page; sent by its script when it is left."""
+    since = parse_datetime(request.POST["leave"][:40]) if whole_number(pk) else None
+    if since is not None:
+        with suppress(ArticleError):
+            publishing.leave_review(Article(pk=whole_number(pk)), by=request.user, since=since)
+    return HttpResponse(status=204)
+
+
+def _other_lines(shown: Revision) -> list[tuple[Any, str]]:
+    """The one-line texts besides headline and summary, each with its label."""
+    lines = {name: line for name, line in shown.text.lines.items() if line and name not in ("title", "summary")}
+    return [(Revision._meta.get_field(name).verbose_name, line) for name, line in lines.items()]  # type: ignore[union-attr]
+
+
+def _passed(article: Article, shown: Revision, progress: ReviewProgress) -> list[tuple[Any, StageApproval]]:
+    """The stages that have approved the revision, each with its approval."""
+    found = StageApproval.objects.filter(article=article, revision=shown.number).select_related("user")
+    approvals = {approval.stage: approval for approval in found}
+    return [(stage.label, approvals[stage.kind]) for stage in progress.stages if stage.kind in approvals]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import F, QuerySet
+from django.db.models import Count, F, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -15,8 +16,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from articles.desk.review.decision import DecidingScreen
 from articles.desk.transitions import may_take
 from articles.exceptions import ArticleError
-from articles.models import Article, QueuedArticle, named
+from articles.models import Article, QueuedArticle, ReviewStage, named
 from articles.publishing import release_soft_lock, soft_lock
+from articles.review import at_own_stage, with_stage
 from articles.text import format_time
 from articles.workflow import Transition
 from scheduling.services import read_database_clock
@@ -27,13 +29,51 @@ HEADLINE = Coalesce(F("update__draft__title"), F("title"))
 """Headline of the text to review."""
 
 
+class StageFilter(admin.SimpleListFilter):
+    """Articles at one's own review stage, which come first, at another, or all. The tabs above the list choose."""
+
+    title = gettext_lazy("stage")
+    parameter_name = "stage"
+    template = "articles/desk/review/stage_filter.html"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        """Own stages, all, and each."""
+        stages = ReviewStage.in_order()
+        if len(stages) == 1:
+            return []
+        return [("mine", _("My stage")), ("all", _("All")), *((stage.kind, stage.label) for stage in stages)]
+
+    def value(self) -> str | None:
+        """What is chosen; by default one's own stages."""
+        return super().value() or ("mine" if self.lookup_choices else None)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The articles at the chosen stage."""
+        chosen = self.value()
+        if chosen == "mine":
+            return at_own_stage(queryset, request.user)
+        return queryset.filter(review_stage=chosen) if chosen in ReviewStage.Kind else queryset
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A stage, with the number of articles that wait there."""
+
+    key: str
+    name: Any
+    count: int
+    is_open: bool
+
+
 @admin.register(QueuedArticle)
 class ReviewQueueAdmin(DecidingScreen):
     """The queue; a row links to the review page."""
 
     counted = gettext_lazy("articles to review")
+    nothing_yet = gettext_lazy("No articles need review. Those that are submitted for review appear here.")
     list_display = ["headline", "why", "writer", "channel", "waiting_since", "reviewer"]
-    list_filter = ["channel"]
+    list_filter = [StageFilter, "channel"]
+    list_before_template = "articles/desk/review/stages_before.html"  # type: ignore[assignment]
     search_fields = ["title", "update__draft__title"]
     ordering = [SINCE.asc(), "pk"]
     list_per_page = 50
@@ -46,7 +86,31 @@ class ReviewQueueAdmin(DecidingScreen):
         """Articles and updates that need review, with headline and time."""
         articles: Any = super().get_queryset(request)
         waiting: QuerySet[Any] = articles.needing_review().defer("body").annotate(since=SINCE, headline=HEADLINE)
-        return waiting
+        return with_stage(waiting, ReviewStage.in_order())
+
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        """With the stage, if there are several."""
+        columns = list(self.list_display)
+        return [*columns[:1], "stage", *columns[1:]] if ReviewStage.objects.count() > 1 else columns  # type: ignore[list-item]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """With a tab for each stage, if there are several."""
+        return super().changelist_view(request, {"stage_tabs": self._tabs(request), **(extra_context or {})})
+
+    def _tabs(self, request: HttpRequest) -> list[Tab]:
+        found = StageFilter(request, request.GET.dict(), self.model, self)  # type: ignore[arg-type]
+        if not found.lookup_choices:
+            return []
+        waiting = self.get_queryset(request)
+        counts = dict(waiting.order_by().values_list("review_stage").annotate(number=Count("pk")))
+        counts |= {"all": sum(counts.values()), "mine": at_own_stage(waiting, request.user).count()}
+        return [Tab(key, name, counts.get(key, 0), found.value() == key) for key, name in found.lookup_choices]
+
+    @admin.display(description=gettext_lazy("stage"))
+    def stage(self, article: QueuedArticle) -> str:
+        """The review stage that it waits at."""
+        kind = article.review_stage  # type: ignore[attr-defined]
+        return next(str(stage.label) for stage in ReviewStage.in_order() if stage.kind == kind)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -46,12 +46,6 @@ class SignallingQuerySet(models.QuerySet[M]):
 
     update_each.alters_data = True  # type: ignore[attr-defined]
 
-    def note(self, **values: Any) -> int:
-        """Update without a signal: store what readers already see by the clock."""
-        return super().update(**values)
-
-    note.alters_data = True  # type: ignore[attr-defined]
-
     def bulk_create(self, objs: Iterable[M], *args: Any, **options: Any) -> list[M]:
         """Insert the rows, and send the signal."""
         with transaction.atomic(using=self.db, savepoint=False):

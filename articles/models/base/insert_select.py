@@ -8,21 +8,29 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connections, models, router
 from django.db.models.expressions import Combinable
 
+from scheduling.services import Statement
+
 
 def insert_for_each(model: type[models.Model], rows: models.QuerySet[Any], **columns: Combinable) -> None:
     """Insert a row for each of `rows` in one statement, in the caller's transaction.
 
     `columns` are expressions over one of them, by the names of the table's columns; nothing fills in defaults.
     """
-    connection = connections[router.db_for_write(model)]
     try:
-        select, parameters = rows.values_list(*columns.values()).query.get_compiler(connection.alias).as_sql()
+        statement = insert_statement(model, rows, **columns)
     except EmptyResultSet:  # the condition is never true, such as `pk__in` without ids
         return
+    with connections[router.db_for_write(model)].cursor() as cursor:
+        cursor.execute(*statement)
+
+
+def insert_statement(model: type[models.Model], rows: models.QuerySet[Any], **columns: Combinable) -> Statement:
+    """The statement of `insert_for_each`."""
+    connection = connections[router.db_for_write(model)]
+    select, parameters = rows.values_list(*columns.values()).query.get_compiler(connection.alias).as_sql()
     names = ", ".join(map(connection.ops.quote_name, columns))
-    with connection.cursor() as cursor:
-        # The statement is the ORM's and the names are the model's: no input is interpolated.
-        cursor.execute(f"INSERT INTO {connection.ops.quote_name(model._meta.db_table)} ({names}) {select}", parameters)  # noqa: S608
+    # The statement is the ORM's and the names are the model's: no input is interpolated.
+    return f"INSERT INTO {connection.ops.quote_name(model._meta.db_table)} ({names}) {select}", parameters  # noqa: S608
 
 
 class NewId(models.Func):

@@ -17,9 +17,10 @@ from django.views.decorators.http import require_safe
 
 from articles.cache import cached, tagged
 from articles.images import absolute, gather_covers
-from articles.models import Article, ArticleQuerySet, Image, compiled_once
+from articles.models import Article, ArticleQuerySet, Image
 from articles.site.feeds.formats import FORMS, Atom, Json, Rss, feed_path, fit_for_xml
 from articles.site.streams import Stream, all_news, author_stream, channel_stream, tag_stream
+from scheduling.services import compiled_once
 
 ENTRIES = 30
 

@@ -100,3 +100,38 @@
         }).observe(document.body, { childList: true, subtree: true });
     });
 })();
+
+// Menus close when the user clicks elsewhere or presses Escape.
+(() => {
+    const menus = () => document.querySelectorAll(".desk-menu[open]");
+
+    document.addEventListener("click", (event) => {
+        for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
+    });
+
+    document.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape") return;
+        for (const menu of menus()) {
+            menu.open = false;
+            menu.querySelector("summary").focus();
+        }
+    });
+})();
+
+// Commands of the palette that are no pages.
+(() => {
+    const COMMANDS = {
+        "#toggle-dark-mode": () => {
+            const isDark = document.documentElement.classList.contains("dark");
+            window.Alpine.$data(document.documentElement).switchTheme(isDark ? "light" : "dark");
+        },
+    };
+
+    window.addEventListener("hashchange", () => {
+        const command = COMMANDS[location.hash];
+        if (!command) return;
+        history.replaceState(history.state, "", location.pathname + location.search);
+        window.dispatchEvent(new CustomEvent("closecommand"));
+        command();
+    });
+})();

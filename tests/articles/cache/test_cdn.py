@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.db.models import QuerySet
 from django.test import Client
 
 from articles import publishing
@@ -108,7 +109,7 @@ def test_recording_a_publication_by_the_clock_sends_no_purge(proxy: Proxy) -> No
     run_side_effects_now()
     proxy.heard()
     assert set(run_publish(ids).done) == set(ids)
-    Article.objects.note(unpublish_at=soon(seconds=-0.5))
+    QuerySet.update(Article.objects.all(), unpublish_at=soon(seconds=-0.5))
     assert set(run_unpublish(ids).done) == set(ids)
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
     eventually(lambda: not cdn.is_sending())

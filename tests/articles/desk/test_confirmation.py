@@ -211,6 +211,7 @@ def test_a_question_is_answered_by_keyboard_with_and_without_scripts(
         page = context.new_page()
         sign_in(page)
         page.goto(form_address(article))
+        page.get_by_label("More", exact=True).click()
         page.get_by_role("button", name="Unpublish…").click()
         expect(page.get_by_role("heading", name="Unpublish: “Bridge”?")).to_be_focused()
         page.keyboard.press("Tab")
@@ -220,6 +221,7 @@ def test_a_question_is_answered_by_keyboard_with_and_without_scripts(
         page.keyboard.press("Enter")
         expect(page.get_by_label("Headline")).to_have_value("Bridge")
         assert Article.objects.get().status == Status.PUBLISHED
+        page.get_by_label("More", exact=True).click()
         page.get_by_role("button", name="Unpublish…").click()
         page.get_by_role("button", name="Unpublish", exact=True).press("Enter")
         expect(page.get_by_text("Readers no longer see it.").first).to_be_visible()

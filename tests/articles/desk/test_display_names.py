@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -101,20 +100,3 @@ def test_the_history_of_an_article_is_that_of_its_texts(desk: Client) -> None:
     article = make_article()
     response = desk.get(f"/admin/articles/article/{article.pk}/history/")
     assert response.headers["Location"] == f"/admin/articles/article/{article.pk}/revisions/"
-
-
-def test_user_new_belongs_to_the_newsroom_with_the_roles_that_are_ticked(desk: Client) -> None:
-    page = desk.get("/admin/auth/user/add/").text
-    groups = re.findall(r'<input type="checkbox" name="groups" value="(\d+)"', page)
-    assert len(groups) == Group.objects.count()
-    assert re.search(r'name="is_staff"[^>]*checked', page)
-    reviewer = Group.objects.get(name=Role.REVIEWER.value)
-    password = "a-long-enough-password-1"
-    sent = {"username": "nora", "is_staff": "on", "groups": [reviewer.pk], "usable_password": "true"}
-    response = desk.post("/admin/auth/user/add/", {**sent, "password1": password, "password2": password})
-    assert response.status_code == 302, response.context["errors"]
-    nora = User.objects.get(username="nora")
-    assert (nora.is_staff, nora.is_superuser, nora.groups.get()) == (True, False, reviewer)
-    client = Client()
-    assert client.login(username="nora", password=password)
-    assert client.get("/admin/articles/queuedarticle/").status_code == 200

@@ -96,9 +96,6 @@ def test_a_forged_version_is_refused_and_what_was_typed_stays(desk: Client, arti
     assert 'value="Typed"' in page.content.decode()
 
 
-@pytest.mark.parametrize("page", ["x", "0", "-1", "999", "1.5", *GARBAGE])
-@pytest.mark.parametrize("more", ["", "&extended=1"])
-def test_a_page_of_the_search_that_is_not_there_is_no_fault_of_ours(desk: Client, page: str, more: str) -> None:
-    response = desk.get(f"/admin/search/?s=article&page={page}{more}")
-    assert (response.status_code, "open the first one again" in response.text) == (HTTPStatus.BAD_REQUEST, True)
-    assert desk.get(f"/admin/search/?s=article&page=1{more}").status_code == HTTPStatus.OK
+@pytest.mark.parametrize("more", ["page=x", "page=-1", "page=999", "s=%00", "s=" + "x" * 3000, "extended=1"])
+def test_a_search_with_garbage_is_no_fault_of_ours(desk: Client, more: str) -> None:
+    assert desk.get(f"/admin/search/?s=article&{more}").status_code == HTTPStatus.OK

@@ -10,7 +10,18 @@ from playwright.sync_api import Browser, Page, expect
 
 from articles.models import Article, Release
 from articles.roles import Role
-from tests.articles.browsers import LIST, Newsroom, address_of, approve, body_of, press, press_in_body, set_time
+from tests.articles.browsers import (
+    LIST,
+    Newsroom,
+    address_of,
+    approve,
+    body_of,
+    press,
+    press_in_body,
+    reveal,
+    save,
+    set_time,
+)
 from tests.articles.factories import APPROVED, make_article, make_user, soon
 from tests.articles.releases.test_races import reader as reader_of_the_database
 from tests.conftest import Site, StartManage
@@ -86,10 +97,10 @@ def test_two_editors_of_one_article_lose_nothing(newsroom: Newsroom) -> None:
     expect(anna.locator("#presence")).to_contain_text("bela is also editing")
     change(anna, "Bridge opens to cars", "Control+Home", "At last: ")
     change(bela, "Bridge opens at last", "Control+End", " Until May.")
-    press(anna.locator("[name=_continue]"))
+    save(anna)
     come_back(bela)
     expect(bela.locator("#presence")).to_contain_text("anna has saved this article since you opened it")
-    press(bela.locator("[name=_continue]"))
+    save(bela)
 
     question = bela.get_by_role("region", name="anna has saved this article since you opened it")
     headlines = question.get_by_role("group", name="Headline")
@@ -102,11 +113,11 @@ def test_two_editors_of_one_article_lose_nothing(newsroom: Newsroom) -> None:
     }
     headlines.locator("[value=theirs]").check()
     question.get_by_role("group", name="Body").locator("[value=both]").check()
-    press(bela.locator("[name=_continue]"))
+    save(bela)
     expect(bela.locator("[name=title]")).to_have_value("Bridge opens to cars")
     expect(body_of(bela)).to_have_text("At last: The bridge is open.Lorries wait. Until May.")
 
-    press(bela.get_by_role("link", name="Revisions"))
+    press(reveal(bela.locator("a[href$='/revisions/']").first))
     press(bela.get_by_role("row", name="at last").get_by_role("link"))
     press(bela.get_by_role("button", name="Restore this revision"))
     expect(bela.locator("[name=title]")).to_have_value("Bridge opens at last")

@@ -159,6 +159,7 @@ def test_a_line_holds_every_field_with_its_zone(tmp_path: Path) -> None:
         "published_at": None, "embargo_until": None, "unpublish_at": None, "text_changed_at": None,
         "cover_mode": "auto", "cover": [], "author": "alice", "author_name": "",
         "byline": "", "channel": "Port", "tags": [],
+        "search_title": "", "social_title": "", "social_summary": "",
     }  # fmt: skip
 
 

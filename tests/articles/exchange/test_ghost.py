@@ -76,6 +76,14 @@ def test_a_post_of_ghost_becomes_an_article(tmp_path: Path) -> None:
     assert article.external_id == f"ghost:{post['uuid']}"
 
 
+def test_texts_for_search_and_shared_links_come_from_the_post_or_its_meta(tmp_path: Path) -> None:
+    post = ghost_post(meta_title="Of an old export", og_title=None)
+    meta = [{"post_id": post["id"], "og_title": "Shared", "og_description": "Long " * 120}]
+    article = imported(tmp_path, post, posts_meta=meta)
+    assert (article.search_title, article.social_title) == ("Of an old export", "Shared")
+    assert article.social_summary.endswith("…") and len(article.social_summary) == 500
+
+
 def test_known_authors_are_found_and_several_become_a_byline(tmp_path: Path) -> None:
     mei = make_user("lead")
     mei.email, mei.first_name = "mei@gazette.example", "Mei"

@@ -8,7 +8,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from articles.models import Channel, ChannelQuerySet, compiled_once
+from articles.models import Channel, ChannelQuerySet
+from scheduling.services import compiled_once
 from tests.articles.factories import make_channel
 
 pytestmark = pytest.mark.django_db(transaction=True)

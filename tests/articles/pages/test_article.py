@@ -14,7 +14,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from articles.models import Article, Correction, Tag
+from articles import publishing
+from articles.models import LINES, Article, Correction, Tag, Update
 from articles.pages.related import MAX_PER_TAG, RELATED
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
 from tests.articles.image_files import make_image, shown
@@ -160,6 +161,31 @@ def test_an_article_has_open_graph_tags() -> None:
     assert data["og:image"] == f"http://127.0.0.1:8000{article.covers[0].address(article.covers[0].shared)}"
     assert (data["og:image:width"], data["og:image:alt"]) == ("1200", "Ship 0")
     assert data["twitter:card"] == "summary_large_image"
+    assert (data["twitter:title"], data["twitter:description"]) == (data["og:title"], data["og:description"])
+
+
+def test_search_and_social_texts_replace_headline_and_summary_for_others_than_readers() -> None:
+    texts = {"search_title": "Found & <b>", "social_title": "Shared & <b>", "social_summary": "Short"}
+    article = live("Harbour bridge", summary="Ships wait.", **texts)
+    text = Client().get(article.get_absolute_url()).text
+    data = meta(text)
+    assert "<title>Found &amp; &lt;b&gt; · Headline</title>" in text and "<h1>Harbour bridge</h1>" in text
+    assert data["description"] == "Ships wait."
+    assert data["og:title"] == data["twitter:title"] == "Shared & <b>"
+    assert data["og:description"] == data["twitter:description"] == "Short"
+    assert (json_ld(article)["headline"], json_ld(article)["alternativeHeadline"]) == ("Harbour bridge", "Found & <b>")
+
+
+def test_search_and_social_texts_are_shown_once_they_are_approved() -> None:
+    article, editor = live("Harbour bridge"), make_editor()
+    publishing.edit(article, by=editor, changes={name: "Zeppelin" for name in LINES if name.startswith("s")})
+    for address in (article.get_absolute_url(), "/", "/feed/", "/api/v1/articles/", f"/api/v1/articles/{article.pk}/"):
+        assert "Zeppelin" not in Client().get(address).text
+    update = Update.objects.get()
+    update.approved, update.draft = update.draft, None
+    update.save()
+    publishing.publish_update(article, by=editor)
+    assert "<title>Zeppelin" in Client().get(article.get_absolute_url()).text
 
 
 @pytest.mark.parametrize("address", ["/", "/channel/town/", "/tag/rain/"])
@@ -192,6 +218,18 @@ def test_readers_see_when_an_article_was_updated() -> None:
     assert datetime.fromisoformat(found[1]) == moment
     Article.objects.update(text_changed_at=soon(hours=-2))
     assert "Updated" not in Client().get(article.get_absolute_url()).text, "it was not out yet"
+
+
+@pytest.mark.parametrize("changes", [{"summary": "It is open."}, {}])
+def test_readers_see_that_an_article_was_corrected_even_at_once(changes: dict[str, str]) -> None:
+    article, editor = live(), make_editor()
+    publishing.edit(article, by=editor, changes=changes, correction="It was closed.")
+    update = Update.objects.get()
+    update.approved, update.draft = update.draft, None
+    update.save()
+    publishing.publish_update(article, by=editor)
+    page = Client().get(article.get_absolute_url()).text
+    assert "It was closed." in page and "Updated <time" in page
 
 
 def test_the_caption_of_an_embed_is_the_name_of_its_site() -> None:

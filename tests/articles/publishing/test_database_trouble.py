@@ -8,7 +8,6 @@ from itertools import cycle
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 
 from articles import releases
@@ -17,7 +16,6 @@ from articles.notifications.alerts import notify_of_trouble
 from articles.roles import Role
 from articles.task_types import OF_ARTICLES, PUBLISH, RELEASE, REVIEW_AGAIN
 from scheduling import registry
-from scheduling.clock import is_read_only
 from scheduling.failures import Trouble
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import read_database_clock, refresh, run_due, sweep
@@ -112,19 +110,6 @@ def test_probes_and_prometheus_say_it_without_the_databases_words(settings: obje
     assert 'headline_trouble{kind="locks"} 0.0' in figures
     ours = [line for line in figures.splitlines() if line.startswith("headline_")]
     assert not [line for line in ours if "auditentry" in line]
-
-
-def test_a_database_that_can_only_be_read_is_named_though_no_worker_can_say_so() -> None:
-    if connection.vendor == "sqlite":
-        assert not is_read_only()
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SET GLOBAL read_only = 1")
-        try:
-            assert list(Client().get("/readyz").json()["trouble"]) == ["read_only"]
-        finally:
-            cursor.execute("SET GLOBAL read_only = 0")
-    assert Client().get("/readyz").json()["trouble"] == {}
 
 
 def test_an_outage_of_the_audit_log_leaves_no_trace_in_the_tasks() -> None:

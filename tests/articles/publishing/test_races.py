@@ -8,18 +8,20 @@ from threading import Barrier, Event
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 
 from articles import images, publishing
 from articles.desk.calendar import reschedule
 from articles.desk.calendar.reschedule import Moment
 from articles.exceptions import EditConflict, NotAllowed, RescheduledByOther, RevisionChanged, WrongState
-from articles.models import Article, Image, Tag
+from articles.models import Article, Image, StageApproval, Tag
 from articles.publishing.tags import rename_tag
+from articles.review import StageChoice, choose_stages
 from articles.roles import Role
 from scheduling.models import TaskInfoLog
 from scheduling.services import lock_by_ids, refresh, run_due
-from tests.articles.factories import APPROVED, make_article, make_editor, make_member, publish_tasks, soon
+from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_user, publish_tasks, soon
 from tests.articles.image_files import make_image
 from tests.harness import eventually
 
@@ -194,3 +196,55 @@ def test_of_an_approval_and_a_change_of_what_is_shown_with_the_text_one_is_refus
     is_approved = Article.objects.get().status == Status.MANUALLY_APPROVED
     was_changed = Tag.objects.get().name == "Thieves" or Image.objects.get().caption == "Another"
     assert is_approved != was_changed
+
+
+def stages(*kinds: str) -> None:
+    root = User.objects.filter(username="root").first() or make_user("root", is_superuser=True)
+    choose_stages([StageChoice(kind) for kind in kinds], by=root)
+
+
+def approve_as(by: User, article: Article, stage: str | None = None) -> Callable[[], None]:
+    return lambda: publishing.approve(Article.objects.get(pk=article.pk), by=by, revision=article.revision, stage=stage)
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_of_two_reviewers_at_one_stage_at_once_one_passes_it_and_the_other_is_refused(attempt: int) -> None:
+    stages("first", "second")
+    nadia, omar = make_member(Role.REVIEWER, "nadia"), make_member(Role.REVIEWER, "omar")
+    article = make_article(status=Status.MANUAL_REVIEW)
+    article.refresh_from_db()
+    outcomes = together(approve_as(nadia, article, "first"), approve_as(omar, article, "first"))
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["NoneType", "StageChanged"]
+    article.refresh_from_db()
+    assert (article.status, StageApproval.objects.get().stage) == (Status.MANUAL_REVIEW, "first")
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_one_person_at_two_stages_at_once_passes_one(attempt: int) -> None:
+    stages("first", "second")
+    nadia = make_member(Role.REVIEWER, "nadia")
+    article = make_article(status=Status.MANUAL_REVIEW)
+    article.refresh_from_db()
+    outcomes = together(*[approve_as(nadia, article)] * 3)
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["NoneType", "NotAllowed", "NotAllowed"]
+    article.refresh_from_db()
+    assert (article.status, StageApproval.objects.get().stage) == (Status.MANUAL_REVIEW, "first")
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_stage_that_is_removed_during_an_approval_approves_nothing_by_itself(attempt: int) -> None:
+    """The approval counts for the stages before or after the change; one person never decides both of two stages."""
+    stages("first", "second")
+    nadia, omar = make_member(Role.REVIEWER, "nadia"), make_member(Role.REVIEWER, "omar")
+    article = make_article(status=Status.MANUAL_REVIEW)
+    article.refresh_from_db()
+    approved, removed = together(approve_as(nadia, article), lambda: stages("first"))
+    assert (approved, removed) == (None, None)
+    article.refresh_from_db()
+    if StageApproval.objects.exists():  # it passed the first of two stages, and now waits at the only one
+        assert article.status == Status.MANUAL_REVIEW
+        with pytest.raises(NotAllowed):
+            approve_as(nadia, article)()
+        approve_as(omar, article)()
+        article.refresh_from_db()
+    assert article.status == Status.MANUALLY_APPROVED

@@ -421,6 +421,28 @@ def test_a_difference_is_shown_word_by_word() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("It's 1,200.50 euros", "It isn't 1,300.50 euros", "[It's 1,200.50|It isn't 1,300.50] euros"),
+        ("a well-known café", "a well-kept cafe\u0301", "a [well-known café|well-kept cafe\u0301]"),
+        ("The old mayor went home", "A new chief came back", "[The old mayor went home|A new chief came back]"),
+        ("市长今天宣布辞职", "市长昨天突然宣布不辞职", "市长[今天|昨天突然]宣布[|不]辞职"),
+        ("他用iPhone拍摄", "他用iPad拍摄", "他用[iPhone|iPad]拍摄"),
+    ],
+)
+def test_a_difference_splits_no_word_and_joins_changes_with_only_a_sign_between(old: str, new: str, shown: str) -> None:
+    pieces, found = words(old, new), ""
+    for before, piece in zip([None, *pieces], pieces, strict=False):
+        if piece.change is Change.KEPT:
+            found += piece.text
+        elif piece.change is Change.REMOVED:
+            found += f"[{piece.text}|"
+        else:
+            found += ("" if before and before.change is Change.REMOVED else "[|") + f"{piece.text}]"
+    assert found == shown
+
+
+@pytest.mark.parametrize(
     ("old", "new"), [("", "x"), ("<p>a</p>\n<p>b c</p>", "<p>a</p><p>b d</p>"), ("a " * 9000, "b")]
 )
 def test_a_difference_holds_both_texts(old: str, new: str) -> None:

@@ -24,9 +24,10 @@ let saved = asText(); // the form as loaded, or as last saved on the server
 let since = new Date();
 let sending = null;
 
-const show = (...parts) => {
+const show = (parts, isProblem) => {
     status.replaceChildren(...parts);
     status.hidden = !parts.length;
+    status.classList.toggle("is-problem", isProblem);
 };
 
 const clock = (time) => time.toLocaleTimeString(document.documentElement.lang, { timeStyle: "medium", hourCycle: "h23" });
@@ -52,15 +53,15 @@ const reportError = async (response) => {
     const { code, message } = await response.json().catch(() => ({ code: "signed_out" })); // an HTML page
     if (code === "signed_out") {
         const link = element("a", { href: config.urls.signIn, target: "_blank", textContent: label("signIn") });
-        show(`${label("signedOut")} `, link);
+        show([`${label("signedOut")} `, link], true);
     } else {
-        show(message || label("notSaved", { time: clock(since) }));
+        show([message || label("notSaved", { time: clock(since) })], true);
     }
     announce(status.textContent);
 };
 
 const reportOffline = () => {
-    show(label("notSaved", { time: clock(since) }));
+    show([label("notSaved", { time: clock(since) })], true);
     announce(status.textContent);
 };
 
@@ -70,7 +71,7 @@ const accept = async (response, text) => {
     since = new Date();
     localStorage.removeItem(storagePrefix + config.window);
     form.csrfmiddlewaretoken.value = csrf();
-    show(label("saved", { time }));
+    show([label("saved", { time })], false);
 };
 
 const send = async (text) => {
@@ -162,7 +163,7 @@ for (const banner of document.querySelectorAll("[data-unsaved]")) {
         if (!response.ok) return;
         banner.remove();
         announce(label("discarded"));
-        form.querySelector("input:not([type=hidden])")?.focus();
+        document.getElementById("id_title")?.focus();
     });
 }
 

@@ -2,7 +2,7 @@
 // and caption. Enter inside a figure continues below it.
 import { Figure as BaseFigure, pm } from "django-prose-editor/editor";
 
-const figure = ({ address, alt, caption, credit }) => {
+export const figure = ({ address, alt, caption, credit }) => {
     const text = [caption, credit && `© ${credit}`].filter(Boolean).join(" ");
     const image = { type: "image", attrs: { src: address, alt } };
     return { type: "figure", content: text ? [image, { type: "caption", content: [{ type: "text", text }] }] : [image] };

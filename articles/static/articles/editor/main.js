@@ -2,28 +2,34 @@
 // one more button of the toolbar is one more extension here, from a module of its own (see BodyWidget.MODULES).
 import {
     Blockquote, Bold, BulletList, Caption, Code, CodeBlock, Document, Dropcursor, Gapcursor, HardBreak, History,
-    HorizontalRule, Image, Italic, Link, ListItem, Menu, OrderedList, Paragraph, Strike, Subscript, Superscript,
+    HorizontalRule, Image, Italic, ListItem, Menu, OrderedList, Paragraph, Placeholder, Strike, Subscript, Superscript,
     TableCell, TableHeader, TableRow, Text, TrailingNode, Underline, createTextareaEditor,
 } from "django-prose-editor/editor";
 import { Attributes, Heading, PreservedBlock, PreservedInline, Table } from "articles/editor/preserved";
+import { Bubble } from "articles/editor/bubble";
 import { Embed } from "articles/editor/embeds";
 import { Figure } from "articles/editor/images";
+import { Link } from "articles/editor/links";
+import { Notes } from "articles/editor/notes";
+import { Paste } from "articles/editor/paste";
+import { Slash } from "articles/editor/slash";
 import { Toolbar } from "articles/editor/toolbar";
 
-const GROUPS = ["text", "headings", "marks", "link", "lists", "quotes", "media", "table", "history"];
+const GROUPS = ["text", "headings", "marks", "link", "lists", "quotes", "media", "table", "notes", "history"];
 
 const extensions = ({ texts, embeds }) => [
     Document, Paragraph, Text, HardBreak, Heading.configure({ levels: [2, 3, 4] }),
     Bold, Italic, Underline, Strike, Subscript, Superscript, Code, CodeBlock,
     Blockquote, BulletList, OrderedList.configure({ enableListAttributes: false }), ListItem, HorizontalRule,
-    Link.configure({ enableTarget: false, defaultProtocol: "https" }),
+    Link.configure({ enableTarget: false, defaultProtocol: "https", texts }),
     Image, Figure, Caption,
     Table, TableRow, TableHeader, TableCell,
     Embed.configure({ embeds, texts }),
     PreservedBlock.configure({ texts }), PreservedInline, Attributes,
     Dropcursor, Gapcursor, TrailingNode, History,
     Menu.configure({ groups: GROUPS.map((group) => ({ group })) }),
-    Toolbar.configure({ texts }),
+    Toolbar.configure({ texts }), Bubble.configure({ texts }), Slash.configure({ texts }), Paste, Notes,
+    Placeholder.configure({ placeholder: texts.placeholder }),
 ];
 
 const name = (editor, textarea, texts) => {

@@ -22,11 +22,19 @@ const show = (messages) => {
     banner.hidden = !messages.length;
 };
 
+const showPeople = (names) => {
+    const initial = (name) => element("span", { title: name, textContent: [...name][0].toUpperCase() });
+    document.getElementById("people").replaceChildren(...names.map(initial));
+};
+
 const ping = async () => {
     const seen = (form.querySelector("[name=merged_with]") || form.querySelector("[name=seen]"))?.value || "";
     const base = form.querySelector("[name=base]")?.value || "";
     const response = await fetch(config.urls.presence, { method: "POST", body: formData({ seen, base }) });
-    if (response.ok) show((await response.json()).messages);
+    if (!response.ok) return;
+    const { messages, people } = await response.json();
+    show(messages);
+    showPeople(people);
 };
 
 let timer = null;

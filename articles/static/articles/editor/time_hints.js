@@ -55,13 +55,14 @@ let latest = 0;
 const refresh = async () => {
     const mine = ++latest;
     const response = await fetch(`${config.urls.times}?${query()}`);
-    if (!response.ok || mine !== latest || response.redirected) return null;
+    if (!response.ok || response.redirected) return null;
     const { fields, choices } = await response.json();
-    for (const [name, panel] of panels) {
+    for (const [name, panel] of mine === latest ? panels : []) {
         offerOccurrences(name, panel, fields[name].occurrences);
         show(name, panel, fields[name]);
+        if (panel.later) panel.later.hidden = !fields[name].later;
     }
-    return choices;
+    return { choices, fields };
 };
 
 let timer = null;
@@ -70,22 +71,25 @@ const refreshSoon = (wait = DELAY) => {
     timer = setTimeout(() => refresh().catch(() => {}).finally(() => refreshSoon(REFRESH)), wait);
 };
 
-const choose = async (panel, choice) => {
-    const choices = await refresh();
-    if (!choices?.[choice]) return;
-    panel.input.value = choices[choice];
+const set = (panel, wall) => {
+    if (!wall) return;
+    panel.input.value = wall;
     panel.input.dispatchEvent(new Event("input", { bubbles: true }));
+};
+
+const chip = (textContent, choose) => {
+    const button = element("button", { type: "button", textContent });
+    button.addEventListener("click", () => refresh().then((answer) => answer && choose(answer)).catch(() => {}));
+    return button;
 };
 
 for (const name of WITH_QUICK_TIMES) {
     const panel = panels.get(name);
     if (!panel) continue;
     const group = element("div", { className: "timing-choices", role: "group", ariaLabel: config.texts.quick });
-    for (const [choice, text] of config.choices) {
-        const button = element("button", { type: "button", textContent: text });
-        button.addEventListener("click", () => choose(panel, choice).catch(() => {}));
-        group.append(button);
-    }
+    panel.later = chip(config.texts.plusHour, ({ fields }) => set(panel, fields[name].later));
+    panel.later.hidden = !panel.input.value;
+    group.append(panel.later, ...config.choices.map(([choice, text]) => chip(text, ({ choices }) => set(panel, choices[choice]))));
     panel.prepend(group);
 }
 

@@ -1,6 +1,8 @@
 // Accessible toolbar: label, roving tabindex, arrow keys, pressed and disabled states; Escape in the text focuses it.
 import { Extension } from "django-prose-editor/editor";
 
+const ICONS = { underline: "format_underlined" }; // the icon font of the editor itself has another name
+
 const usable = (bar) => [...bar.querySelectorAll("button")].filter((button) => button.offsetParent);
 
 const rove = (bar, chosen) => {
@@ -19,6 +21,7 @@ const label = (bar, texts) => {
     for (const button of bar.querySelectorAll("[data-name]")) {
         const text = texts[button.dataset.name];
         if (!text) continue;
+        if (button.dataset.name in ICONS) button.textContent = ICONS[button.dataset.name];
         button.title = text;
         button.setAttribute("aria-label", text);
     }

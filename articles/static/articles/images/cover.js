@@ -12,13 +12,17 @@ document.addEventListener("DOMContentLoaded", () => {
     };
 
     const item = (image) => {
-        const [row, thumbnail, remove] = ["li", "img", "button"].map((name) => document.createElement(name));
+        const [row, thumbnail, crop, remove] = ["li", "img", "a", "button"].map((name) => document.createElement(name));
         row.dataset.id = image.id;
         Object.assign(thumbnail, { src: image.thumbnail, alt: image.alt });
+        const address = list.dataset.address.replace(/[0-9a-f-]{36}/, image.id);
+        Object.assign(crop, { className: "cover-crop", href: address, target: "_blank" });
+        crop.setAttribute("aria-label", list.dataset.cropLabel.replace("{title}", image.title));
+        crop.innerHTML = '<span class="material-symbols-outlined" aria-hidden="true">crop</span>';
         Object.assign(remove, { type: "button", className: "cover-remove" });
         remove.setAttribute("aria-label", field.dataset.removeLabel.replace("{title}", image.title));
         remove.innerHTML = '<span class="material-symbols-outlined" aria-hidden="true">close</span>';
-        row.append(thumbnail, remove);
+        row.append(thumbnail, crop, remove);
         return row;
     };
 

@@ -20,10 +20,18 @@ document.addEventListener("DOMContentLoaded", () => {
         }
     };
 
-    const load = async (page = 1) => {
+    const fetchPage = async (page) => {
         const query = new URLSearchParams({ q: search.value, page });
-        const response = await fetch(`${dialog.dataset.picker}?${query}`);
-        const html = response.ok ? await response.text() : "";
+        const response = await fetch(`${dialog.dataset.picker}?${query}`).catch(() => null);
+        if (response?.ok && !response.redirected) return response.text();
+        const lost = document.createElement("li");
+        lost.className = "library-empty";
+        lost.textContent = dialog.dataset.lost;
+        return lost.outerHTML;
+    };
+
+    const load = async (page = 1) => {
+        const html = await fetchPage(page);
         choices.querySelector(".library-more")?.remove();
         if (page === 1) choices.replaceChildren();
         choices.insertAdjacentHTML("beforeend", html);

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from articles import publishing
 from articles.models import Article, SavedView, Tag
 from articles.roles import Role
 from tests.articles.factories import (
@@ -127,6 +128,32 @@ def test_the_search_finds_what_users_type(desk: Client) -> None:
     for term in ("tram", "FISH market", "market tram", "ida", "harper", "transport", str(found.pk), f"%23{found.pk}"):
         assert titles(desk, f"q={term}") == {"Tram line 4"}, term
     assert titles(desk, "q=tram+bees") == set()
+
+
+@pytest.mark.django_db(transaction=True)  # MariaDB finds committed words only
+def test_the_search_covers_bodies(desk: Client) -> None:
+    make_article("Tram line 4", body='<p class="x">The <b>depot</b> burns</p>')
+    make_article("Ferry", status=Status.PUBLISHED, publish_at=soon(), body="<p>At the depots of the harbour</p>")
+    bees = make_article("Bees", status=APPROVED, body="<p>Honey</p>")
+    publishing.edit(bees, by=User.objects.get(), changes={"body": "<p>Honey from the depot</p>"})
+    assert titles(desk, "q=depot") == {"Tram line 4", "Ferry", "Bees"}
+    assert titles(desk, "q=depot+burns") == {"Tram line 4"}
+    assert titles(desk, "q=honey&stage=ready") == {"Bees"}
+    assert titles(desk, "q=class") == set()  # markup is no text
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("", "Write an article."),
+        ("whose=mine", "You have no articles yet"),
+        ("stage=scheduled", "Approve an article and give it a time."),
+        ("concern=overdue", "Nothing is overdue"),
+        ("stage=scheduled&q=x", "Try another search, or clear the filters."),
+    ],
+)
+def test_an_empty_view_says_what_comes_there(desk: Client, query: str, text: str) -> None:
+    assert text in desk.get(f"{LIST}?{query}").text
 
 
 def test_the_list_reads_no_texts(desk: Client) -> None:

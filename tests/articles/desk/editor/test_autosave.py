@@ -18,7 +18,7 @@ from articles.audit.log import source
 from articles.models import Article, AuditEntry, Autosave, Presence, Update
 from articles.publishing.autosave import MAX_AUTOSAVES
 from articles.workflow import Transition
-from tests.articles.browsers import sign_in
+from tests.articles.browsers import save_and_close, sign_in
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press
 from tests.articles.desk.editor.test_body import open_form
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_user, soon
@@ -60,7 +60,7 @@ def test_a_closed_window_costs_nothing_and_its_work_is_restored_by_pressing_ente
     expect(again.get_by_role("link", name="Restore")).to_be_focused()
     again.keyboard.press("Enter")
     expect(again.get_by_role("textbox", name="Body")).to_have_text("Two hours of work")
-    again.get_by_role("button", name="Save and continue editing").click()
+    again.get_by_role("button", name="Save", exact=True).click()
     expect(again.get_by_text("successfully").first).to_be_visible()
     assert Article.objects.values_list("title", "body").get() == ("Bridge", "<p>Two hours of work</p>")
     assert not Autosave.objects.exists()
@@ -98,7 +98,7 @@ def test_a_lost_line_and_an_ended_session_cost_nothing(page: Page) -> None:
     page.route("**/autosave/**", lambda route: route.abort())
     page.get_by_label("Headline").fill("New")
     expect(page.locator("#autosave-status")).to_contain_text("are not saved on the server")
-    page.get_by_role("button", name="Save", exact=True).click()
+    save_and_close(page)
     expect(page.locator("#autosave-status")).to_contain_text("Not saved")
     page.unroute("**/autosave/**")
     Session.objects.all().delete()
@@ -110,7 +110,7 @@ def test_a_lost_line_and_an_ended_session_cost_nothing(page: Page) -> None:
     popup.value.keyboard.press("Enter")
     popup.value.wait_for_url(lambda address: "login" not in address)
     expect(page.get_by_text("Draft saved")).to_be_visible()
-    page.get_by_role("button", name="Save", exact=True).click()
+    save_and_close(page)
     page.wait_for_url(lambda address: "change" not in address)
     assert Article.objects.get().title == "New"
     assert not Autosave.objects.exists()
@@ -150,7 +150,7 @@ def test_two_editors_see_each_other_and_what_the_other_saved(browser: Browser, s
         alice.clock.fast_forward(10_000)
         expect(alice.locator("#presence")).to_contain_text("bob is also editing")
         bob.get_by_label("Headline").fill("His")
-        bob.get_by_role("button", name="Save", exact=True).click()
+        save_and_close(bob)
         bob.wait_for_url(lambda address: "change" not in address)
         alice.clock.fast_forward(10_000)
         expect(alice.locator("#presence")).to_contain_text("bob has saved this article since")

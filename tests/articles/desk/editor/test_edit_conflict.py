@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from articles.models import Article
 from articles.text.merge import merged
-from tests.articles.browsers import sign_in
+from tests.articles.browsers import save_and_close, sign_in
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press, wall
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 from tests.conftest import Site
@@ -62,17 +62,17 @@ def test_two_editors_on_one_article_lose_nothing(browser: Browser, site: Site) -
         other.get_by_label("Headline").fill("His")
         other.get_by_role("textbox", name="Body").get_by_text("Three").click(click_count=3)
         other.keyboard.type("Three by him")
-        other.get_by_role("button", name="Save", exact=True).click()
+        save_and_close(other)
         other.wait_for_url(lambda address: "change" not in address)
         alice.get_by_label("Headline").fill("Hers")
         alice.get_by_role("textbox", name="Body").get_by_text("One").click(click_count=3)
         alice.keyboard.type("One by her")
-        alice.get_by_role("button", name="Save", exact=True).click()
+        save_and_close(alice)
         merging = alice.get_by_role("region", name="bob has saved this article since you opened it")
         expect(merging.get_by_role("group", name="Headline")).to_contain_text("His")
         merging.get_by_role("group", name="Headline").get_by_label("Other version").check()
         merging.get_by_label("Both: the changes are in different paragraphs").check()
-        alice.get_by_role("button", name="Save", exact=True).click()
+        save_and_close(alice)
         alice.wait_for_url(lambda address: "change" not in address)
     article.refresh_from_db()
     assert (article.title, article.body) == ("His", "<p>One by her</p><p>Two</p><p>Three by him</p>")

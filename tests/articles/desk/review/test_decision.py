@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from articles import publishing
 from articles.models import Article, SensitiveWord, SoftLock
 from articles.publishing.rescan import review_again
 from articles.publishing.revisions import last_approved
+from articles.review import StageChoice, choose_stages
 from articles.roles import Role
 from tests.articles.factories import (
     approve,
@@ -24,6 +26,7 @@ from tests.articles.factories import (
     make_user,
     soon,
 )
+from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db
 
@@ -138,15 +141,77 @@ def test_after_a_decision_comes_the_next_that_is_free_and_not_ones_own(desk: Cli
     assert found[2].status_reason == "No second source"
 
 
-def test_who_claimed_one_text_has_the_next_claimed_and_leaving_releases(desk: Client, nadia: User) -> None:
+def held() -> list[tuple[int, str, bool]]:
+    """The claimed articles, by whom, and whether until the page is left."""
+    return list(SoftLock.objects.values_list("article", "user__username", "until_left"))
+
+
+def leave(desk: Client, article: Article, opened: str) -> None:
+    """What the page's script sends when it is left."""
+    assert desk.post(screen(article), {"leave": opened}).status_code == 204
+
+
+def opened(page: Any) -> str:
+    """When the page claimed its article, as its script reads it."""
+    return re.findall(r'data-opened="([^"]+)"', page.text)[0]
+
+
+def test_opening_a_text_claims_it_until_the_page_is_left(desk: Client, nadia: User) -> None:
     first, second = waiting("First"), waiting("Second")
-    assert "Claimed by you since" in decide(desk, first, "claim").text
+    desk.get(screen(first), headers={"Sec-Purpose": "prefetch"})
+    assert held() == []
+    page = desk.get(screen(first))
+    assert "Claimed by you until you leave this page." in page.text
+    assert held() == [(first.pk, "nadia", True)]
+    again = desk.get(screen(first))
+    leave(desk, first, opened(page))
+    assert held() == [(first.pk, "nadia", True)], "it is still open in another window"
+    other = Client()
+    other.force_login(make_editor("alice"))
+    assert "nadia has been reviewing this article" in other.get(screen(first)).text
+    leave(other, first, opened(again))
+    leave(desk, first, "whenever")
+    assert held() == [(first.pk, "nadia", True)]
+    leave(desk, first, opened(again))
+    assert held() == []
+    desk.get(screen(first))
     page = decide(desk, first, "skip")
     assert page.redirect_chain == [(screen(second), 302)]
-    assert list(SoftLock.objects.values_list("article", "user")) == [(second.pk, nadia.pk)]
-    assert "Unclaimed" in decide(desk, second, "release").text
-    decide(desk, second, "skip")
-    assert not SoftLock.objects.exists()
+    assert held() == [(second.pk, "nadia", True)]
+
+
+def test_a_claim_of_its_own_outlasts_the_page(desk: Client) -> None:
+    article = waiting()
+    page = desk.get(screen(article))
+    assert "Claimed by you since" in decide(desk, article, "claim").text
+    leave(desk, article, opened(page))
+    assert held() == [(article.pk, "nadia", False)]
+    desk.get(screen(article))
+    assert held() == [(article.pk, "nadia", False)]
+    assert decide(desk, article, "release").redirect_chain == [(QUEUE, 302)]
+    assert held() == []
+
+
+def test_the_page_approves_at_the_stage_that_it_showed_and_says_where_the_text_waits(desk: Client) -> None:
+    choose_stages([StageChoice("first"), StageChoice("second")], by=make_user("root", is_superuser=True))
+    article, other = waiting(), waiting("Another")
+    page = desk.get(screen(article))
+    assert "First review · 1 of 2" in page.text
+    assert "1 of 2" in page.text
+    done = decide(desk, article, "approve", stage="first")
+    assert done.redirect_chain == [(screen(other), 302)]
+    assert "Bridge closes: It waits at “Second review”, stage 2 of 2." in done.text
+    page = desk.get(screen(article))
+    assert "a different person decides at “Second review”" in page.text
+    assert "First review: approved by nadia" in page.text
+    assert 'name="approve"' not in page.text
+    root = Client()
+    root.force_login(User.objects.get(username="root"))
+    page = decide(root, article, "approve", stage="first")
+    assert "it waits at “Second review” now" in page.text
+    assert Article.objects.get(pk=article.pk).status == Status.MANUAL_REVIEW
+    decide(root, article, "approve", stage="second")
+    assert Article.objects.get(pk=article.pk).status == Status.MANUALLY_APPROVED
 
 
 def test_what_another_reviewer_has_is_read_but_not_decided(desk: Client) -> None:
@@ -252,7 +317,13 @@ def test_a_reviewer_on_a_phone_claims_reads_and_decides_by_keyboard(page: Page) 
     expect(page.locator(".diff-inline ins")).to_have_text("closes")
     expect(page.locator(".diff-sides ins")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.get_by_role("button", name="Claim").focus()
+    assert held() == [(article.pk, "nadia", True)]
+    page.goto(QUEUE)
+    eventually(lambda: held() == [])
+    page.goto(screen(article))
+    page.mouse.wheel(0, 2000)
+    expect(page.get_by_role("button", name="Approve")).to_be_in_viewport()
+    page.get_by_role("button", name="Keep claimed").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Claimed by you since")).to_be_visible()
     page.get_by_label("Feedback to author, if you reject it").focus()

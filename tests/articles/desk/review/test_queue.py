@@ -6,15 +6,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 from rest_framework.test import APIClient
 
 from articles import publishing
+from articles.desk.menu import queue_length
 from articles.exceptions import LockedByAnother, NotAllowed, WrongState
 from articles.models import Article, SensitiveWord, SoftLock
 from articles.publishing.review_locks import release_soft_lock, soft_lock
-from tests.articles.factories import approve, make_article, make_editor, make_user
+from articles.review import StageChoice, choose_stages
+from tests.articles.factories import approve, make_article, make_editor, make_user, soon
 
 pytestmark = pytest.mark.django_db
 
@@ -139,3 +141,46 @@ def test_a_claim_that_is_over_is_not_shown(article: Article, alice: User, settin
 def test_the_queue_is_for_reviewers(article: Article, client: Client) -> None:
     client.force_login(make_user("carol", "view_article", "change_article"))
     assert client.get(QUEUE).status_code == 403
+
+
+def listed(client: Client, query: str = "") -> list[int]:
+    return [row.pk for row in client.get(f"{QUEUE}{query}").context["cl"].queryset]
+
+
+def test_the_queue_shows_the_stage_of_the_user_first_with_the_number_at_each(
+    alice: User, bob: User, client: Client
+) -> None:
+    heads = Group.objects.create(name="Desk heads")
+    heads.permissions.add(Permission.objects.get(codename="review_article"))
+    bob.groups.add(heads)
+    one, two, three = (make_article(f"{n}", status=Status.MANUAL_REVIEW) for n in range(3))
+    client.force_login(alice)
+    assert 'class="desk-tabs"' not in client.get(QUEUE).text, "one stage needs no tabs"
+    stages = [StageChoice("first"), StageChoice("final", group=heads)]
+    choose_stages(stages, by=make_user("root", is_superuser=True))
+    approve(one, by=alice)
+    approve(two, by=bob)
+    assert listed(client) == [three.pk]
+    client.force_login(bob)
+    page = client.get(QUEUE)
+    assert {tab.key: tab.count for tab in page.context["stage_tabs"]} == {"mine": 2, "all": 3, "first": 1, "final": 2}
+    assert "Final review" in page.text
+    assert listed(client) == [one.pk, three.pk]
+    assert listed(client, "?stage=final") == [one.pk, two.pk]
+    assert listed(client, "?stage=all") == [one.pk, two.pk, three.pk]
+    assert listed(client, "?stage=whatever") == [one.pk, two.pk, three.pk]
+    assert queue_length(page.wsgi_request) == 2
+    publishing.edit(one, by=alice, changes={"title": "Changed"})
+    assert listed(client, "?stage=first") == [three.pk, one.pk]
+
+
+def test_the_queue_shows_the_stage_of_the_text_of_an_update(alice: User, bob: User, client: Client) -> None:
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    publishing.edit(article, by=alice, changes={"title": "Changed"})
+    publishing.submit(article, by=alice)
+    choose_stages([StageChoice("first"), StageChoice("second")], by=make_user("root", is_superuser=True))
+    approve(article, by=bob)
+    client.force_login(bob)
+    assert listed(client, "?stage=second") == [article.pk]
+    assert listed(client) == []
+    assert client.get("/admin/").status_code == 200

@@ -1,0 +1,87 @@
+"""An article as its editor sees it, saved or not, as the checks read it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from html.parser import HTMLParser
+from typing import Self
+
+from articles.models import Article, Image, Text
+from articles.text import clean_html, plain_text
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The text of an article, and what is planned for it. `is_out` is whether readers see a version of it."""
+
+    text: Text
+    now: datetime
+    publish_at: datetime | None = None
+    correction: str = ""
+    is_out: bool = False
+
+    @cached_property
+    def body(self) -> Body:
+        """The images and links of its body."""
+        return Body.read(self.text.body)
+
+    @cached_property
+    def images(self) -> list[Image]:
+        """The images of its cover."""
+        return list(Image.objects.named(self.text.cover))
+
+    @cached_property
+    def words(self) -> str:
+        """The visible text of its body."""
+        return plain_text(self.text.body).strip()
+
+    @property
+    def is_han(self) -> bool:
+        """Whether its headline is mostly Chinese, which says as much in fewer characters."""
+        return len(_HAN.findall(self.text.title)) * 2 > len(self.text.title)
+
+    @classmethod
+    def of(cls, article: Article, text: Text, correction: str, now: datetime) -> Self:
+        """The saved article with this text."""
+        is_out = article.status in (Article.Status.PUBLISHED, Article.Status.UNPUBLISHED)
+        return cls(text, now, article.publish_at, correction, is_out)
+
+
+@dataclass
+class Body:
+    """The images and links of a body."""
+
+    images: int = 0
+    undescribed: int = 0  #: images without alt text
+    links: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, html: str) -> Self:
+        """Those of this HTML."""
+        body = cls()
+        parser = _Parser(body)
+        parser.feed(clean_html(html))
+        parser.close()
+        return body
+
+
+class _Parser(HTMLParser):
+    """Fills a `Body`."""
+
+    def __init__(self, body: Body) -> None:
+        super().__init__(convert_charrefs=True)
+        self._body = body
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "img":
+            self._body.images += 1
+            self._body.undescribed += not (values.get("alt") or "").strip()
+        elif tag == "a" and values.get("href"):
+            self._body.links.append(values["href"] or "")
+
+
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")

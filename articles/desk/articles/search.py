@@ -1,0 +1,86 @@
+"""Newsroom search: articles by their lines, authors, tags, numbers and bodies, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from operator import and_
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Left
+
+from articles.desk.bounded import MOST
+from articles.models import LINES, Article, Update, in_any
+from articles.search import find_texts
+from articles.text import plain_text
+
+SEARCHED = 20_000
+"""Most recently changed articles in which each search looks for any part of a word."""
+
+BODIES = 1_000
+"""Most recently changed texts that are not indexed, whose bodies are searched for any part of a word."""
+
+MOST_FOUND = 200
+"""Articles found by such bodies alone."""
+
+_READ = 100_000  # characters of a body that are compared without its markup
+
+_NEWER = ("update__approved__title", "update__draft__title")
+
+
+def matching(text: str, articles: QuerySet[Any]) -> RawSQL:
+    """For `pk__in`: articles that contain each word of `text` in their lines, author name or tags, or in their body.
+
+    Or the article with this number. Of `articles` that are more than `SEARCHED`, the most recently changed are read;
+    others are found by the words of their approved texts.
+    """
+    words = text.split()
+    latest = articles.order_by("-updated_at", "-pk").values("pk")[:SEARCHED]
+    lines = Article.objects.filter(reduce(and_, map(_in_lines, words), Q()), pk__in=in_any(latest)).values("pk")
+    bodies = Article.objects.filter(pk__in=[0, *_unapproved(words, articles), *_updates(words)]).values("pk")
+    return in_any(lines, find_texts(text, latest, limit=MOST), bodies, _numbered(words))
+
+
+def _numbered(words: list[str]) -> QuerySet[Any]:
+    """The article with this number, if it is one."""
+    number = words[0].lstrip("#") if words else ""
+    is_number = len(words) == 1 and number.isdecimal() and len(number) < 19
+    return Article.objects.filter(pk=int(number) if is_number else 0).values("pk")
+
+
+def _in_lines(word: str) -> Q:
+    tagged = Article.tags.through.objects.filter(tag__name__icontains=word).values("article")
+    columns = (*LINES, "author__first_name", "author__last_name", "author__username", *_NEWER)
+    found = Q(pk__in=tagged)
+    for column in columns:
+        found |= Q(**{f"{column}__icontains": word})
+    return found
+
+
+def _unapproved(words: list[str], articles: QuerySet[Any]) -> Iterator[int]:
+    """Articles without an approved text, which the search index does not have."""
+    unapproved = articles.filter(status__in=Article.Status.unapproved())
+    latest = in_any(unapproved.order_by("-updated_at", "-pk").values("pk")[:BODIES])
+    return _with_bodies(words, Article.objects.filter(pk__in=latest), "pk", "body")
+
+
+def _updates(words: list[str]) -> Iterator[int]:
+    """Articles by the newest text of their updates."""
+    for name in ("draft", "approved"):
+        latest = in_any(Update.objects.filter(**{f"{name}__isnull": False}).order_by("-pk").values("pk")[:BODIES])
+        yield from _with_bodies(words, Update.objects.filter(pk__in=latest), "article", f"{name}__body")
+
+
+def _with_bodies(words: list[str], rows: QuerySet[Any], key: str, body: str) -> Iterator[int]:
+    """Keys of the rows whose body has each word, not counting its markup."""
+    found = rows.filter(reduce(and_, (Q(**{f"{body}__icontains": word}) for word in words), Q()))
+    for pk, start in found.order_by("-pk").values_list(key, Left(body, _READ))[:MOST_FOUND]:
+        if len(start) == _READ or _has(plain_text(start), words):
+            yield pk
+
+
+def _has(text: str, words: list[str]) -> bool:
+    folded = text.casefold()
+    return all(word.casefold() in folded for word in words)

@@ -1,0 +1,107 @@
+"""The actions of the article editor: one primary action, its alternatives, and those that take something away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from articles.desk.editor.sheet import TIMES
+from articles.desk.transitions import transition_button
+from articles.models import Article
+from articles.workflow import TRANSITIONS, Input, Transition
+
+REMOVALS = (Transition.UNPUBLISH, Transition.RETRACT, Transition.DISCARD_UPDATE)
+"""Offered in the menu "More", beside "Delete"."""
+
+RANK = (
+    Transition.APPROVE,
+    Transition.SUBMIT,
+    Transition.PUBLISH_UPDATE,
+    Transition.SCHEDULE_UPDATE,
+    Transition.SCHEDULE,
+    Transition.PUBLISH_NOW,
+    Transition.REPUBLISH,
+    Transition.UNDO_RETRACTION,
+)
+"""The first of these that is offered is the primary action."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """A button of the form: its name in the request, and how it looks."""
+
+    name: str
+    label: str
+    icon: str
+    value: str = "1"
+    has_sheet: bool = False  #: it opens the publish sheet, whose button makes the transition
+    needs_reason: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actions:
+    """What the top bar offers, in its order. Without a primary action there is nothing that the user may do."""
+
+    primary: Action | None
+    save: Action | None
+    alternatives: Sequence[Action]
+    removals: Sequence[Action]
+
+    @property
+    def asks_reason(self) -> bool:
+        """Whether an action needs the form's reason."""
+        return any(action.needs_reason for action in (*self.alternatives, *self.removals))
+
+
+def actions(article: Article, offered: Sequence[Transition], *, may_save: bool) -> Actions:
+    """Sort what is offered for this article; saving is primary only when nothing else is."""
+    first = next((transition for transition in _ranked(article) if transition in offered), None)
+    save = Action(name="_continue", label=_("Save"), icon="save") if may_save else None
+    others = [transition for transition in offered if transition is not first]
+    close = Action(name="_save", label=_("Save and close"), icon="save_as")
+    return Actions(
+        primary=_action(first, article) if first else save,
+        save=save if first else None,
+        alternatives=[
+            *(_action(one, article) for one in others if one not in REMOVALS),
+            *([close] if may_save else []),
+        ],
+        removals=[_action(one, article) for one in others if one in REMOVALS],
+    )
+
+
+def _ranked(article: Article) -> Sequence[Transition]:
+    """An approved text goes live before its next version is submitted; an update is published once it is approved."""
+    pending_update, rank = article.pending_update, list(RANK)
+    has_draft = bool(pending_update and pending_update.draft_id)
+    if article.status in Article.Status.passed() and not has_draft:
+        rank.remove(Transition.SUBMIT)
+        rank.append(Transition.SUBMIT)
+    if has_draft:
+        rank.remove(Transition.SCHEDULE_UPDATE)
+    elif pending_update and pending_update.publish_at:
+        rank.remove(Transition.PUBLISH_UPDATE)
+    return rank
+
+
+def _action(transition: Transition, article: Article) -> Action:
+    rule = TRANSITIONS[transition]
+    if transition in TIMES and not _time_of(transition, article):
+        return Action(name="sheet", value=transition, label=f"{rule.label}…", icon=rule.icon, has_sheet=True)
+    label = TRANSITIONS[Transition.RESCHEDULE].label if transition is Transition.SCHEDULE else rule.label
+    return Action(
+        name=transition_button(transition),
+        label=f"{label}…" if rule.confirmation else str(label),
+        icon=rule.icon,
+        needs_reason=rule.input in (Input.REASON, Input.NOTICE),
+    )
+
+
+def _time_of(transition: Transition, article: Article) -> datetime | None:
+    """The time that the article or its update has already; it is moved without a sheet."""
+    if transition is Transition.SCHEDULE:
+        return article.publish_at
+    return article.pending_update.publish_at if article.pending_update else None

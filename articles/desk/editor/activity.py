@@ -1,0 +1,116 @@
+"""The tab *Activity* of the article editor: what happened to an article, in one timeline.
+
+Another kind of event is a function that reads the latest ones of an article, and its row in `SOURCES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils.functional import Promise
+
+from articles.audit import (
+    ADD_NOTE,
+    ASSIGN,
+    CREATE,
+    DELETE_NOTE,
+    EDIT,
+    EDIT_NOTE,
+    IMPORT,
+    PUBLISHED,
+    REOPEN_NOTE,
+    REPLY,
+    RESOLVE_NOTE,
+    REVIEWED,
+    SAVE,
+    UNPUBLISHED,
+    UPDATED,
+)
+from articles.desk.audit.admin import name_of
+from articles.desk.audit.details import details_of
+from articles.models import Article, AuditEntry
+from articles.text import format_time_exactly
+from articles.workflow import TRANSITIONS
+
+SHOWN = 30
+"""Events that the tab shows, latest first."""
+
+ICONS = {
+    CREATE: "add",
+    EDIT: "edit",
+    IMPORT: "download",
+    SAVE: "edit",
+    PUBLISHED: "public",
+    UNPUBLISHED: "visibility_off",
+    UPDATED: "published_with_changes",
+    REVIEWED: "rule",
+    ADD_NOTE: "add_comment",
+    REPLY: "reply",
+    EDIT_NOTE: "edit_note",
+    DELETE_NOTE: "delete",
+    RESOLVE_NOTE: "check_circle",
+    REOPEN_NOTE: "undo",
+    ASSIGN: "assignment_ind",
+    **{str(transition): rule.icon for transition, rule in TRANSITIONS.items()},
+}
+"""Icons of Material Symbols by audit action."""
+
+_TIMES = ("unpublish_at", "embargo_until", "update_at")
+"""Details of audit entries that are times at which readers see something else."""
+
+_OTHERS = ("assigned", "due_at", "quote")
+"""Other details that are shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened. `revision` is the number of the text that it is about, if any."""
+
+    at: datetime
+    title: str
+    who: str
+    icon: str = "circle"
+    changes: Sequence[tuple[str | Promise, str]] = field(default=())  #: label and value
+    text: str = ""
+    revision: int | None = None
+    is_about_time: bool = False
+
+    @property
+    def when(self) -> str:
+        """The time with its zone."""
+        return format_time_exactly(self.at)
+
+
+def events(article: Article) -> list[Event]:
+    """The latest events of all sources, latest first."""
+    found = [event for read in SOURCES for event in read(article)]
+    return sorted(found, key=lambda event: event.at, reverse=True)[:SHOWN]
+
+
+def _audited(article: Article) -> Iterable[Event]:
+    """Revisions, transitions and changed times, from the audit log."""
+    for entry in AuditEntry.objects.of(article).with_names()[:SHOWN]:
+        times, others = ([*_details(entry, names)] for names in (_TIMES, _OTHERS))
+        yield Event(
+            at=entry.at,
+            title=name_of(entry.action),
+            who=entry.who,
+            icon=ICONS.get(entry.action, "circle"),
+            changes=[*(("", change) for change in entry.differences()), *times, *others],
+            text=entry.reason,
+            revision=entry.revision,
+            is_about_time=entry.old_time != entry.new_time or bool(times),
+        )
+
+
+def _details(entry: AuditEntry, names: Iterable[str]) -> Iterable[tuple[str | Promise, str]]:
+    """Label and value of those of these details that the entry has."""
+    for name in names:
+        if name in entry.details:
+            yield from details_of(AuditEntry(details={name: entry.details[name]}))
+
+
+SOURCES: list[Callable[[Article], Iterable[Event]]] = [_audited]
+"""The kinds of events."""

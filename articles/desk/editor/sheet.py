@@ -1,0 +1,144 @@
+"""The publish sheet: what readers will see and when, and what the checks found, before an article is scheduled.
+
+The form is posted to it unsaved. A script shows it as a dialog; without one it is a page that posts the form again.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import formats, timezone
+from django.utils.translation import gettext as _
+from unfold.admin import ModelAdmin
+
+from articles.checks import problems
+from articles.desk.articles.forms import ArticleForm
+from articles.desk.editor.checks import draft_of
+from articles.desk.editor.preview import typed_text
+from articles.desk.editor.time_hints import conflicts, quick_times, sentence
+from articles.desk.transitions import may_take, transition_button
+from articles.models import Article, Channel, Image, Text
+from articles.text import format_time_exactly
+from articles.workflow import TRANSITIONS, Transition
+from scheduling.services import read_database_clock
+
+TIMES = {Transition.SCHEDULE: "publish_at", Transition.SCHEDULE_UPDATE: "update_at"}
+"""The transitions that have a sheet, and the field with their time."""
+
+_NOT_POSTED_AGAIN = ("csrfmiddlewaretoken", "sheet", "preset")
+
+
+class PublishSheet(ModelAdmin):
+    """Mixin with the publish sheet."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """The URL of the sheet."""
+        own = [path("<int:pk>/sheet/", self.admin_site.admin_view(self.sheet), name="articles_article_sheet")]
+        return [*own, *super().get_urls()]
+
+    def sheet(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The sheet of the transition in `sheet`, for the posted form; `preset` replaces its time."""
+        article: Article = get_object_or_404(self.get_queryset(request), pk=pk)
+        transition = next((one for one in TIMES if one == request.POST.get("sheet")), None)
+        if transition is None:
+            return redirect("admin:articles_article_change", pk)
+        if not may_take(transition, request.user, article):
+            raise PermissionDenied
+        posted, now = _with_preset(request.POST, TIMES[transition]), read_database_clock()
+        form = ArticleForm(posted, instance=copy(article))  # validating writes into its instance
+        form.is_valid()
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "article": article,
+            "is_dialog": "dialog" in request.GET,
+            "sent": [(name, value) for name, value in _pairs(posted) if name not in _NOT_POSTED_AGAIN],
+            **_shown(form, article, transition, now),
+        }
+        return TemplateResponse(request, "articles/desk/editor/sheet.html", context)
+
+
+def _pairs(posted: QueryDict) -> list[tuple[str, str]]:
+    return [(name, value) for name, values in posted.lists() for value in values]
+
+
+def _with_preset(posted: QueryDict, field: str) -> QueryDict:
+    """The form with the time of a quick choice."""
+    chosen = quick_times(read_database_clock()).get(posted.get("preset", ""))
+    if chosen is None:
+        return posted
+    changed = posted.copy()
+    changed[field] = chosen[1].isoformat(timespec="seconds")
+    changed.pop(f"{field}_which", None)
+    return changed
+
+
+def _shown(form: ArticleForm, article: Article, transition: Transition, now: datetime) -> dict[str, Any]:
+    """What the sheet says."""
+    field = TIMES[transition]
+    at, saved = form.cleaned_data.get(field), draft_of(article)
+    text, correction = typed_text(form, saved.text)
+    draft = replace(saved, text=text, correction=correction, publish_at=at)
+    return {
+        "title": TRANSITIONS[transition].label,
+        "transition": transition,
+        "field": field,
+        "wall": form.data.get(field, ""),
+        "presets": [(name, label) for name, (label, _wall) in quick_times(now).items()],
+        "text": text,
+        "channel": Channel.objects.filter(pk=text.channel_id).first() if text.channel_id else None,
+        "cover": next(iter(Image.objects.named(text.cover)), None),
+        "times": _times(at, now),
+        "limits": _limits(form),
+        "conflicts": conflicts(text.channel_id, article.pk, at) if at and field == "publish_at" else [],
+        "errors": form.errors.get(field, []),
+        "problems": problems(draft),
+        "button": transition_button(transition),
+        "button_label": _label(transition, at),
+        "has_newer": _leaves_newer(form),
+    }
+
+
+def _times(at: datetime | None, now: datetime) -> list[str]:
+    """When, in the zone of the user and, if it differs, of the newsroom."""
+    if at is None:
+        return []
+    own, newsroom = timezone.get_current_timezone(), timezone.get_default_timezone()
+    if str(own) == str(newsroom):
+        return [sentence(at, now)]
+    with timezone.override(newsroom):
+        elsewhere = sentence(at, now)
+    return [sentence(at, now), _("In the newsroom: %(time)s") % {"time": elsewhere}]
+
+
+def _limits(form: ArticleForm) -> list[str]:
+    """The embargo and the end."""
+    texts = {"embargo_until": _("Under embargo until %(time)s."), "unpublish_at": _("Will be unpublished on %(time)s.")}
+    return [
+        text % {"time": format_time_exactly(form.cleaned_data[name])}
+        for name, text in texts.items()
+        if form.cleaned_data.get(name)
+    ]
+
+
+def _label(transition: Transition, at: datetime | None) -> str:
+    if at is None:
+        return str(TRANSITIONS[transition].label)
+    # Translators: a short day and time such as Tue 24 Nov, 07:00, in the letters of Django's date filter
+    moment = formats.date_format(timezone.localtime(at), _("D j M, H:i"))
+    if transition is Transition.SCHEDULE:
+        return _("Schedule for %(time)s") % {"time": moment}
+    return _("Schedule update for %(time)s") % {"time": moment}
+
+
+def _leaves_newer(form: ArticleForm) -> bool:
+    """Whether the text was edited after its approval, so that readers see the approved one."""
+    return not Text.NAMES.isdisjoint(form.edits())

@@ -1,0 +1,1 @@
+"""The board: drafts, articles in review, scheduled and live ones, side by side."""

@@ -1,0 +1,212 @@
+"""The notes of an article: the screen without scripts, and what the panel's script loads and sends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+from unfold.admin import ModelAdmin
+
+from articles import notes, publishing
+from articles.desk.notes.shown import ShownNotes, assignment_of
+from articles.desk.time_field import ZonedTimeField
+from articles.exceptions import ArticleError, NotAllowed, NoteGone
+from articles.models import Article, Note, as_id, named_apart
+from articles.permissions import newsroom, reads_articles
+from articles.text import Selector
+
+OUTSIDE = "notes-form"
+"""The id of the form that the controls belong to: the panel of the editor is inside the form of the article."""
+
+
+_ARTICLES = Article.objects.select_related("update__draft", "owner")
+
+
+class AssignmentForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The owner of an article and the due time."""
+
+    due_at = ZonedTimeField(label=gettext_lazy("Due"), required=False)
+
+    class Meta:
+        model = Article
+        fields = ["owner", "due_at"]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options, auto_id="assignment_%s")
+        owner: Any = self.fields["owner"]
+        owner.queryset = newsroom().order_by("first_name", "last_name", "username")
+        owner.help_text, owner.empty_label = "", _("No owner")
+        owner.choices = [("", owner.empty_label), *named_apart(owner.queryset).items()]
+        for field in self.fields.values():
+            field.widget.attrs |= {"form": OUTSIDE, "class": "note-input"}
+
+
+class NoteScreens(ModelAdmin):
+    """Mixin with the notes of the article admin."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """The URL, before those of the article itself."""
+        own = [path("<int:pk>/notes/", self._notes_view(), name="articles_article_notes")]
+        return [*own, *super().get_urls()]
+
+    def _notes_view(self) -> Callable[..., HttpResponse]:
+        """The view; scripts get 401 in place of a redirect to the sign-in page."""
+        signed_in: Any = self.admin_site.admin_view(self.notes)
+
+        def respond(request: HttpRequest, pk: int) -> HttpResponse:
+            if _is_script(request) and not self.admin_site.has_permission(request):
+                return JsonResponse({"code": "signed_out"}, status=401)
+            response: HttpResponse = signed_in(request, pk)
+            return response
+
+        return never_cache(require_http_methods(["GET", "HEAD", "POST"])(respond))
+
+    def notes(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """GET shows the notes, POST changes them: `do` is what, and the id of the note after a colon."""
+        article = get_object_or_404(_ARTICLES, pk=pk)
+        if not reads_articles(request.user):
+            if _is_script(request):
+                return JsonResponse({"code": NotAllowed.code, "message": str(NotAllowed.message)}, status=403)
+            raise PermissionDenied
+        try:
+            if request.method == "POST":
+                _act(request, article)
+        except (ArticleError, forms.ValidationError) as refusal:
+            return self._refused(request, article, refusal)
+        if _is_script(request):
+            return _fragment(request, article)
+        return _back(request, article) if request.method == "POST" else self._notes_page(request, article)
+
+    def _refused(self, request: HttpRequest, article: Article, error: Exception) -> HttpResponse:
+        """The error; for browsers the screen with everything that was typed."""
+        status = 403 if isinstance(error, NotAllowed) else 400
+        message = " ".join(error.messages) if isinstance(error, forms.ValidationError) else str(error)
+        if _is_script(request):
+            code = getattr(error, "code", None) or "invalid"
+            return JsonResponse({"code": code, "message": message}, status=status)
+        self.message_user(request, message, messages.ERROR)
+        return self._notes_page(request, article, status=status)
+
+    def _notes_page(self, request: HttpRequest, article: Article, *, status: int = 200) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Notes"),
+            "opts": self.model._meta,
+            "article": article,
+            **notes_context(request, article),
+        }
+        return TemplateResponse(request, "articles/desk/notes/page.html", context, status=status)
+
+
+def notes_context(request: HttpRequest, article: Article, *, body: str | None = None) -> dict[str, Any]:
+    """The context of `articles/desk/notes/notes.html`: `notes`, `assignment` and what was typed without a script."""
+    shown = ShownNotes(article, request.user, body=body, typed=request.POST if "do" in request.POST else None)
+    assignment = AssignmentForm(instance=article) if shown.may_assign else None
+    return {"notes": shown, "assignment": assignment, "return_to": request.get_full_path()}
+
+
+def _act(request: HttpRequest, article: Article) -> None:
+    verb, _colon, key = request.POST.get("do", "").partition(":")
+    action = _ACTIONS.get(verb)
+    if action is None:
+        raise forms.ValidationError(_("Choose what to do with the note."))
+    action(request, article, key)
+
+
+def _add(request: HttpRequest, article: Article, _key: str) -> None:
+    sent = request.POST
+    about = Selector(*(sent.get(name, "") for name in ("quote", "prefix", "suffix")))
+    notes.add_note(article, by=request.user, text=sent.get("text", ""), about=about, pk=as_id(sent.get("new", "")))
+
+
+def _reply(request: HttpRequest, article: Article, key: str) -> None:
+    text, new = (request.POST.get(f"{name}-{key}", "") for name in ("reply", "new"))
+    notes.reply(_note(article, key), by=request.user, text=text, pk=as_id(new))
+
+
+def _resolve(request: HttpRequest, article: Article, key: str) -> None:
+    """Resolve a thread, with the reply that was typed before."""
+    if request.POST.get(f"reply-{key}", "").strip():
+        _reply(request, article, key)
+    notes.resolve_note(_note(article, key), by=request.user)
+
+
+def _edit(request: HttpRequest, article: Article, key: str) -> None:
+    text, seen = (request.POST.get(f"{name}-{key}", "") for name in ("edit", "seen"))
+    notes.edit_note(_note(article, key), by=request.user, text=text, seen=_moment(seen))
+
+
+def _assign(request: HttpRequest, article: Article, _key: str) -> None:
+    if request.POST.get("assigned", assignment_of(article)) != assignment_of(article):
+        raise forms.ValidationError(_("Another user has changed the owner or due time. Check them, and save again."))
+    form = AssignmentForm(request.POST, instance=Article.objects.get(pk=article.pk))
+    if not form.is_valid():
+        raise forms.ValidationError([error for errors in form.errors.values() for error in errors])
+    changes = {name: form.cleaned_data[name] for name in form.changed_data}
+    publishing.edit(article, by=request.user, changes=changes)
+
+
+_ACTIONS: dict[str, Callable[[HttpRequest, Article, str], None]] = {
+    "add": _add,
+    "reply": _reply,
+    "edit": _edit,
+    "resolve": _resolve,
+    "reopen": lambda request, article, key: notes.reopen_note(_note(article, key), by=request.user),
+    "delete": lambda request, article, key: notes.delete_note(_note(article, key), by=request.user),
+    "assign": _assign,
+}
+
+
+def _note(article: Article, key: str) -> Note:
+    """A note of the article. Raises `NoteGone`."""
+    note = Note.objects.select_related("thread").filter(article=article, pk=as_id(key)).first()
+    if note is None:
+        raise NoteGone
+    return note
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _is_script(request: HttpRequest) -> bool:
+    return request.headers.get("Accept") == "application/json"
+
+
+def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
+    """The threads for the script; 204 if it has this version already."""
+    shown = ShownNotes(_ARTICLES.get(pk=article.pk), request.user)
+    if request.method == "GET" and request.GET.get("version") == shown.version:
+        return HttpResponse(status=204)
+    parts = {name: render_to_string(f"articles/desk/notes/{name}.html", {"notes": shown}, request) for name in _PARTS}
+    values = {"version": shown.version, "count": shown.count, "passages": shown.passages, "new": shown.new_id}
+    return JsonResponse({**parts, **values})
+
+
+_PARTS = ("threads", "owner")
+
+
+def _back(request: HttpRequest, article: Article) -> HttpResponse:
+    """Return to the page that the form was on."""
+    target = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
+        target = request.path
+    return HttpResponseRedirect(f"{urlsplit(target)._replace(fragment='').geturl()}#notes")

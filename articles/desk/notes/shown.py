@@ -1,0 +1,188 @@
+"""What the templates of notes show of an article."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.urls import reverse
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+
+from articles.models import Article, Note, named, named_apart
+from articles.notes import Part, may_delete, mentioned_users, parts_of, threads_of
+from articles.pages import newest_number, newest_text
+from articles.permissions import CHANGE, allows, newsroom
+from articles.publishing import Actor
+from articles.text import SearchedText, Selector, plain_text
+from scheduling.services import read_database_clock
+
+
+@dataclass(frozen=True)
+class ShownNote:
+    """A note with what the user may do with it."""
+
+    note: Note
+    author: str
+    parts: Sequence[Part]
+    is_mine: bool
+    may_delete: bool
+    seen: str
+    typed_edit: str  #: its text, or what was typed instead and not saved
+    typed_reply: str = ""
+    new_id: UUID = field(default_factory=uuid4)  #: of the reply that is written next; sent twice, it is stored once
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread with its replies, and the passage that it is about as it is now."""
+
+    first: ShownNote
+    replies: Sequence[ShownNote]
+    passage: Selector | None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its passage was deleted."""
+        return bool(self.first.note.quote) and self.passage is None
+
+
+@dataclass(frozen=True)
+class ShownNotes:
+    """The notes and the assignment of an article, as `by` sees them.
+
+    `body` is the text in which passages are searched, by default the newest. `typed` is the submitted form and
+    `problem` what is wrong with it.
+    """
+
+    article: Article
+    by: Actor
+    body: str | None = None
+    typed: Any = None
+    problem: str = ""
+    new_id: UUID = field(default_factory=uuid4)
+
+    @cached_property
+    def _rows(self) -> list[Note]:
+        return list(threads_of(self.article))
+
+    @cached_property
+    def threads(self) -> list[Thread]:
+        """All threads, oldest first."""
+        users = mentioned_users(note.text for first in self._rows for note in [first, *first.replies.all()])
+        text = SearchedText(plain_text(self._body)) if any(row.quote for row in self._rows) else None
+        return [self._thread(row, users, text) for row in self._rows]
+
+    @property
+    def unresolved(self) -> list[Thread]:
+        """Open threads."""
+        return [thread for thread in self.threads if not thread.first.note.is_resolved]
+
+    @property
+    def resolved(self) -> list[Thread]:
+        """Resolved threads."""
+        return [thread for thread in self.threads if thread.first.note.is_resolved]
+
+    @property
+    def count(self) -> int:
+        """Number of open threads."""
+        return sum(not row.is_resolved for row in self._rows)
+
+    @property
+    def passages(self) -> list[dict[str, str]]:
+        """The passages of open threads, for scripts."""
+        found = [(thread.first.note.pk, thread.passage) for thread in self.unresolved if thread.passage]
+        return [
+            {"id": str(pk), "quote": passage.quote, "prefix": passage.prefix, "suffix": passage.suffix}
+            for pk, passage in found
+        ]
+
+    @property
+    def address(self) -> str:
+        """The URL of its screen."""
+        return reverse("admin:articles_article_notes", args=[self.article.pk])
+
+    @cached_property
+    def version(self) -> str:
+        """Differs after any change of what is shown."""
+        notes = [note for first in self._rows for note in [first, *first.replies.all()]]
+        states = [(str(note.pk), note.changed_at, note.resolved_at, named(note.author)) for note in notes]
+        return sha256(repr((states, self.assigned, self.is_late, newest_number(self.article))).encode()).hexdigest()[
+            :16
+        ]
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the owner's time is past."""
+        return self.article.due_at is not None and self.article.is_late_at(read_database_clock())
+
+    @property
+    def assigned(self) -> str:
+        """The assignment, for comparison with a later one."""
+        return assignment_of(self.article)
+
+    @cached_property
+    def may_assign(self) -> bool:
+        """Whether the user may set the owner."""
+        return allows(CHANGE, self.by, self.article)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """Data for `articles/notes/notes.js`."""
+        people = newsroom().order_by("first_name", "last_name", "username")
+        names = {user.pk: user.get_username() for user in people}
+        return {
+            "address": self.address,
+            "signIn": reverse("admin:login"),
+            "version": self.version,
+            "passages": self.passages,
+            "people": [{"username": names[pk], "name": name} for pk, name in named_apart(people).items()],
+            "texts": {
+                "offline": _("No connection. Your text is still here; send it again in a moment."),
+                "signedOut": _("You have been signed out. Your text is still here:"),
+                "signIn": _("sign in again in a new window"),
+                "moved": _("The note you were writing on has been deleted. Your text is in the new note."),
+                "failed": _("Not saved. Your text is still here; try again in a moment."),
+                "select": _("Select a passage of the text first."),
+            },
+        }
+
+    @cached_property
+    def _body(self) -> str:
+        return newest_text(self.article)[0].body if self.body is None else self.body
+
+    def _thread(self, first: Note, users: Any, text: SearchedText | None) -> Thread:
+        passage = text.find(Selector(first.quote, first.prefix, first.suffix)) if text and first.quote else None
+        replies = [self._note(answer, users, may_delete=self._may_delete(answer)) for answer in first.replies.all()]
+        return Thread(self._note(first, users, may_delete=may_delete(first, self.by)), replies, passage)
+
+    def _typed(self, name: str) -> str:
+        return str(self.typed.get(name, "")) if self.typed else ""
+
+    def _may_delete(self, answer: Note) -> bool:
+        return answer.author_id == self.by.pk or bool(getattr(self.by, "is_superuser", False))
+
+    def _note(self, note: Note, users: Any, *, may_delete: bool) -> ShownNote:
+        return ShownNote(
+            note=note,
+            author=named(note.author),
+            parts=list(parts_of(note.text, users)),
+            is_mine=note.author_id == self.by.pk,
+            may_delete=may_delete,
+            seen=_stamp(note.changed_at),
+            typed_edit=self._typed(f"edit-{note.pk}") or note.text,
+            typed_reply=self._typed(f"reply-{note.pk}"),
+        )
+
+
+def assignment_of(article: Article) -> str:
+    """A text that differs for every other owner or due time."""
+    return f"{article.owner_id or ''} {article.due_at.isoformat() if article.due_at else ''}"
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.isoformat()

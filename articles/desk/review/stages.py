@@ -1,0 +1,76 @@
+"""Review stages: the form in which they are chosen, and the tabs of the review queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import Group
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from articles.exceptions import ArticleError
+from articles.models import ReviewStage
+from articles.review import StageChoice, check_stages, reviewing_groups
+
+Kind = ReviewStage.Kind
+
+
+class StageForm(forms.Form):
+    """One stage; a row without a kind is not used."""
+
+    kind = forms.ChoiceField(
+        label=_("Stage"),
+        choices=[("", "—"), *Kind.choices],
+        required=False,
+        widget=UnfoldAdminSelectWidget,
+    )
+    name = forms.CharField(
+        label=_("Own name"), required=False, max_length=60, widget=UnfoldAdminTextInputWidget({"size": 20})
+    )
+    group = forms.ModelChoiceField(
+        Group.objects.none(),
+        label=_("Who approves"),
+        required=False,
+        empty_label=_("All users who may approve"),
+        widget=UnfoldAdminSelectWidget,
+    )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        chosen = ReviewStage.objects.filter(group__isnull=False).values("group")  # perhaps without the permission now
+        groups = Group.objects.filter(Q(pk__in=reviewing_groups()) | Q(pk__in=chosen))
+        self.fields["group"].queryset = groups.order_by("name")  # type: ignore[attr-defined]
+
+    def choice(self) -> StageChoice | None:
+        """The stage; None for an unused row."""
+        values = self.cleaned_data
+        return StageChoice(values["kind"], values["name"], values["group"]) if values.get("kind") else None
+
+
+class BaseStageFormSet(forms.BaseFormSet[StageForm]):
+    """As many rows as there are kinds of stages, in their order."""
+
+    def clean(self) -> None:
+        """Refuse stages that cannot be used together."""
+        if not any(self.errors):
+            try:
+                check_stages(self.choices())
+            except ArticleError as refusal:
+                raise forms.ValidationError(str(refusal)) from refusal
+
+    def choices(self) -> list[StageChoice]:
+        """The chosen stages."""
+        return [choice for form in self.forms if (choice := form.choice())]
+
+
+StageFormSet = forms.formset_factory(
+    StageForm, formset=BaseStageFormSet, extra=len(Kind), max_num=len(Kind), absolute_max=len(Kind)
+)
+
+
+def stages_form() -> BaseStageFormSet:
+    """The form with the present stages."""
+    present = [{"kind": stage.kind, "name": stage.name, "group": stage.group_id} for stage in ReviewStage.in_order()]
+    return StageFormSet(initial=present, prefix="stage")

@@ -1,0 +1,182 @@
+"""Writing, answering, resolving and deleting notes. Users who may see the article in the newsroom may do all of it.
+
+Each change is recorded in the audit log, and notifies the users it concerns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+from django.utils.translation import gettext as _
+
+from articles.audit import ADD_NOTE, DELETE_NOTE, EDIT_NOTE, REOPEN_NOTE, REPLY, RESOLVE_NOTE, Actor, record_annotation
+from articles.exceptions import ArticleGone, NotAllowed, NoteChanged, NoteEmpty, NoteGone, TooLong
+from articles.models import Article, Note, Notification
+from articles.notes.mentions import new_mentions
+from articles.notifications import notify_users
+from articles.permissions import newsroom, require_newsroom
+from articles.text import Selector
+from scheduling.services import lock_by_ids, read_database_clock, retried
+
+Kind = Notification.Kind
+
+ON_ARTICLE = Selector("")
+"""The selector of a note that is about no passage."""
+
+
+def threads_of(article: Article) -> QuerySet[Note]:
+    """The threads of an article with their replies, oldest first."""
+    replies = Note.objects.select_related("author").order_by("created_at", "pk")
+    threads = Note.objects.filter(article=article).threads().select_related("author", "resolved_by")
+    return threads.prefetch_related(Prefetch("replies", replies))
+
+
+@retried
+def add_note(article: Article, *, by: Actor, text: str, about: Selector = ON_ARTICLE, pk: UUID | None = None) -> Note:
+    """Start a thread about a passage of the body, or about the whole article.
+
+    The same `pk` sent again by the same user returns the first note. Raises `NotAllowed`, `NoteEmpty`, `TooLong`,
+    `WithoutAccess` and `ArticleGone`.
+    """
+    require_newsroom(by)
+    _lock_article(article.pk)
+    if len(about.quote) > Note.QUOTE_LENGTH:
+        words = {"most": Note.QUOTE_LENGTH}
+        raise TooLong(_("A note can be about %(most)d characters of the text; select a shorter passage.") % words)
+    note = Note(article=article, text=text, quote=about.quote.strip())
+    if note.quote:
+        note.prefix, note.suffix = about.prefix[-Note.CONTEXT_LENGTH :], about.suffix[: Note.CONTEXT_LENGTH]
+    return _write(note, by=by, pk=pk, concerned=[article.author_id, article.owner_id])
+
+
+@retried
+def reply(thread: Note, *, by: Actor, text: str, pk: UUID | None = None) -> Note:
+    """Answer in a thread; `pk` and errors as in `add_note`, and `NoteGone`."""
+    require_newsroom(by)
+    _lock_article(thread.article_id)
+    _lock(thread)
+    first = thread.thread or thread
+    writers = Note.objects.filter(thread=first).values_list("author", flat=True)
+    answer = Note(article=first.article, thread=first, text=text)
+    return _write(answer, by=by, pk=pk, concerned=[first.author_id, *writers])
+
+
+@retried
+def edit_note(note: Note, *, by: Actor, text: str, seen: datetime | None = None) -> None:
+    """Change the text of one's own note; `seen` is the `changed_at` that the user started from.
+
+    Raises `NotAllowed`, `NoteGone`, `NoteChanged`, `NoteEmpty`, `TooLong` and `WithoutAccess`.
+    """
+    require_newsroom(by)
+    _lock(note)
+    if note.author_id != by.pk:
+        raise NotAllowed(_("This is another user’s note; reply to it instead."))
+    text = _checked(text)
+    if text == note.text:
+        return
+    if seen is not None and seen != note.changed_at:
+        raise NoteChanged
+    mentioned = new_mentions(text, before=note.text)
+    note.text, note.edited_at = text, read_database_clock()
+    note.save(update_fields=["text", "edited_at"])
+    _record(EDIT_NOTE, note, by=by, reason=text)
+    notify_users(Kind.MENTIONED, note.article, {user.pk for user in mentioned}, by=by, reason=text)
+
+
+@retried
+def resolve_note(note: Note, *, by: Actor) -> None:
+    """Resolve a thread; nothing happens if it is resolved already. Raises `NotAllowed` and `NoteGone`."""
+    _set_resolved(note, RESOLVE_NOTE, read_database_clock(), by)
+
+
+@retried
+def reopen_note(note: Note, *, by: Actor) -> None:
+    """Reopen a resolved thread; nothing happens if it is open already. Raises `NotAllowed` and `NoteGone`."""
+    _set_resolved(note, REOPEN_NOTE, None, by)
+
+
+@retried
+def delete_note(note: Note, *, by: Actor) -> None:
+    """Delete a note, and with the first note of a thread its replies. Raises `NotAllowed` and `NoteGone`."""
+    require_newsroom(by)
+    _lock(note)
+    if note.author_id != by.pk and not by.is_superuser:  # type: ignore[union-attr]
+        raise NotAllowed(_("Only its author or an administrator may delete a note."))
+    if not may_delete(note, by):
+        raise NotAllowed(_("Other users have replied to this note; resolve it instead."))
+    _record(DELETE_NOTE, note, by=by)
+    note.delete()
+
+
+def may_delete(note: Note, by: Actor) -> bool:
+    """Administrators may delete all notes; authors their own, unless that would delete the replies of others."""
+    if by.is_superuser:  # type: ignore[union-attr]
+        return True
+    return note.author_id == by.pk and all(answer.author_id == by.pk for answer in note.replies.all())
+
+
+def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int | None]) -> Note:
+    """Store a new note, record it, and notify the users it mentions and those it concerns."""
+    note.text, note.author_id = _checked(note.text), by.pk
+    if pk is not None:
+        if (stored := Note.objects.filter(pk=pk).first()) is not None:
+            return _same(stored, note)
+        note.pk = pk
+    mentioned = {user.pk for user in new_mentions(note.text)}
+    note.created_at = read_database_clock()
+    note.save(force_insert=True)
+    _record(REPLY if note.thread_id else ADD_NOTE, note, by=by, reason=note.text)
+    notify_users(Kind.MENTIONED, note.article, mentioned, by=by, reason=note.text)
+    others = newsroom().filter(pk__in={pk for pk in concerned if pk is not None} - mentioned)
+    notify_users(Kind.NOTED, note.article, others.values_list("pk", flat=True), by=by, reason=note.text)
+    return note
+
+
+def _same(stored: Note, note: Note) -> Note:
+    """The note as it was stored when it was sent before. Raises `NotAllowed` if that is another one."""
+    if (stored.author_id, stored.article_id, stored.thread_id) != (note.author_id, note.article_id, note.thread_id):
+        raise NotAllowed
+    return stored
+
+
+def _set_resolved(note: Note, action: str, moment: datetime | None, by: Actor) -> None:
+    require_newsroom(by)
+    first = note.thread or note
+    _lock(first)
+    if (first.resolved_at is None) == (moment is None):
+        return
+    first.resolved_at, first.resolved_by_id = moment, by.pk if moment else None
+    first.save(update_fields=["resolved_at", "resolved_by"])
+    _record(action, first, by=by)
+
+
+def _lock_article(article_id: int) -> None:
+    """Keep the article from being deleted until the end of the transaction. Raises `ArticleGone`."""
+    if not lock_by_ids(Article, [article_id]).values_list("pk").first():
+        raise ArticleGone
+
+
+def _lock(note: Note) -> None:
+    """Lock the row until the end of the transaction and load it. Raises `NoteGone`."""
+    try:
+        note.refresh_from_db(from_queryset=lock_by_ids(Note, [note.pk]))
+    except Note.DoesNotExist as error:
+        raise NoteGone from error
+
+
+def _checked(text: str) -> str:
+    text = text.replace("\r\n", "\n").strip()
+    if not text:
+        raise NoteEmpty
+    if len(text) > Note.TEXT_LENGTH:
+        words = {"most": Note.TEXT_LENGTH, "length": len(text)}
+        raise TooLong(_("A note can have %(most)d characters; this one has %(length)d. Shorten it.") % words)
+    return text
+
+
+def _record(action: str, note: Note, *, by: Actor, reason: str = "") -> None:
+    quote = {"quote": note.quote} if note.quote else {}
+    record_annotation(action, note.article, by=by, reason=reason, note=str(note.pk), **quote)

@@ -1,0 +1,11 @@
+// Light or dark, as chosen in the admin's menu (django-unfold stores it), before the page is painted.
+(() => {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const chosen = () => JSON.parse(localStorage.getItem("adminTheme") || '"auto"');
+    const apply = () => {
+        const isDark = chosen() === "dark" || (chosen() === "auto" && dark.matches);
+        document.documentElement.classList.toggle("dark", isDark);
+    };
+    dark.addEventListener("change", apply);
+    apply();
+})();

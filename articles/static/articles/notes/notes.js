@@ -1,0 +1,394 @@
+// Notes beside a text: sends them without leaving the page, refreshes the threads, keeps what is typed, and connects threads
+// with their passages. The editor listens to and sends events on `document`, see articles/editor/notes.js.
+const POLL_INTERVAL = 8000; // milliseconds, as presence
+const OFFERED = 6;
+
+const root = document.getElementById("notes");
+const form = document.getElementById("notes-form");
+const problem = document.getElementById("note-problem");
+const config = JSON.parse(document.getElementById("notes-config").textContent);
+const storageKey = `headline.notes.${config.address}`;
+let { version, passages } = config;
+
+const field = (name) => root.querySelector(`[name="${CSS.escape(name)}"]`);
+const emit = (name, detail) => document.dispatchEvent(new CustomEvent(`notes:${name}`, { detail }));
+
+// --- The passage: white space is ignored, because the server's plain text and the page differ in it ---------------------
+
+const dense = (text) => text.replace(/\s+/g, "");
+
+const common = (one, other) => {
+    let size = 0;
+    while (size < one.length && one[size] === other[size]) size += 1;
+    return size;
+};
+
+const reversed = (text) => [...text].reverse().join("");
+
+// Start and end of a passage in a text without white space, where its surroundings fit best; null if it is not there.
+const locate = (text, passage) => {
+    const [quote, prefix, suffix] = [passage.quote, passage.prefix, passage.suffix].map(dense);
+    let best = null;
+    for (let at = text.indexOf(quote); quote && at >= 0; at = text.indexOf(quote, at + 1)) {
+        const before = text.slice(Math.max(0, at - prefix.length), at);
+        const fit = common(reversed(prefix), reversed(before)) + common(suffix, text.slice(at + quote.length));
+        if (!best || fit > best.fit) best = { start: at, end: at + quote.length, fit };
+    }
+    return best;
+};
+
+// --- Passages in a text that is not an editor -------------------------------------------------------------------------
+
+const textNodes = (element) => {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    const nodes = [];
+    while (walker.nextNode()) nodes.push(walker.currentNode);
+    return nodes;
+};
+
+const unmark = (element) => {
+    for (const mark of element.querySelectorAll("mark[data-note]")) mark.replaceWith(...mark.childNodes);
+    element.normalize();
+};
+
+const mark = (element, passage) => {
+    const places = textNodes(element).flatMap((node) => [...node.data].map((letter, at) => ({ node, at, letter })));
+    const solid = places.filter(({ letter }) => /\S/.test(letter));
+    const found = locate(solid.map(({ letter }) => letter).join(""), passage);
+    if (!found) return;
+    const shown = solid.slice(found.start, found.end);
+    for (const node of new Set(shown.map((place) => place.node))) {
+        const inside = shown.filter((place) => place.node === node).map(({ at }) => at);
+        const range = document.createRange();
+        range.setStart(node, inside[0]);
+        range.setEnd(node, inside.at(-1) + 1);
+        const wrapper = Object.assign(document.createElement("mark"), { className: "note-mark" });
+        wrapper.dataset.note = passage.id;
+        range.surroundContents(wrapper);
+    }
+};
+
+const markStaticTexts = () => {
+    for (const element of document.querySelectorAll("[data-notes-text]")) {
+        unmark(element);
+        for (const passage of passages) mark(element, passage);
+    }
+};
+
+const showPassages = () => {
+    markStaticTexts();
+    emit("shown", { passages, locate });
+};
+
+// --- What is typed survives a reload, a lost connection and an expired session ----------------------------------------
+
+const drafts = () => Object.fromEntries(
+    [...root.querySelectorAll("[data-note-draft]")]
+        .filter((box) => box.querySelector("textarea").value.trim())
+        .flatMap((box) => [...box.querySelectorAll("input, textarea")].map(({ name, value }) => [name, value])),
+);
+
+const storeDrafts = () => {
+    try {
+        sessionStorage.setItem(storageKey, JSON.stringify(drafts()));
+    } catch {
+        // storage may be full or disabled
+    }
+};
+
+// Puts texts into their fields; those of notes that are gone go to the new note.
+const fill = (values) => {
+    for (const [name, value] of Object.entries(values)) {
+        const input = field(name);
+        if (input) input.value = value;
+        if (input?.matches("textarea")) for (let box = input.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+        if (input || !/^(reply|edit)-/.test(name)) continue;
+        field("text").value = [field("text").value, value].filter(Boolean).join("\n");
+        report(config.texts.moved);
+    }
+    showAbout();
+};
+
+const storedDrafts = () => {
+    try {
+        return JSON.parse(sessionStorage.getItem(storageKey)) || {};
+    } catch {
+        return {};
+    }
+};
+
+// --- The passage of a new note ----------------------------------------------------------------------------------------
+
+const about = document.getElementById("note-about");
+
+const showAbout = () => {
+    about.hidden = !field("quote").value;
+    about.querySelector("q").textContent = field("quote").value;
+};
+
+const quote = (selector) => {
+    for (const name of ["quote", "prefix", "suffix"]) field(name).value = selector?.[name] || "";
+    showAbout();
+    storeDrafts();
+};
+
+const selectedIn = (element) => {
+    const selection = getSelection();
+    if (!selection.rangeCount || selection.isCollapsed) return null;
+    const range = selection.getRangeAt(0);
+    if (!element.contains(range.commonAncestorContainer)) return null;
+    const [before, after] = [range.cloneRange(), range.cloneRange()];
+    before.setStart(element, 0);
+    before.setEnd(range.startContainer, range.startOffset);
+    after.selectNodeContents(element);
+    after.setStart(range.endContainer, range.endOffset);
+    return { quote: selection.toString(), prefix: before.toString().slice(-64), suffix: after.toString().slice(0, 64) };
+};
+
+// Takes the passage selected in the text for the new note; the editor answers the event, if there is one.
+const takeSelection = () => {
+    const request = { selector: null };
+    emit("select", request);
+    const texts = [...document.querySelectorAll("[data-notes-text]")];
+    const selector = request.selector || texts.map(selectedIn).find(Boolean);
+    if (selector) quote(selector);
+    return Boolean(selector);
+};
+
+// Shows the notes where they are a tab of a panel.
+const showPanel = () => {
+    const tab = document.getElementById("tab-notes");
+    if (tab?.getAttribute("aria-selected") === "false") tab.click();
+};
+
+const write = () => {
+    showPanel();
+    const text = field("text");
+    text.focus();
+    text.scrollIntoView({ block: "nearest" });
+};
+
+const selectButton = root.querySelector("[data-note-select]");
+selectButton.hidden = false;
+selectButton.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the selection
+selectButton.addEventListener("click", () => (takeSelection() ? write() : report(config.texts.select)));
+root.querySelector("[data-note-unquote]").addEventListener("click", () => {
+    quote(null);
+    field("text").focus();
+});
+document.addEventListener("notes:add", () => {
+    takeSelection();
+    write();
+});
+
+// --- Sending and refreshing -------------------------------------------------------------------------------------------
+
+const report = (...parts) => {
+    problem.replaceChildren(...parts);
+    problem.hidden = !parts.length;
+    if (parts.length) problem.scrollIntoView({ block: "nearest" });
+};
+
+const reportSignedOut = () => {
+    const link = Object.assign(document.createElement("a"), { href: config.signIn, target: "_blank", textContent: config.texts.signIn });
+    report(`${config.texts.signedOut} `, link);
+};
+
+const replaceHtml = (id, html) => {
+    const place = document.getElementById(id);
+    const focused = place.contains(document.activeElement) ? document.activeElement : null;
+    const [name, start, end] = [focused?.name, focused?.selectionStart, focused?.selectionEnd];
+    const [typed, opened] = [drafts(), [...place.querySelectorAll("details[open]")].map(pathOf)];
+    const edited = [...place.querySelectorAll(".note-more textarea")].filter((area) => area.value !== area.defaultValue);
+    const seen = (area) => area.name.replace("edit", "seen"); // the version that the edit started from
+    const edits = Object.fromEntries(edited.flatMap((area) => [[area.name, area.value], [seen(area), field(seen(area)).value]]));
+    place.innerHTML = html;
+    for (const details of place.querySelectorAll("details")) details.open = opened.includes(pathOf(details));
+    fill({ ...typed, ...edits });
+    if (!name) return;
+    const again = field(name);
+    again?.focus({ preventScroll: true });
+    if (again?.matches("textarea")) again.setSelectionRange(start, end);
+};
+
+const pathOf = (details) => `${details.className} ${details.closest("[id]").id}`;
+
+const show = (data) => {
+    ({ version, passages } = data);
+    replaceHtml("note-threads", data.threads);
+    replaceHtml("note-owner", data.owner);
+    showPassages();
+    const badge = document.querySelector("[data-count=notes]");
+    if (!badge) return;
+    badge.textContent = data.count;
+    badge.hidden = !data.count;
+};
+
+const request = (options, query = "") =>
+    fetch(config.address + query, { headers: { Accept: "application/json" }, ...options });
+
+let isSending = false;
+
+const accept = async (response, submitter) => {
+    const data = await response.json();
+    const draft = submitter.closest("[data-note-draft]");
+    if (draft && !submitter.value.startsWith("reopen")) {
+        for (const input of draft.querySelectorAll("textarea, [name=quote], [name=prefix], [name=suffix]")) input.value = "";
+        draft.querySelector("[name^=new]").value = data.new;
+    }
+    const box = submitter.closest(".note-more, .note-assign");
+    if (box) for (const area of box.querySelectorAll("textarea")) area.value = area.defaultValue; // saved, or deleted with its note
+    if (box) box.open = false;
+    report();
+    show(data);
+    storeDrafts();
+};
+
+const send = async (submitter) => {
+    const data = new FormData(form, submitter);
+    data.set("csrfmiddlewaretoken", document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || data.get("csrfmiddlewaretoken"));
+    storeDrafts();
+    const response = await request({ method: "POST", body: data }).catch(() => null);
+    if (!response) return report(config.texts.offline);
+    if (response.ok) return accept(response, submitter);
+    const { code, message } = await response.json().catch(() => ({}));
+    if (code === "signed_out") return reportSignedOut();
+    report(message || config.texts.failed);
+    if (code === "note_gone") refresh();
+};
+
+form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (isSending) return;
+    isSending = true;
+    event.submitter.setAttribute("aria-busy", "true");
+    await send(event.submitter);
+    event.submitter.removeAttribute("aria-busy");
+    isSending = false;
+});
+
+let timer = null;
+const refresh = async () => {
+    clearTimeout(timer);
+    if (!document.hidden && !isSending) {
+        const response = await request({}, `?version=${version}`).catch(() => null);
+        if (response?.status === 200 && !isSending) show(await response.json());
+    }
+    timer = setTimeout(refresh, POLL_INTERVAL);
+};
+
+// --- Mentions ---------------------------------------------------------------------------------------------------------
+
+const list = Object.assign(document.createElement("ul"), { className: "note-people", id: "note-people", hidden: true });
+list.setAttribute("role", "listbox");
+root.append(list);
+
+const closeList = (area) => {
+    list.hidden = true;
+    area?.removeAttribute("aria-activedescendant");
+    area?.removeAttribute("aria-controls");
+};
+
+const mentionBefore = (area) => area.value.slice(0, area.selectionStart).match(/@([\p{L}\p{N}_.+-]*)$/u);
+
+const matching = (typed) => {
+    const wanted = typed.toLowerCase();
+    return config.people.filter(({ username, name }) => `${username} ${name}`.toLowerCase().split(/\s+/).some((word) => word.startsWith(wanted)) || name.includes(typed)).slice(0, OFFERED);
+};
+
+const mention = (area, username) => {
+    const [written] = mentionBefore(area);
+    area.setRangeText(`@${username} `, area.selectionStart - written.length, area.selectionStart, "end");
+    closeList(area);
+    area.focus();
+    storeDrafts();
+};
+
+const choose = (area, option) => {
+    for (const each of list.children) each.setAttribute("aria-selected", each === option);
+    area.setAttribute("aria-activedescendant", option.id);
+};
+
+const offer = (area) => {
+    const found = mentionBefore(area);
+    const people = found ? matching(found[1]) : [];
+    if (!people.length) return closeList(area);
+    list.replaceChildren(...people.map(({ username, name }, at) => {
+        const option = Object.assign(document.createElement("li"), { id: `note-person-${at}`, textContent: name });
+        option.dataset.username = username;
+        option.setAttribute("role", "option");
+        option.addEventListener("mousedown", (event) => {
+            event.preventDefault();
+            mention(area, username);
+        });
+        return option;
+    }));
+    area.after(list);
+    list.hidden = false;
+    area.setAttribute("aria-controls", list.id);
+    choose(area, list.firstChild);
+};
+
+root.addEventListener("input", ({ target }) => {
+    if (!target.matches("textarea")) return;
+    storeDrafts();
+    offer(target);
+});
+root.addEventListener("focusout", ({ target }) => closeList(target));
+root.addEventListener("keydown", (event) => {
+    const { key, target, isComposing } = event;
+    if (isComposing || !target.matches("textarea")) return;
+    if ((event.ctrlKey || event.metaKey) && key === "Enter") {
+        event.preventDefault();
+        event.stopPropagation();
+        return target.closest("[data-note-draft], .note-more").querySelector("button[value^=add], button[value^=reply], button[value^=edit]").click();
+    }
+    if (list.hidden) return;
+    const chosen = list.querySelector("[aria-selected=true]");
+    const next = { ArrowDown: chosen.nextSibling || list.firstChild, ArrowUp: chosen.previousSibling || list.lastChild }[key];
+    if (next) choose(target, next);
+    else if (key === "Enter" || key === "Tab") mention(target, chosen.dataset.username);
+    else if (key === "Escape") closeList(target);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+});
+
+// --- Threads and passages ---------------------------------------------------------------------------------------------
+
+const flash = (element) => {
+    element.classList.add("is-shown");
+    setTimeout(() => element.classList.remove("is-shown"), 1500);
+};
+
+const open = (id) => {
+    const thread = document.getElementById(`note-${id}`);
+    if (!thread) return;
+    showPanel();
+    thread.closest("details")?.setAttribute("open", "");
+    thread.scrollIntoView({ block: "nearest" });
+    flash(thread);
+};
+
+const reveal = (id) => {
+    const marks = document.querySelectorAll(`.note-mark[data-note="${id}"]`);
+    marks[0]?.scrollIntoView({ block: "center" });
+    marks.forEach(flash);
+};
+
+root.addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-note-reveal]");
+    if (button) reveal(button.dataset.noteReveal);
+});
+document.addEventListener("click", ({ target }) => {
+    const marked = target.closest?.(".note-mark");
+    const isWritingOnPhone = marked?.closest("[contenteditable]") && matchMedia("(max-width: 63.99rem)").matches;
+    if (marked && !isWritingOnPhone) open(marked.dataset.note);
+});
+document.addEventListener("editor:ready", showPassages);
+document.addEventListener("visibilitychange", () => document.hidden || refresh());
+
+fill(storedDrafts());
+showPassages();
+timer = setTimeout(refresh, POLL_INTERVAL);
+window.addEventListener("load", () => location.hash === "#notes" && showPanel());

@@ -1,0 +1,145 @@
+"""Finding a quoted passage again in a text that was edited since.
+
+The quote is a text quote selector of the W3C: the exact passage, with some text before and after it. White space is
+ignored, because editors and browsers differ in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+CONTEXT = 32
+"""Characters before and after a passage that are searched."""
+
+_SIZES = (CONTEXT, 16, 8)  # of the texts beside an edge that are searched, longest first
+_DISTINCT = 16  # characters that are unlikely to stand elsewhere by accident
+_PLACES = 20  # occurrences of one text that are considered
+_SAME = 0.6  # similarity of two passages of which one was edited, from 0 to 1
+
+
+@dataclass(frozen=True)
+class Selector:
+    """A quoted passage, and the text around it: empty at the beginning or end of the whole text."""
+
+    quote: str
+    prefix: str = ""
+    suffix: str = ""
+
+    @property
+    def dense(self) -> Selector:
+        """Without white space."""
+        return Selector(*(re.sub(r"\s+", "", text) for text in (self.quote, self.prefix, self.suffix)))
+
+
+@dataclass(frozen=True)
+class SearchedText:
+    """A plain text in which passages are searched."""
+
+    text: str
+
+    def find(self, selector: Selector) -> Selector | None:
+        """The passage as it is now, with the text around it; None if it was deleted.
+
+        It is the quote itself, where the text around it fits best; or else what stands between the texts before and
+        after it; or else a similar passage at one of these or at the beginning or end of the quote.
+        """
+        wanted = selector.dense
+        if not wanted.quote:
+            return None
+        span = self._exact(wanted) or self._edited(wanted)
+        if span is None:
+            return None
+        start, end = self._places[span[0]], self._places[span[1] - 1] + 1
+        return Selector(self.text[start:end], self.text[max(0, start - CONTEXT) : start], self.text[end:][:CONTEXT])
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """Where each character stands that is no white space."""
+        return [place for place, character in enumerate(self.text) if not character.isspace()]
+
+    @cached_property
+    def _dense(self) -> str:
+        return "".join(self.text.split())
+
+    def _exact(self, wanted: Selector) -> tuple[int, int] | None:
+        size = len(wanted.quote)
+
+        def fit(start: int) -> int:
+            before, after = self._dense[max(0, start - CONTEXT) : start], self._dense[start + size :][:CONTEXT]
+            return _common(wanted.prefix[::-1], before[::-1]) + _common(wanted.suffix, after)
+
+        starts = list(self._occurrences(wanted.quote))
+        return (best := max(starts, key=fit), best + size) if starts else None
+
+    def _edited(self, wanted: Selector) -> tuple[int, int] | None:
+        likeness = {(start, end): self._likeness(wanted, start, end) for start, end in self._spans(wanted)}
+        best = max(likeness, key=lambda span: likeness[span], default=None)
+        return best if best and likeness[best] >= _SAME else None
+
+    def _likeness(self, wanted: Selector, start: int, end: int) -> float:
+        """How similar the passage is to the quote; more than that between the very texts that stood around it."""
+        is_between = _is_beside(wanted.prefix[::-1], self._dense[:start][: -CONTEXT - 1 : -1])
+        is_between = is_between and _is_beside(wanted.suffix, self._dense[end:][:CONTEXT])
+        return is_between + _similarity(wanted.quote, self._dense[start:end])
+
+    def _spans(self, wanted: Selector) -> Iterator[tuple[int, int]]:
+        """The places where the edited passage may be."""
+        size = len(wanted.quote)
+        starts, ends = set(self._starts(wanted)), set(self._ends(wanted))
+        for start in starts:
+            yield from ((start, end) for end in ends if start < end <= start + 3 * size + CONTEXT)
+            yield start, min(start + size, len(self._dense))
+        yield from ((max(0, end - size), end) for end in ends)
+
+    def _starts(self, wanted: Selector) -> Iterator[int]:
+        if not wanted.prefix:
+            yield 0
+        for size in _SIZES:
+            yield from (place + min(size, len(wanted.prefix)) for place in self._occurrences(wanted.prefix[-size:]))
+            yield from self._occurrences(wanted.quote[: min(size, _half(wanted.quote))])
+
+    def _ends(self, wanted: Selector) -> Iterator[int]:
+        if not wanted.suffix:
+            yield len(self._dense)
+        for size in _SIZES:
+            yield from self._occurrences(wanted.suffix[:size])
+            size = min(size, _half(wanted.quote))
+            yield from (place + size for place in self._occurrences(wanted.quote[-size:]))
+
+    def _occurrences(self, part: str) -> Iterator[int]:
+        place = self._dense.find(part) if part else -1
+        for _number in range(_PLACES):
+            if place < 0:
+                return
+            yield place
+            place = self._dense.find(part, place + 1)
+
+
+def _half(quote: str) -> int:
+    return max(1, len(quote) // 2)
+
+
+def _is_beside(expected: str, found: str) -> bool:
+    """Whether the text next to an edge, read away from it, is the expected one."""
+    return found.startswith(expected[:_DISTINCT]) if expected else not found
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def _similarity(one: str, other: str) -> float:
+    """The share of sequences of characters that both have (Sørensen–Dice coefficient).
+
+    Long texts of a language share most pairs of letters, so longer sequences are compared.
+    """
+    size = 2 if len(one) <= CONTEXT else 5
+    parts = [Counter(text[start : start + size] for start in range(len(text) - size + 1)) for text in (one, other)]
+    total = sum(map(Counter.total, parts))
+    return 2 * (parts[0] & parts[1]).total() / total if total else 0.0

@@ -1,0 +1,107 @@
+"""Statements that are compiled to SQL once: those that every task or every page of the readers' site repeats.
+
+Compiling a queryset takes longer than the statement itself. A `build` function makes it from hashable arguments, and
+must not depend on anything else; each connection calls it at the first use. On SQLite it is called each time, because
+"now" is a value there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.sql import UpdateQuery
+
+from scheduling.row_locks import ANY_IDS
+
+Row = TypeVar("Row", bound=models.Model)
+Statement = tuple[str, Sequence[Any]]
+"""SQL and its parameters."""
+
+_MOST = 200  # statements that a connection remembers
+
+
+def compiled_once(build: Callable[..., models.QuerySet[Row, Any]], *arguments: Hashable) -> list[Any]:
+    """The rows of `build(*arguments)`."""
+    connection = _connection()
+    if connection.vendor == "sqlite":
+        return list(build(*arguments))
+    queryset, compiler, statement = _remembered(connection, build, arguments, lambda: _compiled(build(*arguments)))
+    return _rows(queryset, compiler, statement)
+
+
+def compiled_for(
+    build: Callable[..., models.QuerySet[Row, Any]], ids: Collection[int], *arguments: Hashable
+) -> list[Any]:
+    """The rows of `build(ids, *arguments)`, which passes the ids to `among`."""
+    connection = _connection()
+    if not ids or connection.vendor == "sqlite":
+        return list(build(ids, *arguments))
+    queryset, compiler, statement = _remembered(
+        connection, build, arguments, lambda: _compiled(build(ANY_IDS, *arguments))
+    )
+    return _rows(queryset, compiler, _with_ids(statement, ids))
+
+
+def write_for(build: Callable[..., Statement], ids: Collection[int], *arguments: Hashable) -> None:
+    """Execute the writing statement `build(ids, *arguments)`; within a transaction, with the next one or the commit."""
+    connection = _connection()
+    if not ids:
+        return
+    if connection.vendor == "sqlite":
+        sql, parameters = build(ids, *arguments)
+    else:
+        statement = _remembered(connection, build, arguments, lambda: build(ANY_IDS, *arguments))
+        sql, parameters = _with_ids(statement, ids)
+    with pipelined(), connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+
+
+def pipelined() -> AbstractContextManager[None]:
+    """Let the database backend send the writes of this block with the next statement or the commit, if it can."""
+    block: AbstractContextManager[None] = getattr(_connection(), "pipelined", nullcontext)()
+    return block
+
+
+def update_statement(rows: models.QuerySet[Any], **values: Any) -> Statement:
+    """The statement of `rows.update(**values)`."""
+    query: Any = rows.query.chain(UpdateQuery)
+    query.add_update_values(values)
+    statement: Statement = query.get_compiler(rows.db).as_sql()
+    return statement
+
+
+def _connection() -> BaseDatabaseWrapper:
+    return connections[DEFAULT_DB_ALIAS]  # this thread's
+
+
+def _remembered(
+    connection: BaseDatabaseWrapper, build: Callable[..., Any], arguments: Hashable, compile_it: Callable[[], Any]
+) -> Any:
+    known: dict[Any, Any] = vars(connection).setdefault("compiled_once", {})
+    key = build, arguments
+    if key not in known:
+        if len(known) >= _MOST:
+            known.clear()
+        known[key] = compile_it()
+    return known[key]
+
+
+def _compiled(queryset: models.QuerySet[Any]) -> tuple[models.QuerySet[Any], Any, Statement]:
+    compiler = queryset.query.get_compiler(queryset.db)
+    return queryset, compiler, compiler.as_sql()
+
+
+def _rows(queryset: models.QuerySet[Any], compiler: Any, statement: Statement) -> list[Any]:
+    compiler.as_sql = lambda *args, **options: statement
+    rows = queryset.all()
+    rows.query.get_compiler = lambda *args, **options: compiler  # type: ignore[method-assign]
+    return list(rows)
+
+
+def _with_ids(statement: Statement, ids: Collection[int]) -> Statement:
+    sql, parameters = statement
+    return sql.replace(ANY_IDS.sql, ", ".join(map(str, ids))), parameters

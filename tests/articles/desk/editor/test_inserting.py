@@ -1,0 +1,179 @@
+"""What writers put into a text: by "/", beside a selection, by dropping and by pasting, in a real browser."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from articles.models import Article, Autosave, Image
+from tests.articles.desk.editor.test_body import open_form, paste, save
+from tests.articles.image_files import image_bytes
+from tests.harness import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def listed(level: int, text: str) -> str:
+    """An item of a list as Word puts it on the clipboard."""
+    mark = "<span style='mso-list:Ignore'>·<span>&nbsp;</span></span>"
+    return f"<p class=MsoListParagraph style='mso-list:l0 level{level} lfo1'>{mark}{text}</p>\n"
+
+
+WORD = (
+    '<html xmlns:o="urn:schemas-microsoft-com:office:office"><head><style>p.MsoNormal {color: red}</style></head><body>'
+    "<!--StartFragment--><p class=MsoTitle>Budget</p><h2 style='mso-x:1'>Part <b>one</b></h2>"
+    f"{listed(1, 'First')}{listed(2, 'Deeper')}{listed(1, 'Second')}"
+    "<p class=MsoNormal><span lang=EN-GB style='font-size:11.0pt'>Text with <i>stress</i><o:p></o:p></span></p>"
+    '<p class=MsoNormal><o:p>&nbsp;</o:p></p><p class=MsoNormal><img src="file:///C:/a.png">End</p>'
+    "<!--EndFragment--></body></html>"
+)
+
+GIVE_FILE = """(element, [kind, name, data]) => {
+    const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], name, { type: "image/jpeg" }));
+    const box = element.getBoundingClientRect();
+    const options = { bubbles: true, cancelable: true, clientX: box.left + 5, clientY: box.top + 5 };
+    const event = kind === "paste" ? new ClipboardEvent(kind, { ...options, clipboardData: transfer })
+        : new DragEvent(kind, { ...options, dataTransfer: transfer });
+    element.dispatchEvent(event);
+}"""
+
+
+WORD_AT = {"x": 20, "y": 12}
+"""Where the first word of a paragraph is."""
+
+
+def describe(page: Page, alt: str) -> None:
+    """Answer the question for the alt text of an uploaded image."""
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Alt text").fill(alt)
+    dialog.get_by_role("button", name="Insert").click()
+    expect(dialog).to_have_count(0)
+
+
+def give(body: Locator, kind: str, name: str = "ship.jpg") -> None:
+    """Paste or drop an image file."""
+    body.evaluate(GIVE_FILE, [kind, name, base64.b64encode(image_bytes()).decode()])
+
+
+def test_a_slash_inserts_by_keyboard_and_only_in_an_empty_paragraph(page: Page) -> None:
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    body.press_sequentially("and/or")
+    menu = page.get_by_role("listbox", name="Insert")
+    expect(menu).to_be_hidden()
+    page.keyboard.press("Enter")
+    page.keyboard.type("/")
+    expect(menu.get_by_role("option")).to_have_count(9)
+    page.keyboard.press("ArrowDown")
+    expect(menu.get_by_role("option", name="Table")).to_have_attribute("aria-selected", "true")
+    page.keyboard.type("quo")
+    expect(menu.get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    page.keyboard.type("Said")
+    expect(menu).to_be_hidden()
+    assert save(page).body == "<p>and/or</p><blockquote><p>Said</p></blockquote>"
+
+
+def test_escape_leaves_the_slash_as_text(page: Page) -> None:
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    body.press_sequentially("/")
+    expect(page.get_by_role("listbox", name="Insert")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.type("tmp")
+    expect(page.get_by_role("listbox", name="Insert")).to_be_hidden()
+    expect(body).to_be_focused()
+    assert save(page).body == "<p>/tmp</p>"
+
+
+def test_selected_text_is_formatted_and_linked_beside_it(page: Page) -> None:
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    body.press_sequentially("Harbour")
+    body.get_by_text("Harbour").dblclick(position=WORD_AT)
+    bubble = page.locator(".bubble")
+    expect(bubble).to_be_visible()
+    bubble.locator("[title=Bold]").click()
+    bubble.locator("[title=Link]").click()
+    dialog = page.get_by_role("dialog", name="Link")
+    dialog.get_by_label("URL").fill("example.org/port")
+    page.keyboard.press("Enter")
+    expect(dialog).to_have_count(0)
+    expect(body).to_be_focused()
+    expect(body.locator("a")).to_have_attribute("href", "https://example.org/port")
+    body.get_by_text("Harbour").dblclick(position=WORD_AT)
+    page.keyboard.press("Control+k")
+    expect(dialog.get_by_label("URL")).to_have_value("https://example.org/port")
+    page.keyboard.press("Escape")
+    expect(body).to_be_focused()
+    page.keyboard.press("Control+k")
+    dialog.get_by_role("button", name="Remove link").click()
+    assert save(page).body == "<p><strong>Harbour</strong></p>"
+
+
+@pytest.mark.parametrize("kind", ["paste", "drop"])
+def test_an_image_file_is_uploaded_into_the_text(page: Page, kind: str) -> None:
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Ships")
+    body.press_sequentially("Before")
+    give(body, kind)
+    describe(page, "A ship")
+    expect(body.get_by_alt_text("A ship")).to_be_visible()
+    stored, image = save(page).body, Image.objects.get()
+    assert image.alt == "A ship"
+    assert "<p>Before</p>" in stored
+    assert f'<figure><img src="{image.in_texts}" alt="A ship"></figure>' in stored
+
+
+def test_an_image_that_fails_half_way_loses_nothing_and_can_be_tried_again(page: Page) -> None:
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Ships")
+    body.press_sequentially("Before")
+    page.route("**/upload/", lambda route: route.abort())
+    give(body, "paste")
+    expect(page.get_by_role("alert")).to_contain_text("ship.jpg was not uploaded")
+    expect(body.locator(".uploading")).to_have_count(0)
+    page.keyboard.type(" and after")
+    page.unroute("**/upload/")
+    page.get_by_role("button", name="Retry").click()
+    describe(page, "A ship")
+    expect(body.get_by_alt_text("A ship")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert "<p>Before and after</p>" in save(page).body
+
+
+def test_text_from_word_keeps_its_structure_and_nothing_else(page: Page) -> None:
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Budget")
+    paste(body, "text/html", WORD)
+    expect(body).to_contain_text("End")
+    assert save(page).body == (
+        "<h2>Budget</h2><h2>Part <strong>one</strong></h2>"
+        "<ul><li><p>First</p><ul><li><p>Deeper</p></li></ul></li><li><p>Second</p></li></ul>"
+        "<p>Text with <em>stress</em></p><p>End</p>"
+    )
+
+
+def test_two_megabytes_from_word_arrive_whole(page: Page) -> None:
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Minutes")
+    noise = "font-size:11.0pt;font-family:&quot;Calibri&quot;,sans-serif;mso-fareast-language:EN-US" * 8
+    rows = "".join(
+        f"<p class=MsoNormal><span style='{noise}'>Paragraph {number} of the minutes.<o:p></o:p></span></p>"
+        for number in range(3000)
+    )
+    assert len(rows) > 2_000_000
+    body.click()
+    paste(body, "text/html", f"<html xmlns:o='urn:schemas-microsoft-com:office:office'><body>{rows}</body></html>")
+    expect(body.locator("p").last).to_have_text("Paragraph 2999 of the minutes.")
+    page.keyboard.type(" Done.")
+    eventually(lambda: any("Done." in draft.typed["body"][0] for draft in Autosave.objects.all()))
+    stored = save(page).body
+    assert stored.count("<p>") == 3000
+    assert stored.endswith("<p>Paragraph 2999 of the minutes. Done.</p>")
+    assert "mso" not in stored
+    assert Article.objects.get().title == "Minutes"

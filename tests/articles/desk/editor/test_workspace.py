@@ -1,0 +1,144 @@
+"""The article editor's bar, panel and publish sheet: what they offer, to whom, with and without scripts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from articles import publishing
+from articles.models import Article
+from articles.roles import Role
+from articles.workflow import Transition
+from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press, wall
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_member, make_user, soon
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+
+
+def bar(user: User, article: Article) -> tuple[str, list[str], list[str]]:
+    """The names of the primary action, its alternatives and the removals that the form offers."""
+    found = logged_in(user).get(form_address(article)).context["actions"]
+    name = [action.value if action.has_sheet else action.name for action in [found.primary] if action]
+    alternatives, removals = ([action.name for action in each] for each in (found.alternatives, found.removals))
+    return (name or [""])[0], alternatives, removals
+
+
+@pytest.mark.parametrize(
+    ("status", "role", "expected"),
+    [
+        (Status.DRAFT, Role.AUTHOR, "_step_submit"),
+        (Status.MANUAL_REVIEW, Role.REVIEWER, "_step_approve"),
+        (Status.MANUAL_REVIEW, Role.PUBLISHER, ""),
+        (Status.MANUALLY_APPROVED, Role.PUBLISHER, Transition.SCHEDULE),
+        (Status.UNPUBLISHED, Role.PUBLISHER, "_step_republish"),
+    ],
+)
+def test_the_primary_action_follows_from_status_and_rights(status: Status, role: Role, expected: str) -> None:
+    user = make_member(role)
+    article = make_article(status=status, author=user if role is Role.AUTHOR else make_user("ada"))
+    assert bar(user, article)[0] == expected
+
+
+def test_a_scheduled_article_is_moved_without_a_sheet_and_removals_stay_apart() -> None:
+    editor = make_editor()
+    waiting = make_article(status=APPROVED, publish_at=soon(hours=1))
+    primary, alternatives, removals = bar(editor, waiting)
+    assert primary == "_step_schedule"
+    assert {"_step_submit", "_step_unschedule", "_step_publish_now", "_save"} == set(alternatives)
+    live = make_article("Live", status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    assert bar(editor, live)[2] == ["_step_unpublish", "_step_retract"]
+
+
+def test_an_update_is_published_once_it_is_approved() -> None:
+    editor, reviewer = make_editor(), make_editor("bob")
+    live = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), author=editor)
+    publishing.edit(live, by=editor, changes={"title": "Newer"})
+    assert bar(editor, live)[0] == "_step_submit"
+    publishing.submit(live, by=editor)
+    assert bar(reviewer, live)[0] == "_step_approve"
+    publishing.approve(live, by=reviewer, revision=publishing.for_review(live))
+    assert bar(editor, Article.objects.get())[0] == "_step_publish_update"
+
+
+def test_every_action_and_field_is_in_the_page_without_scripts() -> None:
+    page = logged_in(make_editor()).get(form_address(make_article())).text
+    for name in ("title", "summary", "body", "channel", "publish_at", "cover_mode", "slug", "tags", "author", "byline"):
+        assert re.search(rf'<(?:input|select|textarea)[^>]* name="{name}"', page), name
+    assert {'name="_continue"', 'name="_save"', 'name="_step_submit"'} <= set(re.findall(r'name="_\w+"', page))
+    assert page.index('id="panel-publish"') < page.index('id="panel-cover"') < page.index('id="panel-activity"')
+
+
+def sheet(client: Client, article: Article, transition: str = "schedule", *, query: str = "", **changes: Any) -> Any:
+    """The publish sheet for the form with these changes."""
+    sent = {**form_of(client, article), **changes, "sheet": transition}
+    return client.post(form_address(article).replace("change/", f"sheet/{query}"), sent)
+
+
+def test_the_sheet_shows_what_when_and_the_open_checks_and_saves_nothing() -> None:
+    client, article = logged_in(make_editor()), make_article(status=APPROVED, channel=make_channel())
+    moment = soon(hours=30).replace(microsecond=0)
+    page = sheet(client, article, query="?dialog=1", publish_at=wall(moment))
+    assert '<dialog class="sheet"' in page.text
+    assert article.title in page.text
+    assert f"Schedule for {moment:%a} {moment.day} {moment:%b}, {moment:%H:%M}" in page.text
+    assert "There is no summary." in page.text
+    assert Article.objects.get().publish_at is None
+
+
+def test_without_scripts_the_sheet_is_a_page_that_schedules() -> None:
+    client, article = logged_in(make_editor()), make_article(status=APPROVED)
+    page = sheet(client, article, preset="tomorrow", summary="Typed since")
+    assert "<dialog" not in page.text
+    fields = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page.text)
+    time = re.search(r'value="([^"]+)" data-sheet-time="publish_at" name="publish_at"', page.text)
+    assert time
+    assert ("summary", "Typed since") in fields
+    client.post(form_address(article), {**dict(fields), "publish_at": time[1], "_step_schedule": "1"})
+    saved = Article.objects.get().publish_at
+    assert saved is not None
+    assert wall(saved) == time[1]
+
+
+def test_the_sheet_says_what_is_wrong_with_the_time() -> None:
+    client, article = logged_in(make_editor()), make_article(status=APPROVED)
+    page = sheet(client, article, query="?dialog=1", publish_at="soon")
+    assert "Enter a date and a time" in page.text
+    assert re.search(r'name="_step_schedule" value="1" disabled', page.text)
+
+
+def test_the_sheet_is_for_those_who_may_schedule() -> None:
+    article = make_article(status=APPROVED, author=make_user("ada"))
+    reviewer = logged_in(make_member(Role.REVIEWER))
+    address = form_address(article).replace("change/", "sheet/")
+    assert reviewer.post(address, {"sheet": "schedule"}).status_code == 403
+    assert logged_in(make_editor()).post(address, {"sheet": "nonsense"}).status_code == 302
+
+
+def test_the_checks_read_what_is_typed_by_this_user_in_this_window() -> None:
+    editor, article = make_editor(), make_article(channel=make_channel(), summary="Short.", publish_at=soon(hours=1))
+    client, window = logged_in(editor), str(uuid4())
+    typed = {name: [value] for name, value in form_of(client, article).items() if isinstance(value, str)}
+    body = {"user": editor.pk, "article": article.pk, "number": 1, "typed": {**typed, "title": ["x" * 80]}}
+    client.post(f"/admin/articles/article/autosave/{window}/", body, content_type="application/json")
+    address = f"/admin/articles/article/checks/?article={article.pk}&copy="
+    assert "The headline has 80 characters" in client.get(address + window).text
+    assert "The headline has" not in client.get(address).text
+    assert "The headline has" not in logged_in(make_editor("bob")).get(address + window).text
+    assert logged_in(make_user("eve")).get(address).status_code == 403
+
+
+def test_who_changed_the_time_is_in_the_activity() -> None:
+    client, article = logged_in(make_editor()), make_article(status=APPROVED, publish_at=soon(hours=1))
+    press(client, article, "_save", publish_at=wall(soon(hours=2)))
+    page = client.get(form_address(article)).text
+    entry = re.search(r'<li class="is-about-time">.*?</li>', page, re.DOTALL)
+    assert entry
+    assert "alice" in entry[0]
+    assert "→" in entry[0]

@@ -1,0 +1,140 @@
+"""Notes in the editor, in a real browser: passages are highlighted but not in the text, and nothing typed is lost."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from articles import notes
+from articles.models import Article, Note
+from articles.roles import Role
+from articles.text import Selector
+from tests.articles.browsers import sign_in
+from tests.articles.desk.articles.test_admin import form_address
+from tests.articles.desk.editor.test_body import open_form
+from tests.articles.factories import make_article, make_editor, make_member
+from tests.conftest import Site
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BODY = "<p>The bridge cost <b>40 million</b> euros, the city said.</p>\n\n<p>It opens on Monday.</p>"
+
+
+def select(body: Locator, text: str) -> None:
+    """Select this text of one paragraph with the keyboard's caret."""
+    body.evaluate(
+        """(element, text) => {
+            const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+            while (walker.nextNode()) {
+                const node = walker.currentNode, at = node.data.indexOf(text);
+                if (at >= 0) return getSelection().setBaseAndExtent(node, at, node, at + text.length);
+            }
+        }""",
+        text,
+    )
+
+
+def look(page: Page) -> None:
+    """Load what is new now instead of within seconds."""
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def marks(page: Page) -> Locator:
+    return page.locator("[role=textbox] .note-mark")
+
+
+def test_a_note_on_a_passage_follows_it_and_is_not_in_the_text(page: Page) -> None:
+    article = make_article(body=BODY)
+    make_member(Role.REVIEWER, "rita")
+    User.objects.filter(username="rita").update(first_name="Rita", last_name="Reyes")
+    body = open_form(page, article)
+    body.focus()
+    select(body, "40 million")
+    page.get_by_role("button", name="Add note", exact=True).first.click()
+    expect(page.get_by_label("New note")).to_be_focused()
+    page.keyboard.type("Who says so, @ri")
+    expect(page.locator("#note-people")).to_have_text("Rita Reyes")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".note-mention")).to_have_text("@Rita Reyes")
+    expect(marks(page)).to_have_text("40 million")
+    note = Note.objects.get()
+    assert (note.text, note.quote, note.prefix[-16:]) == ("Who says so, @rita", "40 million", "The bridge cost ")
+
+    body.focus()
+    select(body, "million")
+    page.keyboard.type("thousand")
+    expect(marks(page)).to_have_text("40 thousand")
+    page.get_by_role("button", name="Show in the text").click()
+    expect(marks(page)).to_be_in_viewport()
+    with page.expect_navigation():
+        page.keyboard.press("Control+s") if page.locator("#panel").count() else page.locator("[name=_continue]").click()
+    expect(marks(page)).to_have_text("40 thousand")
+    stored = Article.objects.get().body
+    assert "note" not in stored
+    assert "40 thousand" in stored
+
+
+def test_notes_of_others_appear_while_one_writes(page: Page) -> None:
+    article, rita = make_article(body=BODY), make_member(Role.REVIEWER, "rita")
+    thread = notes.add_note(article, by=rita, text="Source?", about=Selector("40 million", "The bridge cost "))
+    open_form(page, article)
+    reply = page.get_by_role("textbox", name="Reply")
+    reply.fill("The city cou")
+    notes.add_note(article, by=rita, text="Which Monday?", about=Selector("Monday", "It opens on "))
+    look(page)
+    expect(page.get_by_text("Which Monday?")).to_be_visible()
+    expect(marks(page)).to_have_text(["40 million", "Monday"])
+    expect(reply.first).to_have_value("The city cou")
+    expect(reply.first).to_be_focused()
+    notes.resolve_note(thread, by=rita)
+    look(page)
+    expect(marks(page)).to_have_text(["Monday"])
+
+
+def test_a_note_survives_a_lost_connection_an_ended_session_and_a_reload(page: Page, site: Site) -> None:
+    article = make_article(body=BODY)
+    open_form(page, article)
+    text, add = page.get_by_label("New note"), page.locator("#notes button[value=add]")
+    text.fill("Half an hour of thought")
+    page.route("**/notes/*", lambda route: route.abort())
+    add.click()
+    expect(page.locator("#note-problem")).to_contain_text("No connection")
+    page.unroute("**/notes/*")
+    Session.objects.all().delete()
+    add.click()
+    expect(page.locator("#note-problem")).to_contain_text("You have been signed out")
+    sign_in(page)
+    page.reload()
+    expect(text).to_have_value("Half an hour of thought")
+    text.fill("Half an hour of thought, @tagger")
+    User.objects.create_user("tagger")
+    add.click()
+    expect(page.locator("#note-problem")).to_contain_text("“tagger” may not see this article")
+    text.fill("Half an hour of thought")
+    page.route("**/notes/*", lambda route: (route.fetch(), route.abort()))  # the answer is lost
+    add.click()
+    expect(page.locator("#note-problem")).to_contain_text("No connection")
+    page.unroute("**/notes/*")
+    add.click()
+    expect(page.locator("#note-problem")).to_be_hidden()
+    expect(text).to_have_value("")
+    assert Note.objects.values_list("text").get() == ("Half an hour of thought",)
+
+
+def test_notes_work_without_scripts(browser: Browser, site: Site) -> None:
+    article, alice = make_article(body=BODY), make_editor()
+    notes.add_note(article, by=make_member(Role.REVIEWER, "rita"), text="Source?")
+    with browser.new_context(base_url=site.url, java_script_enabled=False) as context:
+        page = context.new_page()
+        sign_in(page)
+        page.goto(form_address(article))
+        page.get_by_label("New note").fill("On the article")
+        page.locator("#notes button[value=add]").click()
+        page.get_by_role("textbox", name="Reply").first.fill("Council")
+        page.locator("#notes button[value^=reply]").first.click()
+        expect(page.locator(".note-reply")).to_contain_text("Council")
+        expect(page.locator(".note-thread")).to_contain_text(["Source?", "On the article"])
+    assert Note.objects.filter(author=alice).count() == 2

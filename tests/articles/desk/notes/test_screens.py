@@ -1,0 +1,191 @@
+"""The notes of an article in the admin: without scripts, for scripts, and the assignment."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from articles import notes
+from articles.models import Article, Note
+from articles.roles import Role
+from articles.text import Selector
+from tests.articles.factories import make_article, make_editor, make_member, make_user, soon
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def alice() -> User:
+    return make_editor()
+
+
+@pytest.fixture
+def article(alice: User) -> Article:
+    return make_article(author=alice, body="<p>The bridge cost 40 million euros, the city said.</p>")
+
+
+@pytest.fixture
+def client(alice: User) -> Client:
+    return logged_in(alice)
+
+
+def logged_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def address(article: Article) -> str:
+    return f"/admin/articles/article/{article.pk}/notes/"
+
+
+def send(client: Client, article: Article, do: str, **values: Any) -> Any:
+    return client.post(address(article), {"do": do, **values})
+
+
+def load(client: Client, article: Article, version: str = "") -> Any:
+    return client.get(address(article), {"version": version}, headers={"Accept": "application/json"})
+
+
+def test_notes_are_written_with_plain_forms(client: Client, article: Article, alice: User) -> None:
+    back = f"/admin/articles/article/{article.pk}/change/"
+    response = send(client, article, "add", text="Source?\n<b>", next=back)
+    assert (response.status_code, response["Location"]) == (302, f"{back}#notes")
+    thread = Note.objects.get()
+    send(client, article, f"reply:{thread.pk}", **{f"reply-{thread.pk}": "Council"})
+    page = client.get(address(article)).text
+    assert "Source?<br>&lt;b&gt;" in page
+    assert "Council" in page
+    answer = Note.objects.get(thread=thread)
+    send(
+        client,
+        article,
+        f"edit:{answer.pk}",
+        **{f"edit-{answer.pk}": "City", f"seen-{answer.pk}": answer.changed_at.isoformat()},
+    )
+    send(client, article, f"resolve:{thread.pk}")
+    thread.refresh_from_db()
+    assert (thread.is_resolved, Note.objects.get(pk=answer.pk).text) == (True, "City")
+    send(client, article, f"reopen:{thread.pk}")
+    send(client, article, f"delete:{thread.pk}")
+    assert not Note.objects.exists()
+
+
+@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example/", "", "javascript:alert(1)"])
+def test_no_form_leads_to_another_site(client: Client, article: Article, target: str) -> None:
+    assert send(client, article, "add", text="x", next=target)["Location"] == f"{address(article)}#notes"
+
+
+def test_what_was_typed_is_shown_again_with_the_error(client: Client, article: Article) -> None:
+    make_user("tagger", "change_tag")
+    thread = notes.add_note(article, by=make_member(Role.REVIEWER), text="One")
+    for do, name in (("add", "text"), (f"reply:{thread.pk}", f"reply-{thread.pk}")):
+        response = send(client, article, do, **{name: "@tagger my long text"})
+        assert response.status_code == 400
+        assert "“tagger” may not see this article" in response.text
+        assert re.search(rf'name="{name}"[^>]*>@tagger my long text<', response.text)
+    gone = Note(pk=thread.pk)
+    thread.delete()
+    assert "has been deleted" in send(client, article, f"resolve:{gone.pk}").text
+    for do in ("", "dance", "reply:x", "reply:"):
+        assert send(client, article, do).status_code == 400
+
+
+def test_a_script_gets_what_is_new(client: Client, article: Article, alice: User) -> None:
+    first = load(client, article).json()
+    assert load(client, article, first["version"]).status_code == 204
+    about = Selector("40 million euros", "The bridge cost ", ", the city")
+    thread = notes.add_note(article, by=make_member(Role.REVIEWER, "rita"), text="@alice source?", about=about)
+    second = load(client, article, first["version"]).json()
+    assert (second["count"], "source?" in second["threads"], "note-mention" in second["threads"]) == (1, True, True)
+    assert [(one["id"], one["quote"]) for one in second["passages"]] == [(str(thread.pk), "40 million euros")]
+    Article.objects.filter(pk=article.pk).update(body="<p>The bridge cost, the city said.</p>")
+    fresh = load(client, article).json()
+    assert (fresh["passages"], "The passage was deleted" in fresh["threads"]) == ([], True)
+    assert "40 million euros" in fresh["threads"]
+    notes.resolve_note(thread, by=alice)
+    assert load(client, article, second["version"]).json()["count"] == 0
+
+
+def test_a_script_gets_errors_and_the_end_of_its_session(client: Client, article: Article) -> None:
+    headers = {"Accept": "application/json"}
+    response = client.post(address(article), {"do": "add", "text": " "}, headers=headers)
+    assert (response.status_code, response.json()["code"]) == (400, "note_empty")
+    response = Client().post(address(article), {"do": "add", "text": "x"}, headers=headers)
+    assert (response.status_code, response.json()) == (401, {"code": "signed_out"})
+
+
+def test_users_without_access_see_and_write_no_notes(article: Article, alice: User) -> None:
+    notes.add_note(article, by=alice, text="Zanzibar")
+    tagger = logged_in(make_user("tagger", "change_tag"))
+    for response in (
+        tagger.get(address(article)),
+        tagger.get(address(article), headers={"Accept": "application/json"}),
+    ):
+        assert response.status_code == 403
+        assert "Zanzibar" not in response.text
+    assert send(tagger, article, "add", text="x").status_code == 403
+    assert Client().get(address(article)).status_code == 302
+    assert Note.objects.count() == 1
+
+
+def test_a_reviewer_writes_notes_but_assigns_no_owner(article: Article) -> None:
+    rita = make_member(Role.REVIEWER, "rita")
+    client = logged_in(rita)
+    assert 'value="assign"' not in client.get(address(article)).text
+    send(client, article, "add", text="x")
+    assert send(client, article, "assign", owner=rita.pk).status_code == 403
+    assert (Note.objects.count(), Article.objects.get().owner) == (1, None)
+
+
+def test_an_article_is_assigned_and_lists_show_it(client: Client, article: Article, alice: User) -> None:
+    rita = make_member(Role.EDITOR, "rita")
+    User.objects.filter(pk=rita.pk).update(first_name="Rita", last_name="Reyes")
+    due = soon(days=1)
+    send(client, article, "assign", owner=rita.pk, due_at=f"{due:%Y-%m-%dT%H:%M}")
+    article.refresh_from_db()
+    assert (article.owner, article.due_at) == (rita, due.replace(second=0, microsecond=0))
+    listed = "/admin/articles/article/"
+    assert "Rita Reyes · due" in client.get(listed).text
+    assert "overdue" not in re.sub(r"<(select|nav).*?</\1>", "", client.get(listed).text, flags=re.DOTALL).lower()
+    Article.objects.filter(pk=article.pk).update(due_at=soon(hours=-1))
+    assert re.search(r"Rita Reyes · due [^<]*<strong class=\"desk-mark\">overdue", client.get(listed).text)
+    for user, query, is_listed in (
+        (rita, "mine", True),
+        (rita, "assigned", True),
+        (alice, "mine", True),
+        (alice, "assigned", False),
+    ):
+        assert (article.title in logged_in(user).get(f"{listed}?whose={query}").text) is is_listed, (user, query)
+    send(client, article, "assign", owner="", due_at="")
+    assert Article.objects.values_list("owner", "due_at").get() == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ({"due_at": "2001-01-01T00:00"}, "This time is past"),
+        ({"due_at": "soon"}, "Enter a date and a time"),
+        ({"owner": "987654"}, "Select a valid choice"),
+    ],
+)
+def test_an_unusable_assignment_is_refused(
+    client: Client, article: Article, values: dict[str, str], error: str
+) -> None:
+    response = send(client, article, "assign", **values)
+    assert response.status_code == 400
+    assert error in response.text
+    assert Article.objects.values_list("owner", "due_at").get() == (None, None)
+
+
+def test_no_assignment_of_another_user_is_overwritten_unseen(client: Client, article: Article) -> None:
+    rita = make_member(Role.EDITOR, "rita")
+    seen = re.findall(r'name="assigned" value="([^"]*)"', client.get(address(article)).text)[0]
+    send(client, article, "assign", owner=rita.pk, assigned=seen)
+    response = send(client, article, "assign", owner="", due_at="2100-01-01T00:00", assigned=seen)
+    assert (response.status_code, "Another user has changed the owner or due time" in response.text) == (400, True)
+    assert Article.objects.values_list("owner", "due_at").get() == (rita.pk, None)

@@ -1,0 +1,91 @@
+"""Each screen of the URL configuration and of the admin's registry opens without an error and is light enough.
+
+`test_accessibility` opens those of `addresses` as administrator; here are the others, and all that an author may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import Resolver404, get_resolver, resolve
+from playwright.sync_api import Browser, Page, Request
+
+from tests.conftest import Site
+from tests.headline.test_named_to_staff import filled, flat, model_of
+from tests.screens import addresses
+from tests.screens.newsroom import fill
+from tests.screens.test_accessibility import let_in, record_errors, weight_error
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def routes() -> Iterator[str]:
+    """An address for each URL, with the first row of its model."""
+    for _pattern, route in flat(get_resolver().url_patterns, ""):
+        if "(?P<" in route or route.startswith("api/"):
+            continue
+        model = model_of(route)
+        row = model._default_manager.order_by("pk").first() if model else None
+        yield "/" + filled(route, str(row.pk) if row else "1")
+
+
+def name_of(address: str) -> str:
+    """The name of its URL."""
+    try:
+        return str(resolve(address.partition("?")[0]).view_name)
+    except Resolver404:
+        return ""
+
+
+def by_name(candidates: Iterator[str]) -> dict[str, str]:
+    """URL name to address, the last of each name."""
+    return {name_of(address): address for address in candidates}
+
+
+def shown_to(client: Client, candidates: Mapping[str, str]) -> dict[str, str]:
+    """Those that are pages, and not scripts, redirects, or forbidden."""
+    found = {}
+    for name, address in candidates.items():
+        response = client.get(address)
+        if response.status_code == 200 and response.headers["Content-Type"].startswith("text/html"):
+            found[name] = address
+        response.close()
+    return found
+
+
+def errors_on(page: Page, screens: Mapping[str, str]) -> dict[str, list[str]]:
+    """Screen to console errors, failed requests and too great a weight."""
+    errors, found = record_errors(page), {}
+
+    def add_failed(request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # by the way to the next page
+            errors.append(f"{request.url}: {request.failure}")
+
+    page.on("requestfailed", add_failed)
+    for name, address in screens.items():
+        page.goto(address, wait_until="load")
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        found[name] = [*errors, *weight_error(page)]
+        errors.clear()
+    return {name: lines for name, lines in found.items() if lines}
+
+
+@pytest.mark.parametrize(("role", "scheme"), [("admin", "light"), ("author", "dark")])
+def test_every_screen_opens_without_an_error(browser: Browser, site: Site, role: str, scheme: str) -> None:
+    fill()
+    user, client = User.objects.get(username=role), Client()
+    client.force_login(user)
+    listed = {**addresses.desk(), **addresses.readers(), **addresses.forgotten()}
+    screens = shown_to(client, {**by_name(routes()), **by_name(iter(listed.values()))})
+    for model in admin.site._registry:
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"
+        assert role != "admin" or name in screens
+    if role == "admin":
+        screens = {name: address for name, address in screens.items() if address not in listed.values()}
+    with browser.new_context(base_url=site.url, locale="en-US", color_scheme=scheme) as context:  # type: ignore[arg-type]
+        let_in(context, user)
+        assert errors_on(context.new_page(), screens) == {}
