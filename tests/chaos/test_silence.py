@@ -1,4 +1,4 @@
-"""Faults that raise no error in a worker: swallowed connections, stopped processes, a read-only database."""
+"""Faults that raise no error in a worker: dropped connections, stopped processes, a read-only database."""
 
 from __future__ import annotations
 
