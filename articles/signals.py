@@ -133,7 +133,7 @@ _SHOWN = frozenset({*Article.Status.visible(), Article.Status.RETRACTED})  # now
 _LIST_FIELDS = frozenset(
     {"channel", "channel_id", "author", "author_id", "byline"}
 )  # decide which lists show the article
-_INTERNAL = frozenset({"revision", "external_digest"})  # not shown to readers
+_INTERNAL = frozenset({"revision", "external_digest", "owner", "due_at"})  # not shown to readers
 _NAMES = frozenset({"first_name", "last_name"})
 
 
