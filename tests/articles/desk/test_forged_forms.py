@@ -1,4 +1,4 @@
-"""Whatever is sent to the desk, it answers: a forged form is refused, and nothing breaks."""
+"""Forged forms and parameters of admin pages are refused without server errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def desk(admin: User, article: Article) -> Client:
 
 
 def response(client: Client, method: str, address: str, data: dict[str, Any]) -> Any:
-    """What comes back; what it did is undone."""
+    """The response; its changes are rolled back."""
     with transaction.atomic():
         try:
             return getattr(client, method)(address, data)
@@ -58,7 +58,7 @@ def response(client: Client, method: str, address: str, data: dict[str, Any]) ->
 
 
 def forged(garbage: str, article: Article) -> Iterator[Sent]:
-    """One garbage in everything that takes a number, a time, a choice or a key."""
+    """Invalid values for everything that takes a number, a time, a choice or a key."""
     typed = {"title": "T", "slug": "t", "cover_mode": "auto"}
     form, release = f"{ARTICLES}{article.pk}/change/", f"{RELEASES}{article.memberships.get().release_id}"
     yield from (("post", f"{ARTICLES}add/", {**typed, name: garbage}) for name in ("channel", "tags"))
