@@ -67,7 +67,7 @@ def test_a_note_on_a_passage_follows_it_and_is_not_in_the_text(page: Page) -> No
     select(body, "mill")
     page.keyboard.type("bill")
     expect(marks(page)).to_have_text("40 billion")
-    page.get_by_role("button", name="Show in the text").click()
+    page.locator("[data-note-reveal]").click()
     expect(marks(page)).to_be_in_viewport()
     with page.expect_navigation():
         page.keyboard.press("Control+s")
