@@ -176,7 +176,7 @@ class ShownNotes:
             is_mine=note.author_id == self.by.pk,
             may_delete=may_delete,
             seen=_stamp(note.changed_at),
-            when=short_time(note.created_at),
+            when=short_time(note.created_at.replace(second=0, microsecond=0)),
             typed_edit=self._typed(f"edit-{note.pk}") or note.text,
             typed_reply=self._typed(f"reply-{note.pk}"),
         )
